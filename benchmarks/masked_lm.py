@@ -49,7 +49,7 @@ def opened(name: str, gold: Sequence[Sentence]) -> MaskedLM:
 
 def mentions_hidden(sentence: Sentence, rng: random.Random) -> MaskedInput:
     shown = linearize(sentence)
-    return MaskedInput(shown.words, tuple(shown.places[p] for e in sentence.entities for p in e.positions))
+    return MaskedInput(shown.words, tuple(shown.positions[p] for e in sentence.entities for p in e.positions))
 
 
 # --- fine-tuning ----------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def plain_way(model: MaskedLM, corpus: Corpus) -> int:
             shown,
             places,
             gaps.with_masks(
-                MaskedInput(shown.words, tuple(shown.places[p] for p in places)), [(model.mask,)] * len(places)
+                MaskedInput(shown.words, tuple(shown.positions[p] for p in places)), [(model.mask,)] * len(places)
             ),
         )
         for sentence in corpus

@@ -80,16 +80,16 @@ class Augmenter(Method):
 
 @runtime_checkable
 class Suggester(Protocol):
-    """An augmenter that can also say which words it holds probable in a place, as those on a masked language model."""
+    """An augmenter that also says which words it holds probable at a position, as those on masked language models."""
 
     def suggest(
-        self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
+        self, sentences: Sequence[Sentence], positions: Sequence[Sequence[int]], top_k: int
     ) -> list[list[list[Guess]]]:
-        """The most probable words for each place of each sentence, best first.
+        """The most probable words for each position of each sentence, best first.
 
         Args:
-            places: Positions to predict in each sentence, in order; all are masked at once.
-            top_k: Maximum number of words per place.
+            positions: Positions to predict in each sentence, in order; all are masked at once.
+            top_k: Maximum number of words per position.
         """
 
 

@@ -145,9 +145,9 @@ class DAGA(FineTuningSettings, Augmenter):
         rare: dict[tuple[str, ...], list[str]] = {}
         for sentence in gold:
             words = linearize(sentence, closed=False).words
-            for place, word in enumerate(words):
+            for position, word in enumerate(words):
                 if word not in known:
-                    rare.setdefault((*self._start(sentence.language), _tag_before(words, place)), []).append(word)
+                    rare.setdefault((*self._start(sentence.language), _tag_before(words, position)), []).append(word)
         return rare
 
     def _read(
@@ -156,11 +156,11 @@ class DAGA(FineTuningSettings, Augmenter):
         if text is None:
             return Reject(UNFINISHED)
         words = list(text[len(start) :])
-        for place, word in enumerate(words):
-            if word == UNKNOWN and (rare := self._rare.get((*start, _tag_before(words, place)))):
-                words[place] = rng.choice(rare)
+        for position, word in enumerate(words):
+            if word == UNKNOWN and (rare := self._rare.get((*start, _tag_before(words, position)))):
+                words[position] = rng.choice(rare)
         return parsed_child(words, self._types, parent, self._signs)
 
 
-def _tag_before(words: Sequence[str], place: int) -> str:
-    return words[place - 1] if place and words[place - 1].startswith(TOKEN_PREFIX) else ""
+def _tag_before(words: Sequence[str], position: int) -> str:
+    return words[position - 1] if position and words[position - 1].startswith(TOKEN_PREFIX) else ""

@@ -130,22 +130,24 @@ def _share(rate: float, number: int) -> int:
 
 
 def _with_synonyms(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
-    known = [place for place, word in enumerate(sentence.words) if thesaurus.of(word)]
+    known = [position for position, word in enumerate(sentence.words) if thesaurus.of(word)]
     chosen = rng.sample(known, min(count, len(known)))
     words = sentence.words
-    edits: list[Edit] = [(place, place + 1, thesaurus.draw_like(words[place], rng, sentence)) for place in chosen]
+    edits: list[Edit] = [
+        (position, position + 1, thesaurus.draw_like(words[position], rng, sentence)) for position in chosen
+    ]
     return sentence.replace_spans(edits) if edits else None
 
 
 def _with_insertions(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
-    known = [word for place in sentence.outside if thesaurus.of(word := sentence.words[place])]
+    known = [word for position in sentence.outside if thesaurus.of(word := sentence.words[position])]
     if not known:
         return None
-    within = {place for entity in sentence.entities for place in range(entity.start + 1, entity.end)}
-    gaps = [place for place in range(len(sentence) + 1) if place not in within]
-    places = rng.choices(gaps, k=count)
-    drawn = [thesaurus.draw_like(rng.choice(known).lower(), rng, sentence) for _ in places]
-    return sentence.replace_spans((place, place, words) for place, words in zip(places, drawn, strict=True))
+    within = {position for entity in sentence.entities for position in range(entity.start + 1, entity.end)}
+    gaps = [position for position in range(len(sentence) + 1) if position not in within]
+    positions = rng.choices(gaps, k=count)
+    drawn = [thesaurus.draw_like(rng.choice(known).lower(), rng, sentence) for _ in positions]
+    return sentence.replace_spans((position, position, words) for position, words in zip(positions, drawn, strict=True))
 
 
 def _with_shuffles(sentence: Sentence, rate: float, rng: random.Random) -> Sentence | None:
@@ -157,7 +159,7 @@ def _with_shuffles(sentence: Sentence, rate: float, rng: random.Random) -> Sente
 
 def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence | None:
     free = sentence.outside
-    if len({sentence.words[place] for place in free}) < 2:
+    if len({sentence.words[position] for position in free}) < 2:
         return None
 
     def swapped() -> Sentence:
@@ -179,4 +181,4 @@ def _until_changed(sentence: Sentence, draw: Callable[[], Sentence]) -> Sentence
 def _with_deletions(sentence: Sentence, count: int, rng: random.Random) -> Sentence | None:
     free = sentence.outside
     chosen = rng.sample(free, min(count, len(free), len(sentence) - 1))
-    return sentence.replace_spans([(place, place + 1, ()) for place in chosen]) if chosen else None
+    return sentence.replace_spans([(position, position + 1, ()) for position in chosen]) if chosen else None

@@ -21,7 +21,7 @@ from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger
 
@@ -115,7 +115,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         """For each sentence the candidate that convinces the tagger most."""
         if self._lm is None and self._spans is None:
             raise unfitted(self, "generate")
-        due = [number for number, sentence in enumerate(sentences) if replaceable_places(sentence.words)]
+        due = [number for number, sentence in enumerate(sentences) if replaceable_positions(sentence.words)]
         targets = {number: self._target(sentences[number], rngs[number]) for number in due}
         numbers = [number for number in due for _ in range(self.candidates)]
         drafts = [(targets[n], self._hidden(sentences[n], targets[n], rngs[n])) for n in numbers]
@@ -127,7 +127,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     ) -> list[Sentence | Reject]:
         """The sentences with words of the masked language model in place of the hidden ones."""
         self._add_tokens(self._lm, [target for target, _ in drafts])
-        masked_inputs = [linearized_input(target, places) for target, places in drafts]
+        masked_inputs = [linearized_input(target, positions) for target, positions in drafts]
         filled = fill(self._lm, masked_inputs, rngs, Drawing(self.top_k, weighted=True), in_turn=self.in_turn)
         return [with_words(*draft, words) for draft, words in zip(drafts, filled, strict=True)]
 
@@ -144,17 +144,17 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         entities = []
         for entity in sentence.entities:
             other_types = [type_ for type_ in self._types if type_ != entity.type]
-            may_flip = other_types and entity.type in self._types and replaceable_places(sentence.mention(entity))
+            may_flip = other_types and entity.type in self._types and replaceable_positions(sentence.mention(entity))
             flips = may_flip and rng.random() < self.flip_rate
             entities.append(replace(entity, type=rng.choice(other_types)) if flips else entity)
         return sentence.with_entities(entities)
 
     def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
         """The words to rewrite, by position: those of flipped entities, and of all others a share; one at least."""
-        flipped = {place for entity in _flipped(sentence, target) for place in entity.positions}
-        places = replaceable_places(sentence.words)
-        hidden = [place for place in places if place in flipped or rng.random() < self.mask_rate]
-        return hidden or [rng.choice(places)]
+        flipped = {position for entity in _flipped(sentence, target) for position in entity.positions}
+        positions = replaceable_positions(sentence.words)
+        hidden = [position for position in positions if position in flipped or rng.random() < self.mask_rate]
+        return hidden or [rng.choice(positions)]
 
     def _best(
         self, sentences: Sequence[Sentence], written: Sequence[tuple[int, Sentence | Reject]]
@@ -178,7 +178,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
 
 def _whole_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
     """What the model learns from: any word may be masked."""
-    return linearized_input(sentence, replaceable_places(sentence.words))
+    return linearized_input(sentence, replaceable_positions(sentence.words))
 
 
 def _flipped(sentence: Sentence, target: Sentence) -> list[Entity]:

@@ -75,10 +75,10 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
     def _with_mentions_hidden(self, sentence: Sentence, rng: random.Random) -> MaskedInput:
         return self._masked_input(sentence, sorted(sentence.inside))
 
-    def _masked_input(self, sentence: Sentence, places: Sequence[int]) -> MaskedInput:
+    def _masked_input(self, sentence: Sentence, positions: Sequence[int]) -> MaskedInput:
         if not self.linearize:
-            return MaskedInput(sentence.words, tuple(places), names=sentence.inside, language=sentence.language)
-        return linearized_input(sentence, places, self._languages_in(sentence))
+            return MaskedInput(sentence.words, tuple(positions), names=sentence.inside, language=sentence.language)
+        return linearized_input(sentence, positions, self._languages_in(sentence))
 
     def _languages_in(self, sentence: Sentence) -> dict[Entity, str]:
         """The language of each entity: the sentence's own, unless only other languages have the mention."""

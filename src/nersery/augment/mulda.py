@@ -117,5 +117,5 @@ def _random_pair(model: Seq2Seq, sentence: Sentence, rng: random.Random) -> Text
 def _pair(model: Seq2Seq, sentence: Sentence, shown: int) -> TextPair:
     """What the model sees of a sentence of which this many words are shown, and what it has to write."""
     text = linearize(apart(sentence, model.parts), closed=False)
-    end = text.places[shown - 1] + 1 if shown else 0
+    end = text.positions[shown - 1] + 1 if shown else 0
     return TextPair((*text.words[:end], GAP), text.words, sentence.language)

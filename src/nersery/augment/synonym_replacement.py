@@ -47,9 +47,9 @@ class SynonymReplacement(SynonymSettings, Augmenter):
         if self._thesaurus is None:
             raise unfitted(self, "generate")
         words = sentence.words
-        places = [place for place in range(len(words)) if rng.random() < self.rate]
-        drawn = [(place, self._thesaurus.draw_like(words[place], rng, sentence)) for place in places]
-        edits = [(place, place + 1, synonym) for place, synonym in drawn if synonym]
+        positions = [position for position in range(len(words)) if rng.random() < self.rate]
+        drawn = [(position, self._thesaurus.draw_like(words[position], rng, sentence)) for position in positions]
+        edits = [(position, position + 1, synonym) for position, synonym in drawn if synonym]
         if not edits and not any(map(self._thesaurus.of, words)):
             return Reject("no synonyms")
         return sentence.replace_spans(edits)

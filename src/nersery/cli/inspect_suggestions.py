@@ -200,7 +200,7 @@ def _mentions(comparison: SuggestionTable, numbers: Sequence[int]) -> Table:
 def _guesses(comparison: SuggestionTable, blank: Blank, suggestions: Sequence[Suggestion]) -> Table | Text:
     """Suggestions under each other, with their probabilities and what the oracle makes of them."""
     if not suggestions:
-        return tables.text("no word to replace" if not blank.places else "none", "dim")
+        return tables.text("no word to replace" if not blank.positions else "none", "dim")
     rows = tables.grid()
     for suggestion in suggestions:
         chance = suggestion.probability

@@ -150,7 +150,7 @@ class _Network(nn.Module):
         return self.output.weight.device
 
     def forward(self, ids: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Scores of the word behind each place, and the state behind the last. Shape: (texts, words, vocabulary)."""
+        """Scores of the word behind each position, and the state behind the last. Shape: (texts, words, vocabulary)."""
         states, state = self.lstm(self.dropout(self.embedding(ids)), state)
         return self.output(self.dropout(states)), state
 

@@ -32,18 +32,18 @@ ROCK, OSLO, SIGNS, ADA = blanks_of(CORPUS)
 class Listing:
     """Says what it was given: the place, and the rank."""
 
-    def suggest(self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int) -> Any:
+    def suggest(self, sentences: Sequence[Sentence], positions: Sequence[Sequence[int]], top_k: int) -> Any:
         ranks = range(1, top_k + 1)
-        return [[[(f"{place}.{rank}", 0.5**rank) for rank in ranks] for place in at] for at in places]
+        return [[[(f"{position}.{rank}", 0.5**rank) for rank in ranks] for position in at] for at in positions]
 
 
 # --- blanks ---------------------------------------------------------------------------------------------------------
 
 
 def test_words_without_letter_or_digit_are_not_hidden():
-    assert [blank.places for blank in (ROCK, OSLO, SIGNS, ADA)] == [(0, 2), (5,), (), (2,)]
-    assert blanks_of([sentence("[दिल्ली ।|LOC] [२०२४|DATE] [👩‍👩‍👧|X]")])[0].places == (0,)
-    assert [b.places for b in blanks_of([sentence("[۲|A] [हाँ|B] [東京|C] [👩‍👩‍👧|D]")])] == [(0,), (1,), (2,), ()]
+    assert [blank.positions for blank in (ROCK, OSLO, SIGNS, ADA)] == [(0, 2), (5,), (), (2,)]
+    assert blanks_of([sentence("[दिल्ली ।|LOC] [२०२४|DATE] [👩‍👩‍👧|X]")])[0].positions == (0,)
+    assert [b.positions for b in blanks_of([sentence("[۲|A] [हाँ|B] [東京|C] [👩‍👩‍👧|D]")])] == [(0,), (1,), (2,), ()]
 
 
 def test_suggestions_are_whole_mentions_by_rank():
@@ -163,14 +163,14 @@ class TestMethods:
         method.fit(sentences(8), Training(seed=1))
         corpus = sentences(6, 30)
         blanks = blanks_of(corpus)
-        made = method.suggest([b.sentence for b in blanks], [b.places for b in blanks], 4)
-        assert [len(places) for places in made] == [len(blank.places) for blank in blanks]
-        for guesses in (guesses for places in made for guesses in places):
+        made = method.suggest([b.sentence for b in blanks], [b.positions for b in blanks], 4)
+        assert [len(positions) for positions in made] == [len(blank.positions) for blank in blanks]
+        for guesses in (guesses for positions in made for guesses in positions):
             assert len({word for word, _ in guesses}) == 4
             chances = [chance for _, chance in guesses]
             assert chances == sorted(chances, reverse=True)
             assert 0 < sum(chances) < 1
-        more = method.suggest([blanks[0].sentence], [blanks[0].places], 6)
+        more = method.suggest([blanks[0].sentence], [blanks[0].positions], 6)
         assert [guesses[:4] for guesses in more[0]] == made[0]
 
     def test_what_is_hidden_is_not_seen(self, name: str, tiny_masked_lm: str):
@@ -189,7 +189,7 @@ class TestMethods:
 
     def test_before_it_has_learnt(self, name: str, tiny_masked_lm: str):
         with pytest.raises(UnfittedError, match="is not fitted"):
-            on(tiny_masked_lm, name).suggest([OSLO.sentence], [OSLO.places], 1)
+            on(tiny_masked_lm, name).suggest([OSLO.sentence], [OSLO.positions], 1)
 
 
 @pytest.mark.parametrize(("settings", "told"), [({}, True), ({"linearize": False}, False)])

@@ -13,7 +13,7 @@ from nersery.augment.masked_lm.word_replacement import WordPredictions, type_at
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
 from nersery.models.masked.masked_lm import MaskedLM
 
 SENTENCE = Sentence(
@@ -66,7 +66,7 @@ def rngs(count: int) -> list[random.Random]:
 
 
 def test_a_word_has_the_type_of_the_entity_over_it() -> None:
-    assert [type_at(SENTENCE, place) for place in range(7)] == ["PER", "PER", None, "LOC", None, None, None]
+    assert [type_at(SENTENCE, position) for position in range(7)] == ["PER", "PER", None, "LOC", None, None, None]
 
 
 def test_a_masked_input_hides_one_word_under_what_is_said_of_its_type() -> None:
@@ -77,11 +77,11 @@ def test_a_masked_input_hides_one_word_under_what_is_said_of_its_type() -> None:
 
 
 def test_words_with_a_letter_or_digit_are_hidden_each_with_the_same_chance() -> None:
-    assert replaceable_places(SENTENCE.words) == REPLACEABLE
+    assert replaceable_positions(SENTENCE.words) == REPLACEABLE
     rng = random.Random(0)
     drawn = [METHOD.random_masked_input(SENTENCE, rng) for _ in range(5000)]
     counts = Counter(masked_input.gaps for masked_input in drawn)
-    assert counts.keys() == {(place,) for place in REPLACEABLE}
+    assert counts.keys() == {(position,) for position in REPLACEABLE}
     assert all(count / 5000 == pytest.approx(1 / 5, abs=0.03) for count in counts.values())
     assert all(masked_input == METHOD.masked_input(SENTENCE, masked_input.gaps[0]) for masked_input in drawn)
 
@@ -93,14 +93,14 @@ def test_a_sentence_of_signs_has_no_gap() -> None:
 
 def test_one_word_is_replaced_and_nothing_else(model: Watched) -> None:
     made = replaced(model, [SENTENCE] * 200, rngs(200), 1)
-    places = set()
+    positions = set()
     for new, masked_input in zip(made, model.asked[0], strict=True):
         assert isinstance(new, Sentence)
-        (place,) = masked_input.gaps
-        assert masked_input == METHOD.masked_input(SENTENCE, place)
-        assert new == SENTENCE.replace_span(place, place + 1, (new.words[place],))
-        places.add(place)
-    assert places == set(REPLACEABLE)
+        (position,) = masked_input.gaps
+        assert masked_input == METHOD.masked_input(SENTENCE, position)
+        assert new == SENTENCE.replace_span(position, position + 1, (new.words[position],))
+        positions.add(position)
+    assert positions == set(REPLACEABLE)
     assert len(model.asked) == 1, "one pass for all sentences"
 
 
@@ -110,14 +110,14 @@ def test_several_words_are_replaced_in_turn_each_in_sight_of_the_ones_before(mod
     for number, new in enumerate(made):
         assert isinstance(new, Sentence)
         turns = [masked_inputs[number] for masked_inputs in model.asked]
-        places = [masked_input.gaps[0] for masked_input in turns]
-        assert len(set(places)) == 3, "distinct words"
+        positions = [masked_input.gaps[0] for masked_input in turns]
+        assert len(set(positions)) == 3, "distinct words"
         so_far = SENTENCE
-        for masked_input, place in zip(turns, places, strict=True):
-            assert masked_input == METHOD.masked_input(so_far, place), (
+        for masked_input, position in zip(turns, positions, strict=True):
+            assert masked_input == METHOD.masked_input(so_far, position), (
                 "each under its own type, and after the one before"
             )
-            so_far = so_far.replace_span(place, place + 1, (new.words[place],))
+            so_far = so_far.replace_span(position, position + 1, (new.words[position],))
         assert so_far == new
     assert sum(turn[0].words != SENTENCE.words for turn in zip(*model.asked[1:], strict=True)) > 40
 

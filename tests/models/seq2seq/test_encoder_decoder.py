@@ -52,7 +52,7 @@ def words_hidden(sentence: Sentence, rng: random.Random) -> TextPair:
     """Half of the words that belong to no entity."""
     shown = linearize(sentence)
     entities = {place for entity in sentence.entities for place in entity.positions}
-    hidden = {shown.places[p] for p in range(len(sentence)) if p not in entities and rng.random() < 0.5}
+    hidden = {shown.positions[p] for p in range(len(sentence)) if p not in entities and rng.random() < 0.5}
     return TextPair(tuple(GAP if place in hidden else word for place, word in enumerate(shown.words)), shown.words)
 
 

@@ -64,7 +64,7 @@ class SpanFiller:
         """Each sentence with new words in place of the hidden ones, or why there are none.
 
         Args:
-            drafts: Sentences with the types that their entities shall have, and the places of their hidden words.
+            drafts: Sentences with the types that their entities shall have, and the positions of their hidden words.
             rngs: One for each draft.
         """
         sentences, gaps = [sentence for sentence, _ in drafts], [spans(*draft) for draft in drafts]
@@ -97,17 +97,17 @@ def spans(sentence: Sentence, hidden: Collection[int]) -> list[Span]:
     >>> spans(Sentence(tuple("abcdef"), (Entity(2, 4, "PER"),)), [1, 2, 3, 4, 5])
     [(1, 2), (2, 4), (5, 6)]
     """
-    borders = {place for entity in sentence.entities for place in (entity.start, entity.end)}
+    borders = {position for entity in sentence.entities for position in (entity.start, entity.end)}
     named = {entity.start for entity in sentence.entities}
     runs: list[list[int]] = []
-    for place in sorted(hidden):
-        follows = bool(runs) and runs[-1][1] == place
-        if follows and place in borders - named:
+    for position in sorted(hidden):
+        follows = bool(runs) and runs[-1][1] == position
+        if follows and position in borders - named:
             continue
-        if follows and place not in named:
-            runs[-1][1] = place + 1
+        if follows and position not in named:
+            runs[-1][1] = position + 1
         else:
-            runs.append([place, place + 1])
+            runs.append([position, position + 1])
     return [(start, end) for start, end in runs]
 
 
@@ -115,13 +115,13 @@ def source(sentence: Sentence, gaps: Sequence[Span], descriptions: Mapping[str, 
     """What the model reads: the words with gaps, and before each entity what its type means."""
     names = {entity.start: f"({description(entity.type, descriptions)})".split() for entity in sentence.entities}
     begins = {start for start, _ in gaps}
-    hidden = {place for start, end in gaps for place in range(start, end)}
+    hidden = {position for start, end in gaps for position in range(start, end)}
     words: list[str] = []
-    for place, word in enumerate(sentence.words):
-        words += names.get(place, [])
-        if place in begins:
+    for position, word in enumerate(sentence.words):
+        words += names.get(position, [])
+        if position in begins:
             words.append(GAP)
-        elif place not in hidden:
+        elif position not in hidden:
             words.append(word)
     return tuple(words)
 
@@ -130,7 +130,7 @@ def filled(text: Generated, count: int) -> list[tuple[str, ...]]:
     """The words for each gap, which the sentinels separate; none if one is missing, empty or cut off."""
     # T5 repeats each sentinel before its words and ends with one more. All read as GAP: only their order counts. A text
     # that was cut off ends within its last part, so that part is dropped.
-    marks = [place for place, word in enumerate(text.words) if word == GAP]
+    marks = [position for position, word in enumerate(text.words) if word == GAP]
     ends = [*marks, len(text.words)] if text.finished else marks
     parts = [text.words[start + 1 : end] for start, end in pairwise(ends)][:count]
     whole = len(parts) == count and not any(text.words[: marks[0]])

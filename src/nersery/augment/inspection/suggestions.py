@@ -30,7 +30,7 @@ class Blank:
     """A mention whose words are hidden, all at once; a word without a letter or digit stays.
 
     >>> blank = Blank(Sentence(("Rock", "&", "Roll", "lives"), (Entity(0, 3, "CW"),)), Entity(0, 3, "CW"))
-    >>> blank.places, blank.filled(("Drum", "Bass")).text
+    >>> blank.positions, blank.filled(("Drum", "Bass")).text
     ((0, 2), 'Drum & Bass lives')
     """
 
@@ -38,13 +38,15 @@ class Blank:
     entity: Entity
 
     @cached_property
-    def places(self) -> tuple[int, ...]:
+    def positions(self) -> tuple[int, ...]:
         """The positions of the hidden words; none where no word can be replaced."""
-        return tuple(place for place in self.entity.positions if has_letter_or_digit(self.sentence.words[place]))
+        return tuple(
+            position for position in self.entity.positions if has_letter_or_digit(self.sentence.words[position])
+        )
 
     def filled(self, words: Sequence[str]) -> Sentence:
         """The sentence with other words for the hidden ones."""
-        return self.sentence.replace_spans([(p, p + 1, (word,)) for p, word in zip(self.places, words, strict=True)])
+        return self.sentence.replace_spans([(p, p + 1, (word,)) for p, word in zip(self.positions, words, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class SuggestionTable:
 
     Args:
         blanks: The mentions.
-        columns: By method the suggestions for each blank, the best first; a blank without places has none.
+        columns: By method the suggestions for each blank, the best first; a blank without positions has none.
         verdicts: By sentence that came to be, the type that an oracle gives to the words of the mention; None where
             it finds no entity with these borders. Empty without an oracle.
     """
@@ -115,7 +117,7 @@ class SuggestionTable:
         return {
             **entity.as_dict(),
             "words": list(blank.sentence.mention(entity)),
-            "hidden": list(blank.places),
+            "hidden": list(blank.positions),
             **self._judged(blank, blank.sentence.mention(entity)),
             "suggestions": {
                 method: [
@@ -162,17 +164,17 @@ def _put_in(blank: Blank, mention: Sequence[str]) -> Sentence:
 def suggestions(method: Suggester, blanks: Sequence[Blank], top_k: int) -> list[list[Suggestion]]:
     """For each blank what a fitted method would put there, the best first.
 
-    The first one has the most probable word in each place, the second one the second in each, and so on.
+    The first one has the most probable word in each position, the second one the second in each, and so on.
     """
-    masked = [blank for blank in blanks if blank.places]
-    guessed = method.suggest([blank.sentence for blank in masked], [blank.places for blank in masked], top_k)
+    masked = [blank for blank in blanks if blank.positions]
+    guessed = method.suggest([blank.sentence for blank in masked], [blank.positions for blank in masked], top_k)
     rest = iter(guessed)
-    return [_by_rank(blank, next(rest)) if blank.places else [] for blank in blanks]
+    return [_by_rank(blank, next(rest)) if blank.positions else [] for blank in blanks]
 
 
 def _by_rank(blank: Blank, guesses: Sequence[Sequence[Guess]]) -> list[Suggestion]:
     made = []
-    for ranked in zip(*guesses, strict=False):  # a small vocabulary may have fewer words for one place than another
+    for ranked in zip(*guesses, strict=False):  # a small vocabulary may have fewer words for one position than another
         words, probabilities = zip(*ranked, strict=True)
         made.append(Suggestion(blank.filled(words).mention(blank.entity), probabilities))
     return made

@@ -17,11 +17,11 @@ class Linearized:
 
     Args:
         words: Words and tag tokens.
-        places: Where each word of the sentence stands among them.
+        positions: Where each word of the sentence stands among them.
     """
 
     words: tuple[str, ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None, *, closed: bool = True) -> Linearized:
@@ -41,15 +41,15 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None,
         for position in entity.positions
     }
     words: list[str] = []
-    places = []
+    positions = []
     for position, word in enumerate(sentence.words):
         entity, tag = tags.get(position, (None, ""))
         if languages and entity is not None and position == entity.start and languages.get(entity):
             words.append(language_token(languages[entity]))
         words += [tag] if entity else []
-        places.append(len(words))
+        positions.append(len(words))
         words += [word, tag] if entity and closed else [word]
-    return Linearized(tuple(words), tuple(places))
+    return Linearized(tuple(words), tuple(positions))
 
 
 def apart(sentence: Sentence, parts: Callable[[str], Sequence[str]]) -> Sentence:
@@ -61,23 +61,23 @@ def apart(sentence: Sentence, parts: Callable[[str], Sequence[str]]) -> Sentence
     >>> apart(Sentence(("10 000", "won"), (Entity(0, 1, "NUM"),)), str.split).labels
     ((0, 2, 'NUM'),)
     """
-    written = ((place, parts(word)) for place, word in enumerate(sentence.words))
-    edits = [(place, place + 1, words) for place, words in written if len(words) > 1]
+    written = ((position, parts(word)) for position, word in enumerate(sentence.words))
+    edits = [(position, position + 1, words) for position, words in written if len(words) > 1]
     return sentence.replace_spans(edits) if edits else sentence
 
 
 def linearized_input(
-    sentence: Sentence, places: Iterable[int], languages: Mapping[Entity, str] | None = None
+    sentence: Sentence, positions: Iterable[int], languages: Mapping[Entity, str] | None = None
 ) -> MaskedInput:
     """The linearized sentence with words hidden.
 
     Args:
-        places: Their positions in the sentence, in order.
+        positions: Their positions in the sentence, in order.
         languages: See `linearize`.
     """
     shown = linearize(sentence, languages)
-    names = frozenset(shown.places[place] for place in sentence.inside)
-    gaps = tuple(shown.places[place] for place in places)
+    names = frozenset(shown.positions[position] for position in sentence.inside)
+    gaps = tuple(shown.positions[position] for position in positions)
     return MaskedInput(shown.words, gaps, names=names, language=sentence.language)
 
 

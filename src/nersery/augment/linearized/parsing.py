@@ -203,14 +203,14 @@ def _tagged(words: Sequence[str], tags: Mapping[str, Tag], closed: bool) -> list
 def _entities(tags: Sequence[Tag | None]) -> tuple[Entity, ...] | None:
     """The entities of a sequence of tags; None when it is illegal."""
     entities: list[Entity] = []
-    for place, tag in enumerate(tags):
+    for position, tag in enumerate(tags):
         if tag is None:
             continue
         type_, begins = tag
         if begins:
-            entities.append(Entity(place, place + 1, type_))
-        elif entities and (entities[-1].end, entities[-1].type) == (place, type_):
-            entities[-1] = replace(entities[-1], end=place + 1)
+            entities.append(Entity(position, position + 1, type_))
+        elif entities and (entities[-1].end, entities[-1].type) == (position, type_):
+            entities[-1] = replace(entities[-1], end=position + 1)
         else:  # inside without a beginning: IOB1 would open an entity here, but that would be a guess
             return None
     return tuple(entities)

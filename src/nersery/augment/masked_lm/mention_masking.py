@@ -13,7 +13,7 @@ from nersery.augment.words.stop_words import bare
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess, MaskedLM
@@ -40,9 +40,9 @@ class MentionPredictions(MaskedModelSettings):
     def _prepare(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Add what the model needs for these sentences, such as tokens for their types; by default nothing."""
 
-    def _masked_input(self, sentence: Sentence, places: Sequence[int]) -> MaskedInput:
+    def _masked_input(self, sentence: Sentence, positions: Sequence[int]) -> MaskedInput:
         """What the model is shown of a sentence with words masked; by default the words alone."""
-        return MaskedInput(sentence.words, tuple(places), names=sentence.inside, language=sentence.language)
+        return MaskedInput(sentence.words, tuple(positions), names=sentence.inside, language=sentence.language)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words of their mentions replaced."""
@@ -55,11 +55,11 @@ class MentionPredictions(MaskedModelSettings):
         return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
 
     def suggest(
-        self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
+        self, sentences: Sequence[Sentence], positions: Sequence[Sequence[int]], top_k: int
     ) -> list[list[list[Guess]]]:
         """The most probable words; see `Suggester.suggest`."""
         self._prepare(self.lm, sentences)
-        masked_inputs = [self._masked_input(*each) for each in zip(sentences, places, strict=True)]
+        masked_inputs = [self._masked_input(*each) for each in zip(sentences, positions, strict=True)]
         return self.lm.guesses(masked_inputs, top_k)
 
 
@@ -75,12 +75,14 @@ def hidden_in_mentions(
     Args:
         kept: Other words that stay, such as *of*, without case.
     """
-    usable = {place for place in replaceable_places(sentence.words) if bare(sentence.words[place]) not in kept}
-    spoken = ([place for place in entity.positions if place in usable] for entity in sentence.entities)
-    mentions = [places for places in spoken if places]
+    usable = {
+        position for position in replaceable_positions(sentence.words) if bare(sentence.words[position]) not in kept
+    }
+    spoken = ([position for position in entity.positions if position in usable] for entity in sentence.entities)
+    mentions = [positions for positions in spoken if positions]
     hidden = []
-    for places in mentions:
-        hidden += rng.sample(places, round(random_share(len(places), mean_rate, rng) * len(places)))
+    for positions in mentions:
+        hidden += rng.sample(positions, round(random_share(len(positions), mean_rate, rng) * len(positions)))
     if not hidden and mentions:
         hidden = [rng.choice(rng.choice(mentions))]  # the mention first, or long ones would be hidden more often
     return sorted(hidden)
@@ -118,8 +120,10 @@ def fill(
     return [*map(tuple, new)]
 
 
-def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence | Reject:
-    """The sentence with other words at some places, or why there is no such place."""
-    if not places:
+def with_words(sentence: Sentence, positions: Sequence[int], words: Sequence[str]) -> Sentence | Reject:
+    """The sentence with other words at some positions, or why there is no such position."""
+    if not positions:
         return Reject(NO_WORD if sentence.entities else NO_ENTITIES)
-    return sentence.replace_spans([(place, place + 1, (word,)) for place, word in zip(places, words, strict=True)])
+    return sentence.replace_spans(
+        [(position, position + 1, (word,)) for position, word in zip(positions, words, strict=True)]
+    )

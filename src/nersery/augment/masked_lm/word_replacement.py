@@ -15,7 +15,7 @@ from nersery.core.outcome import Reject
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -39,15 +39,15 @@ class WordPredictions(MaskedModelSettings):
         """The words before the sentence for the type of a masked word, None outside entities; by default no words."""
         return ()
 
-    def masked_input(self, sentence: Sentence, place: int) -> MaskedInput:
+    def masked_input(self, sentence: Sentence, position: int) -> MaskedInput:
         """The sentence with one word masked, behind the condition of its type."""
-        condition = self.condition(type_at(sentence, place))
-        return MaskedInput(sentence.words, (place,), condition, sentence.inside, sentence.language)
+        condition = self.condition(type_at(sentence, position))
+        return MaskedInput(sentence.words, (position,), condition, sentence.inside, sentence.language)
 
     def random_masked_input(self, sentence: Sentence, rng: random.Random) -> MaskedInput:
         """The sentence with one word masked, each with the same chance; without a gap if none can be replaced."""
-        places = replaceable_places(sentence.words)
-        return self.masked_input(sentence, rng.choice(places)) if places else MaskedInput(sentence.words, ())
+        positions = replaceable_positions(sentence.words)
+        return self.masked_input(sentence, rng.choice(positions)) if positions else MaskedInput(sentence.words, ())
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words replaced, the first word of all sentences in one pass, then the second, and so on.
@@ -56,26 +56,31 @@ class WordPredictions(MaskedModelSettings):
         """
         lm = self.lm
         drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
-        known = [replaceable_places(sentence.words) for sentence in sentences]
+        known = [replaceable_positions(sentence.words) for sentence in sentences]
         chosen = [rng.sample(usable, min(self.words, len(usable))) for usable, rng in zip(known, rngs, strict=True)]
         made = list(sentences)
         for turn in range(max(map(len, chosen), default=0)):
-            due = {number: places[turn] for number, places in enumerate(chosen) if turn < len(places)}
-            masked_inputs = [self.masked_input(made[number], place) for number, place in due.items()]
+            due = {number: positions[turn] for number, positions in enumerate(chosen) if turn < len(positions)}
+            masked_inputs = [self.masked_input(made[number], position) for number, position in due.items()]
             filled = lm.fill(masked_inputs, [rngs[number] for number in due], drawing)
-            for (number, place), word in zip(due.items(), filled, strict=True):
-                made[number] = made[number].replace_span(place, place + 1, word)
-        return [new if places else Reject(NO_WORD) for new, places in zip(made, chosen, strict=True)]
+            for (number, position), word in zip(due.items(), filled, strict=True):
+                made[number] = made[number].replace_span(position, position + 1, word)
+        return [new if positions else Reject(NO_WORD) for new, positions in zip(made, chosen, strict=True)]
 
     def suggest(
-        self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
+        self, sentences: Sequence[Sentence], positions: Sequence[Sequence[int]], top_k: int
     ) -> list[list[list[Guess]]]:
-        """The most probable words for each place, under the condition of its type; see `Suggester.suggest`."""
-        types = [[type_at(sentence, place) for place in row] for sentence, row in zip(sentences, places, strict=True)]
-        # All places are masked at once, but an input has one condition: one input for each type among them.
+        """The most probable words for each position, under the condition of its type; see `Suggester.suggest`."""
+        types = [
+            [type_at(sentence, position) for position in row]
+            for sentence, row in zip(sentences, positions, strict=True)
+        ]
+        # All positions are masked at once, but an input has one condition: one input for each type among them.
         queries = [(number, type_) for number, kinds in enumerate(types) for type_ in dict.fromkeys(kinds)]
         masked_inputs = [
-            MaskedInput(sentences[number].words, tuple(places[number]), self.condition(type_), sentences[number].inside)
+            MaskedInput(
+                sentences[number].words, tuple(positions[number]), self.condition(type_), sentences[number].inside
+            )
             for number, type_ in queries
         ]
         guesses = dict(zip(queries, self.lm.guesses(masked_inputs, top_k), strict=True))
@@ -105,6 +110,6 @@ class ConditionedPredictions(WordPredictions, FineTuningSettings, MaskedModelSet
         self._lm = model
 
 
-def type_at(sentence: Sentence, place: int) -> str | None:
+def type_at(sentence: Sentence, position: int) -> str | None:
     """The type of the entity over a word, if there is one."""
-    return next((entity.type for entity in sentence.entities if place in entity.positions), None)
+    return next((entity.type for entity in sentence.entities if position in entity.positions), None)

@@ -123,7 +123,7 @@ class _Draft:
         """Draw a word for this many gaps: those whose best guess is the most probable."""
         # The first guess shows how sure the model is of a gap; which word is written there is drawn all the same.
         by_certainty = sorted(zip(self.gaps, guesses, strict=True), key=lambda gap: -gap[1][0][1])
-        known = {place: word for place, word in enumerate(self.sentence.words) if place not in self.gaps}
+        known = {position: word for position, word in enumerate(self.sentence.words) if position not in self.gaps}
         edits = []
         for gap, words in sorted(by_certainty[:count]):
             beside = (known.get(gap - 1), known.get(gap + 1))
@@ -143,8 +143,10 @@ def signs_glued(sentence: Sentence) -> Sentence:
     'it rained, then stopped.'
     """
     words, outside = sentence.words, set(sentence.outside)
-    places = [place for place in sentence.outside if place - 1 in outside and words[place] in (*SIGNS, ".")]
-    edits = [(p - 1, p + 1, (words[p - 1] + words[p],)) for p in places if has_letter_or_digit(words[p - 1])]
+    positions = [
+        position for position in sentence.outside if position - 1 in outside and words[position] in (*SIGNS, ".")
+    ]
+    edits = [(p - 1, p + 1, (words[p - 1] + words[p],)) for p in positions if has_letter_or_digit(words[p - 1])]
     return sentence.replace_spans(edits)
 
 

@@ -66,10 +66,10 @@ class Seq2SeqWriter(TemplateWriter):
 def source_of_pair(template: Template) -> tuple[str, ...]:
     """The linearized sentence with one mask for each run of words that is taken out."""
     shown = linearize(template.sentence)
-    taken = {shown.places[word] for start, end in template.gaps() for word in range(start, end)}
+    taken = {shown.positions[word] for start, end in template.gaps() for word in range(start, end)}
     source: list[str] = []
-    for place, word in enumerate(shown.words):
-        if place not in taken:
+    for position, word in enumerate(shown.words):
+        if position not in taken:
             source.append(word)
         elif source[-1:] != [GAP]:
             source.append(GAP)
@@ -93,4 +93,4 @@ def _apart(model: Seq2Seq, template: Template) -> Template:
     if sentence is template.sentence:
         return template
     ends = [0, *accumulate(len(model.parts(word)) for word in template.sentence.words)]
-    return Template(sentence, tuple(place for k in template.keywords for place in range(ends[k], ends[k + 1])))
+    return Template(sentence, tuple(position for k in template.keywords for position in range(ends[k], ends[k + 1])))

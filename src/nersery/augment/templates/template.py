@@ -52,7 +52,7 @@ class Template:
 
     def __post_init__(self) -> None:
         known = set(self.keywords)
-        if list(self.keywords) != [place for place in self.sentence.outside if place in known]:
+        if list(self.keywords) != [position for position in self.sentence.outside if position in known]:
             issue = f"keywords are positions of words outside entities, in order, not {self.keywords}"
             raise DataError(Issue(issue, sentence=self.sentence.id or None))
 
@@ -76,16 +76,16 @@ class Template:
         if not count:
             return self
         dropped = set(rng.sample(self.keywords, round(random_share(count, MEAN_RATE, rng) * count)))
-        return replace(self, keywords=tuple(place for place in self.keywords if place not in dropped))
+        return replace(self, keywords=tuple(position for position in self.keywords if position not in dropped))
 
     def most_torn(self) -> Template:
         """Of all that `thinned` may leave, one with the most gaps: keywords right behind a gap stay, all others go."""
         kept: list[int] = []
         inside, known, torn = {*self.sentence.inside}, {*self.keywords}, False
-        for place in range(len(self.sentence)):
-            stays = torn and place in known
-            torn = not stays and place not in inside
-            kept += [place] if stays else []
+        for position in range(len(self.sentence)):
+            stays = torn and position in known
+            torn = not stays and position not in inside
+            kept += [position] if stays else []
         return replace(self, keywords=tuple(kept))
 
     def joined(self, other: Template) -> Template:
@@ -104,7 +104,7 @@ class Template:
             language=self.sentence.language,
             columns=tuple(mine + its for mine, its in zip(columns, theirs, strict=True)),
         )
-        return Template(sentence, (*self.keywords, *(place + length for place in other.keywords)))
+        return Template(sentence, (*self.keywords, *(position + length for position in other.keywords)))
 
 
 @dataclass
@@ -174,7 +174,7 @@ def attention_keywords(
     chosen: set[int] = set()
     for entity in sentence.entities:
         row = merged[numbers[entity.start]]
-        chosen.update(sorted(eligible, key=lambda place: -row[numbers[place]])[:count])
+        chosen.update(sorted(eligible, key=lambda position: -row[numbers[position]])[:count])
     return tuple(sorted(chosen))
 
 
@@ -215,7 +215,7 @@ def merge_entities(sentence: Sentence, attention: Attention) -> tuple[tuple[Span
     if attention.shape != (length, length):
         raise ValueError(f"the attention between {length} words has the shape {attention.shape}")
     entities = [(entity.start, entity.end) for entity in sentence.entities]
-    units = sorted([*entities, *((place, place + 1) for place in sentence.outside)])
+    units = sorted([*entities, *((position, position + 1) for position in sentence.outside)])
     starts = [start for start, _ in units]
     to_units = np.add.reduceat(attention, starts, axis=1)
     sizes = np.array([end - start for start, end in units], attention.dtype)
@@ -224,8 +224,8 @@ def merge_entities(sentence: Sentence, attention: Attention) -> tuple[tuple[Span
 
 def _eligible(sentence: Sentence, stop_words: Set[str]) -> Sequence[int]:
     """The positions of words that may be keywords."""
-    words = ((place, bare(sentence.words[place])) for place in sentence.outside)
-    return [place for place, word in words if word and word not in stop_words]
+    words = ((position, bare(sentence.words[position])) for position in sentence.outside)
+    return [position for position, word in words if word and word not in stop_words]
 
 
 def _share_of_outside(sentence: Sentence, rate: float) -> int:

@@ -125,7 +125,7 @@ def bare(word: str) -> str:
 def _common(gold: Iterable[Sentence], language: str, code: str) -> frozenset[str]:
     """The words of the list of a code, or without a list any words, that are common in the sentences of a language."""
     spoken = (sentence for sentence in gold if sentence.language == language)
-    counts = Counter(bare(sentence.words[place]) for sentence in spoken for place in sentence.outside)
+    counts = Counter(bare(sentence.words[position]) for sentence in spoken for position in sentence.outside)
     total = counts.total()
     del counts[""]
     listed = _listed(code)

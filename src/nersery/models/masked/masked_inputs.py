@@ -73,9 +73,9 @@ class Drawing:
     signs: bool = False
 
 
-def replaceable_places(words: Sequence[str]) -> list[int]:
-    """The places of the words in whose place another word can stand: those with a letter or digit."""
-    return [place for place, word in enumerate(words) if has_letter_or_digit(word)]
+def replaceable_positions(words: Sequence[str]) -> list[int]:
+    """The positions of the words in whose place another word can stand: those with a letter or digit."""
+    return [position for position, word in enumerate(words) if has_letter_or_digit(word)]
 
 
 def in_case_of(word: str, original: str) -> str:

@@ -41,23 +41,23 @@ def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
     ((0,), (1,), (2, 3), (4,))
     """
     groups: list[tuple[int, ...]] = []
-    for is_run, places in itertools.groupby(range(len(words)), key=lambda place: is_character(words[place])):
-        run = list(places)
-        groups += _cut(run, words, tokenize) if is_run and len(run) > 1 else [(place,) for place in run]
+    for is_run, positions in itertools.groupby(range(len(words)), key=lambda position: is_character(words[position])):
+        run = list(positions)
+        groups += _cut(run, words, tokenize) if is_run and len(run) > 1 else [(position,) for position in run]
     return tuple(groups)
 
 
 def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[tuple[int, ...]]:
-    texts = [_normalized(words[place]) for place in run]
+    texts = [_normalized(words[position]) for position in run]
     text = "".join(texts)
     subwords = [subword.removeprefix(SPACE) for subword in tokenize(text)]
     if "".join(subwords) != text:  # unknown to the vocabulary
-        return [(place,) for place in run]
+        return [(position,) for position in run]
     ends = {end for end in itertools.accumulate(map(len, subwords)) if not is_katakana(text[end - 1 : end + 1])}
     ends |= {len(text), *(match.end() for match in _BEFORE_PARTICLE.finditer(text))}
     groups: list[list[int]] = [[]]
-    for place, end in zip(run, itertools.accumulate(map(len, texts)), strict=True):
-        groups[-1].append(place)
+    for position, end in zip(run, itertools.accumulate(map(len, texts)), strict=True):
+        groups[-1].append(position)
         if end in ends:
             groups.append([])
     return _with_whole_names([tuple(group) for group in groups if group], words)
@@ -104,9 +104,9 @@ def joined(sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False) ->
         return sentence, ()
     groups = spans(sentence.words, tokenize)
     if labelled:
-        borders = {place for entity in sentence.entities for place in (entity.start, entity.end)}
+        borders = {position for entity in sentence.entities for position in (entity.start, entity.end)}
         groups = tuple(part for group in groups for part in _parted(group, borders))
-    words = tuple("".join(sentence.words[place] for place in group) for group in groups)
+    words = tuple("".join(sentence.words[position] for position in group) for group in groups)
     longer = Sentence(words, id=sentence.id, language=sentence.language)
     if not labelled:
         return longer, groups
@@ -129,14 +129,14 @@ def taken_apart(sentence: Sentence, labelled: Sentence, groups: Spans) -> Senten
 
 
 def _parted(group: tuple[int, ...], borders: Collection[int]) -> Iterator[tuple[int, ...]]:
-    """The parts of a group of places, of which the second and later ones begin at a border."""
-    starts = [at for at, place in enumerate(group) if at == 0 or place in borders]
+    """The parts of a group of positions, of which the second and later ones begin at a border."""
+    starts = [at for at, position in enumerate(group) if at == 0 or position in borders]
     return (group[start:end] for start, end in itertools.pairwise([*starts, len(group)]))
 
 
-def _of_words(label: SoftLabel, places: tuple[int, ...]) -> Iterator[SoftLabel]:
+def _of_words(label: SoftLabel, positions: tuple[int, ...]) -> Iterator[SoftLabel]:
     """A soft label for each of the words that were joined: only the first of them may begin a mention."""
-    first, *rest = places
+    first, *rest = positions
     yield replace(label, word=first)
-    for place in rest:
-        yield SoftLabel(place, label.type, 0.0, round(label.begin + label.inside, 4))
+    for position in rest:
+        yield SoftLabel(position, label.type, 0.0, round(label.begin + label.inside, 4))

@@ -52,12 +52,12 @@ def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, s
 
 
 @contextlib.contextmanager
-def output_at(network: Any, rows: Tensor, places: Tensor) -> Iterator[None]:
+def output_at(network: Any, rows: Tensor, positions: Tensor) -> Iterator[None]:
     """Within it, the output layer computes the given positions only; it is the most costly layer of small models."""
 
     def choose(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         states, *rest = inputs
-        return (states[rows, places], *rest) if states.ndim == 3 else inputs
+        return (states[rows, positions], *rest) if states.ndim == 3 else inputs
 
     output = network.get_output_embeddings()
     handle = output.register_forward_pre_hook(choose) if output is not None else None
