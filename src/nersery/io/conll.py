@@ -20,7 +20,7 @@ from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.core.validation import without_control
 from nersery.io import base
-from nersery.io.columns import (
+from nersery.io.columns_and_rows.columns import (
     AFFIXES,
     DOCUMENT_MARK,
     MARKS,
@@ -31,8 +31,9 @@ from nersery.io.columns import (
     resembles_columns,
     split_line,
 )
-from nersery.io.conll_writer import TAB, ConllWriter
-from nersery.io.document_marks import DocumentNames
+from nersery.io.columns_and_rows.conll_writer import TAB, ConllWriter
+from nersery.io.columns_and_rows.document_marks import DocumentNames
+from nersery.io.columns_and_rows.word_column import NUMBER
 from nersery.io.formats import COLUMNS, COMMENTS, DOCUMENTS, ENTITIES, WORDS, Beginning, Format
 from nersery.io.repairs import (
     BLANK_WORDS,
@@ -47,7 +48,6 @@ from nersery.io.repairs import (
     repair_hint,
 )
 from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, inner_mark
-from nersery.io.word_column import NUMBER
 
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})

@@ -14,7 +14,7 @@ from functools import partial
 from nersery.core.errors import DataError, Issue
 from nersery.core.tags import OUTSIDE
 from nersery.io.base import ReadOptions
-from nersery.io.columns import split_line
+from nersery.io.columns_and_rows.columns import split_line
 from nersery.io.conll import ConllSource
 from nersery.io.formats import Format
 from nersery.io.text_file import TextFile, with_changed_words

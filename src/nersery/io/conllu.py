@@ -14,11 +14,11 @@ from itertools import islice
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.base import ReadOptions
-from nersery.io.columns import CONLLU_WIDTH, SAMPLE_LINES
+from nersery.io.columns_and_rows.columns import CONLLU_WIDTH, SAMPLE_LINES
+from nersery.io.columns_and_rows.word_column import NUMBER
 from nersery.io.conll import ConllSource
 from nersery.io.formats import Beginning, Format
 from nersery.io.text_file import TextFile, with_changed_words
-from nersery.io.word_column import NUMBER
 
 _PARTED = re.compile(r"[| ]")
 """What stands between the values of MISC; some treebanks have a space."""

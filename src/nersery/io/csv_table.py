@@ -20,17 +20,17 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import UNKNOWN_TAG, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, at_words
-from nersery.io.columns import DOCUMENT_MARK, SAMPLE_LINES, check_named_columns
+from nersery.io.columns_and_rows.columns import DOCUMENT_MARK, SAMPLE_LINES, check_named_columns
+from nersery.io.columns_and_rows.conll_writer import TAB
+from nersery.io.columns_and_rows.objects import Object
+from nersery.io.columns_and_rows.table_cells import are_tags, cell_holds_several, tags_of, word_cutter
+from nersery.io.columns_and_rows.word_column import NEARLY_ALL
 from nersery.io.conll import TAG_NAMES, WORD_NAMES
-from nersery.io.conll_writer import TAB
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import Object
 from nersery.io.repairs import BLANK_WORDS, repair_hint
-from nersery.io.table_cells import are_tags, cell_holds_several, tags_of, word_cutter
 from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
-from nersery.io.word_column import NEARLY_ALL
 
 _NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
 _SENTENCE = re.compile(rf"sentence(?:{_NUMBER})?|sent{_NUMBER}")

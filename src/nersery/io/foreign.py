@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from nersery.core.errors import DataError, Issue
-from nersery.io.columns import FROM_BRACKETS
+from nersery.io.columns_and_rows.columns import FROM_BRACKETS
 from nersery.io.formats import Beginning
 
 COMPARED = 100_000

@@ -19,9 +19,9 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, issues_in, tag_issue, unread
+from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, Object, parsed
+from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, key_of_tags, usual_row, without_nulls, words_of
 from nersery.io.formats import EVERYTHING, Beginning, Format
-from nersery.io.objects import ENCODER, BrokenError, Object, parsed
-from nersery.io.rows import MARKS_OF_TAGS, key_of_tags, usual_row, without_nulls, words_of
 from nersery.io.text_file import BLANKS, TextFile
 
 FIRST_ROWS = 100

@@ -20,13 +20,13 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
 from nersery.io.base import read_options
+from nersery.io.columns_and_rows.objects import WRONG_OBJECT, BrokenError, Object, json_value
+from nersery.io.columns_and_rows.rows import without_nulls
+from nersery.io.columns_and_rows.table_cells import cell_holds_several, tags_of, word_cutter
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import WRONG_OBJECT, BrokenError, Object, json_value
 from nersery.io.parquet import with_names
-from nersery.io.rows import without_nulls
 from nersery.io.spacy_documents import spacy_sentences as spacy_sentences
 from nersery.io.spacy_documents import to_spacy as to_spacy
-from nersery.io.table_cells import cell_holds_several, tags_of, word_cutter
 from nersery.io.text import TextSource, is_blank
 from nersery.io.text_file import TextFile
 

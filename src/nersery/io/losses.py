@@ -9,8 +9,8 @@ from typing import Any
 
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import note
+from nersery.io.columns_and_rows.document_marks import is_marked
 from nersery.io.conll import id_in
-from nersery.io.document_marks import is_marked
 from nersery.io.formats import (
     COLUMNS,
     COMMENTS,

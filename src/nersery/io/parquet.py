@@ -15,11 +15,11 @@ from typing import Any
 from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
+from nersery.io.columns_and_rows.objects import Object, json_value
+from nersery.io.columns_and_rows.rows import without_nulls
 from nersery.io.conll import TAG_NAMES, WORD_NAMES
 from nersery.io.formats import EVERYTHING, Format
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import Object, json_value
-from nersery.io.rows import without_nulls
 from nersery.io.text_file import TextFile
 
 READ_ROWS = 1024

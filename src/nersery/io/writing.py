@@ -12,7 +12,7 @@ from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable,
 from nersery.core.sentence import Sentence, checked_sentences
 from nersery.core.wording import either
 from nersery.io.base import AUTO, Writer
-from nersery.io.document_marks import with_marks
+from nersery.io.columns_and_rows.document_marks import with_marks
 from nersery.io.formats import Format, extensions, formats, writable
 from nersery.io.text_file import as_beginning
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nersery.core.errors import Issue
-from nersery.io.objects import BrokenError, Object
+from nersery.io.columns_and_rows.objects import BrokenError, Object
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
 

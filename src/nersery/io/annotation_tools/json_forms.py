@@ -13,7 +13,7 @@ from typing import Any
 
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.annotation_tools.argilla import is_record
-from nersery.io.objects import Object, array_values, inner_values
+from nersery.io.columns_and_rows.objects import Object, array_values, inner_values
 
 TEXTS = ("text", "data", "sentence", "content")
 """Keys of a text; ``data`` is an object in Label Studio."""

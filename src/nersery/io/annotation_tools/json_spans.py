@@ -40,9 +40,9 @@ from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan, Of
 from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, strict_layout
 from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
 from nersery.io.base import Pass, Writer, unread
+from nersery.io.columns_and_rows.objects import BrokenError, Object, array_values, parsed, wrong_object
 from nersery.io.formats import Beginning, Format
 from nersery.io.ids import Ids
-from nersery.io.objects import BrokenError, Object, array_values, parsed, wrong_object
 from nersery.io.text_file import BLANKS, LONGEST_LINE, TextFile
 
 ARRAYS = (".json", ".jsonl", "")

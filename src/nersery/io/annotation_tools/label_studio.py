@@ -9,7 +9,7 @@ from nersery.core.errors import Issue
 from nersery.io.annotation_tools.argilla import agreed
 from nersery.io.annotation_tools.json_forms import ANNOTATIONS
 from nersery.io.annotation_tools.labelled_text import apart
-from nersery.io.objects import BrokenError, Object, wrong_object
+from nersery.io.columns_and_rows.objects import BrokenError, Object, wrong_object
 
 
 def of_task(task: Object, line: int, *, labelled: bool) -> Object:

@@ -15,7 +15,7 @@ from nersery.core.errors import Issue
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, unread
-from nersery.io.columns import paragraphs
+from nersery.io.columns_and_rows.columns import paragraphs
 from nersery.io.formats import Beginning, Format
 from nersery.io.text_file import TextFile
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nersery.core.errors import Issue
 from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.annotation_tools.json_forms import LABEL_KEYS
-from nersery.io.objects import Object
+from nersery.io.columns_and_rows.objects import Object
 
 _OF_PRODIGY = ("_input_hash", "_task_hash")
 WITHOUT_KEY = (

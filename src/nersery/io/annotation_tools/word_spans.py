@@ -13,10 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nersery.io.columns_and_rows.objects import (
+    DECODER,
+    ENCODER,
+    WRONG_OBJECT,
+    BrokenError,
+    Object,
+    array_values,
+    wrong_object,
+)
+from nersery.io.columns_and_rows.rows import is_plain
 from nersery.io.formats import Beginning
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import DECODER, ENCODER, WRONG_OBJECT, BrokenError, Object, array_values, wrong_object
-from nersery.io.rows import is_plain
 from nersery.io.text_file import BLANKS, LONGEST_LINE
 
 EXPECTED = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from nersery.core.errors import did_you_mean
 from nersery.core.tags import looks_like_tag
-from nersery.io.objects import Object, wrong_object
+from nersery.io.columns_and_rows.objects import Object, wrong_object
 
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from nersery.core.sentence import Sentence
-from nersery.io.columns import DOCUMENT_MARK
+from nersery.io.columns_and_rows.columns import DOCUMENT_MARK
 
 _MARK = re.compile(
     rf"{DOCUMENT_MARK}(?:[ \t].*)?"

@@ -1,0 +1,1 @@
+"""Shared by formats: how columns are laid out and marked, the keys of rows, and what a cell holds."""
