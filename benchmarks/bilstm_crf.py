@@ -19,7 +19,7 @@ import measuring
 from nersery import io
 from nersery.core.registry import create
 from nersery.core.training_context import Training
-from nersery.io.shipped import shipped
+from nersery.io.input_files.shipped import shipped
 from nersery.taggers.base import Tagger, strict_f1
 
 PASSES = 10

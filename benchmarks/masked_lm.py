@@ -27,7 +27,7 @@ from nersery.augment.masked_lm.mention_masking import hidden_in_mentions
 from nersery.augment.melm import MELM
 from nersery.core.outcome import collect
 from nersery.core.sentence import Corpus, Sentence
-from nersery.io.shipped import shipped
+from nersery.io.input_files.shipped import shipped
 from nersery.models.loading import ModelSource, autocast
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM

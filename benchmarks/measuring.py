@@ -26,7 +26,7 @@ from itertools import accumulate, cycle, islice
 from pathlib import Path
 
 from nersery import Entity, Sentence, io
-from nersery.io.shipped import shipped
+from nersery.io.input_files.shipped import shipped
 
 TYPES = ("PER", "LOC", "ORG")
 WORDS = 20

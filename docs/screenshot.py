@@ -17,8 +17,8 @@ from playwright.sync_api import sync_playwright
 
 import nersery
 from nersery.io import open_corpus
+from nersery.io.input_files.shipped import example
 from nersery.io.sentence_table import SentenceTable
-from nersery.io.shipped import example
 from nersery.review.decisions import Decisions
 from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import Review, ReviewServer

@@ -46,7 +46,7 @@ TESTS = {
     "io.columns_and_rows.columns": ("io/columns_and_rows/test_columns", *CONLL),
     "io.jsonl": ("io/test_jsonl", "io/test_io"),
     "io.repairs": ("core/test_tags", *CONLL),
-    "io.text_file": ("io/test_text_file", "io/test_io"),
+    "io.input_files.text_file": ("io/input_files/test_text_file", "io/test_io"),
     "pipeline.job": ("pipeline/test_job", "pipeline/test_loop", "pipeline/test_resume"),
     "pipeline.error_policy": ("pipeline/test_error_policy", "pipeline/test_loop"),
     "pipeline.shards": ("pipeline/test_shards", "pipeline/test_shards_resume"),

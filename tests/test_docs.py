@@ -27,7 +27,7 @@ from nersery.cli.main import all_commands
 from nersery.core import descriptions, registry, tags
 from nersery.experiments import recipe, sampling, systems
 from nersery.experiments.recipe_file.overrides import settings_from
-from nersery.io.shipped import EXAMPLE_PREFIX, shipped
+from nersery.io.input_files.shipped import EXAMPLE_PREFIX, shipped
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

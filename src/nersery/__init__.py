@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nersery.experiments.run import run
     from nersery.experiments.sampling import sample
     from nersery.io import read, write
-    from nersery.io.shipped import example
+    from nersery.io.input_files.shipped import example
     from nersery.select.base import select
     from nersery.taggers.base import predict, train
 
@@ -32,7 +32,7 @@ __all__ = [
 ]  # fmt: skip
 _FUNCTIONS = {
     "align": "nersery.crosslingual.aligners.base",
-    "example": "nersery.io.shipped",
+    "example": "nersery.io.input_files.shipped",
     "grow": "nersery.experiments.grow.session",
     "next_sentences": "nersery.experiments.active_learning.next_sentences",
     "predict": "nersery.taggers.base",

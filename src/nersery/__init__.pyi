@@ -57,7 +57,7 @@ from nersery.experiments.run import run as run
 from nersery.experiments.sampling import sample as sample
 from nersery.io import read as read
 from nersery.io import write as write
-from nersery.io.shipped import example as example
+from nersery.io.input_files.shipped import example as example
 from nersery.select.agreement import Agreement
 from nersery.select.alignment_quality import AlignmentQuality
 from nersery.select.base import Selector

@@ -20,7 +20,7 @@ from nersery.crosslingual.pairing_by_id import UNPAIRED
 from nersery.crosslingual.sides import open_side, opened_side
 from nersery.crosslingual.whole_pairs import EMPTY_BOTH, EMPTY_SOURCE, EMPTY_TARGET, WholePairs, reject_of
 from nersery.io.base import ReadOptions
-from nersery.io.text_file import TextFile
+from nersery.io.input_files.text_file import TextFile
 
 
 @pytest.fixture(autouse=True)

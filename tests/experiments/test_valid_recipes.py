@@ -9,7 +9,7 @@ from nersery.experiments.recipe import load, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.recipe_file.table_methods import presets
 from nersery.experiments.systems import GOLD, MethodSettings, System
-from nersery.io.shipped import shipped
+from nersery.io.input_files.shipped import shipped
 from tests.experiments.asking import CHAIN, GOOD, NAMED, Write
 
 NEED_FILES = {

@@ -17,7 +17,7 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.crosslingual.sides import open_side
 from nersery.io import ReadOptions, open_corpus, open_text, read, reject_line, write
 from nersery.io import text as module
-from nersery.io.text_file import TextFile
+from nersery.io.input_files.text_file import TextFile
 from nersery.pipeline.stage_job import corpus_job
 
 SHORT = 20

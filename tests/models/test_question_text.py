@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nersery import io
-from nersery.io.shipped import shipped
+from nersery.io.input_files.shipped import shipped
 from nersery.models.question_text import FILE, WIDTH, count_known, fingerprint
 
 KNOWN = "Frederick H. Collier was the first colonel ."

@@ -18,7 +18,7 @@ from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.files import write_output
 from nersery.core.warnings import note
 from nersery.io import repairs
-from nersery.io.shipped import EXAMPLE_PREFIX, examples, input_path
+from nersery.io.input_files.shipped import EXAMPLE_PREFIX, examples, input_path
 
 
 @app.command(name="list", epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement")

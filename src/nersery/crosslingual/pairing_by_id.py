@@ -10,8 +10,8 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.crosslingual.sides import Lines
 from nersery.io.base import Pass, Source
-from nersery.io.folder import FolderSource
 from nersery.io.ids import Ids
+from nersery.io.input_files.folder import FolderSource
 from nersery.io.sentence_table import SentenceTable
 
 UNPAIRED = "the other side has no sentence of that id"

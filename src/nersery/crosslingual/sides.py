@@ -12,10 +12,10 @@ from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.io.base import ReadOptions, Source
-from nersery.io.folder import FolderSource
+from nersery.io.input_files.folder import FolderSource
+from nersery.io.input_files.text_file import TextFile
 from nersery.io.reading import Sentences, opened
 from nersery.io.text import TextSource
-from nersery.io.text_file import TextFile
 
 EMPTY_LINE = "empty line"
 EXCERPT = 60

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from nersery.core.alignments import Link
 from nersery.core.errors import DataError, Issue
+from nersery.io.input_files.text_file import TextFile
 from nersery.io.pharaoh import lines_of_links
-from nersery.io.text_file import TextFile
 
 Place = tuple[int, int]
 """A word of the source and a word of the target, from 0."""

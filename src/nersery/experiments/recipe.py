@@ -25,7 +25,7 @@ from nersery.experiments.recipe_file.table_methods import presets, section, with
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
-from nersery.io.shipped import located, shipped
+from nersery.io.input_files.shipped import located, shipped
 
 KEYS = (
     "name", "description", "paper", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select",

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of
 from nersery.io.formats import extensions, formats, readable, writable
+from nersery.io.input_files.shipped import input_path
+from nersery.io.input_files.text_file import STANDARD_INPUT
 from nersery.io.jsonl import read_rejects, reject_line
 from nersery.io.losses import Losses
 from nersery.io.reading import open_corpus, open_text, read
-from nersery.io.shipped import input_path
-from nersery.io.text_file import STANDARD_INPUT
 from nersery.io.writing import as_written, format_of, write, writer
 
 __all__ = [

@@ -35,6 +35,7 @@ from nersery.io.columns_and_rows.conll_writer import TAB, ConllWriter
 from nersery.io.columns_and_rows.document_marks import DocumentNames
 from nersery.io.columns_and_rows.word_column import NUMBER
 from nersery.io.formats import COLUMNS, COMMENTS, DOCUMENTS, ENTITIES, WORDS, Beginning, Format
+from nersery.io.input_files.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, inner_mark
 from nersery.io.repairs import (
     BLANK_WORDS,
     CONTROL_CHARACTERS,
@@ -47,7 +48,6 @@ from nersery.io.repairs import (
     WORD_DIGIT,
     repair_hint,
 )
-from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, inner_mark
 
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})

@@ -17,7 +17,7 @@ from nersery.io.base import ReadOptions
 from nersery.io.columns_and_rows.columns import split_line
 from nersery.io.conll import ConllSource
 from nersery.io.formats import Format
-from nersery.io.text_file import TextFile, with_changed_words
+from nersery.io.input_files.text_file import TextFile, with_changed_words
 
 _WORD, _POS, _ENTITY = 3, 4, 10
 """Positions of the columns, from 0."""

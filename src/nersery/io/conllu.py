@@ -18,7 +18,7 @@ from nersery.io.columns_and_rows.columns import CONLLU_WIDTH, SAMPLE_LINES
 from nersery.io.columns_and_rows.word_column import NUMBER
 from nersery.io.conll import ConllSource
 from nersery.io.formats import Beginning, Format
-from nersery.io.text_file import TextFile, with_changed_words
+from nersery.io.input_files.text_file import TextFile, with_changed_words
 
 _PARTED = re.compile(r"[| ]")
 """What stands between the values of MISC; some treebanks have a space."""

@@ -26,11 +26,11 @@ from nersery.io.columns_and_rows.objects import Object
 from nersery.io.columns_and_rows.table_cells import are_tags, cell_holds_several, tags_of, word_cutter
 from nersery.io.columns_and_rows.word_column import NEARLY_ALL
 from nersery.io.conll import TAG_NAMES, WORD_NAMES
-from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
+from nersery.io.input_files.foreign import refuse_foreign
+from nersery.io.input_files.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.jsonl import JsonlSource
 from nersery.io.repairs import BLANK_WORDS, repair_hint
-from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
 
 _NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
 _SENTENCE = re.compile(rf"sentence(?:{_NUMBER})?|sent{_NUMBER}")

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from nersery.io.text_file import BLANKS, LONGEST_LINE, TextFile
+from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
 
 WORDS, ENTITIES, IDS, LANGUAGES, COLUMNS, COMMENTS = "words", "entities", "ids", "languages", "columns", "comments"
 ORIGINS, SCORES, ENTITY_SCORES, SOFT_LABELS = "origins", "scores", "entity scores", "soft labels"

@@ -22,7 +22,7 @@ from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, is
 from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, Object, parsed
 from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, key_of_tags, usual_row, without_nulls, words_of
 from nersery.io.formats import EVERYTHING, Beginning, Format
-from nersery.io.text_file import BLANKS, TextFile
+from nersery.io.input_files.text_file import BLANKS, TextFile
 
 FIRST_ROWS = 100
 """So many are searched for keys that are left out, to name these before anything is read."""

@@ -23,12 +23,12 @@ from nersery.io.base import read_options
 from nersery.io.columns_and_rows.objects import WRONG_OBJECT, BrokenError, Object, json_value
 from nersery.io.columns_and_rows.rows import without_nulls
 from nersery.io.columns_and_rows.table_cells import cell_holds_several, tags_of, word_cutter
+from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource
 from nersery.io.parquet import with_names
 from nersery.io.spacy_documents import spacy_sentences as spacy_sentences
 from nersery.io.spacy_documents import to_spacy as to_spacy
 from nersery.io.text import TextSource, is_blank
-from nersery.io.text_file import TextFile
 
 WORDS = ("tokens", "words", "token", "word")
 TAGS = ("ner_tags", "tags", "ner_tag", "tag", "labels", "label")

@@ -19,8 +19,8 @@ from nersery.io.columns_and_rows.objects import Object, json_value
 from nersery.io.columns_and_rows.rows import without_nulls
 from nersery.io.conll import TAG_NAMES, WORD_NAMES
 from nersery.io.formats import EVERYTHING, Format
+from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource
-from nersery.io.text_file import TextFile
 
 READ_ROWS = 1024
 GROUP_ROWS = 10_000

@@ -17,7 +17,7 @@ from nersery.core.outcome import Reject
 from nersery.core.wording import either
 from nersery.io.base import unread
 from nersery.io.formats import extensions
-from nersery.io.text_file import TextFile
+from nersery.io.input_files.text_file import TextFile
 
 MALFORMED = "malformed alignment"
 _PROBABILITY = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

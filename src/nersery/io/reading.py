@@ -12,12 +12,12 @@ from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import warn
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, read_options
-from nersery.io.folder import FolderSource
-from nersery.io.foreign import ForeignFormatError, NoTextError, refuse_foreign
 from nersery.io.formats import Beginning, extensions, formats, readable
-from nersery.io.shipped import input_path
+from nersery.io.input_files.folder import FolderSource
+from nersery.io.input_files.foreign import ForeignFormatError, NoTextError, refuse_foreign
+from nersery.io.input_files.shipped import input_path
+from nersery.io.input_files.text_file import STANDARD_INPUT, TextFile
 from nersery.io.text import TextSource
-from nersery.io.text_file import STANDARD_INPUT, TextFile
 from nersery.io.tokenization import MOST_ATTACHED
 
 _DEFAULTS = ReadOptions()

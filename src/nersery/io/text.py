@@ -14,10 +14,10 @@ from nersery.core.sentence import Sentence
 from nersery.core.text_forms import is_invisible
 from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
-from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import WORDS, Beginning, Format
+from nersery.io.input_files.foreign import refuse_foreign
+from nersery.io.input_files.text_file import TextFile
 from nersery.io.scripts_without_spaces import runs_on
-from nersery.io.text_file import TextFile
 from nersery.io.tokenization import MOST_ATTACHED, Splitting, attached_signs, splitter, suggested_splitting
 
 LONGEST = 100_000

@@ -14,7 +14,7 @@ from nersery.core.wording import either
 from nersery.io.base import AUTO, Writer
 from nersery.io.columns_and_rows.document_marks import with_marks
 from nersery.io.formats import Format, extensions, formats, writable
-from nersery.io.text_file import as_beginning
+from nersery.io.input_files.text_file import as_beginning
 
 
 def format_of(path: str | Path, *, can_be_named: bool = False) -> str:

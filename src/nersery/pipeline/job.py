@@ -24,9 +24,9 @@ from nersery.core.other_jobs import already_exists, beginnings, differences, for
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
+from nersery.io.input_files.text_file import as_beginning
 from nersery.io.jsonl import rejects_of
 from nersery.io.losses import Losses
-from nersery.io.text_file import as_beginning
 from nersery.io.writing import remove
 from nersery.pipeline.error_policy import ErrorPolicy, sentence_in
 from nersery.pipeline.record import JobRecord

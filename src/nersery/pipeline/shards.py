@@ -20,7 +20,7 @@ from nersery.core.locks import LOCK
 from nersery.core.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
-from nersery.io.folder import MANIFEST, TOTAL
+from nersery.io.input_files.folder import MANIFEST, TOTAL
 from nersery.io.parquet import load_pyarrow, write_lines
 from nersery.pipeline.error_policy import FAILED
 from nersery.pipeline.job import BATCH_SIZE

@@ -12,7 +12,7 @@ from typing import Any
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence
 from nersery.evaluate.error_analysis import CORRECT, KINDS
-from nersery.io.folder import SPANS
+from nersery.io.input_files.folder import SPANS
 from nersery.publish.about import About
 from nersery.publish.splits import Divided
 from nersery.report.escaping import markdown_template

@@ -17,7 +17,7 @@ from nersery.core.files import DESCRIPTION, write_atomic
 from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.version import __version__
-from nersery.io.folder import SPANS
+from nersery.io.input_files.folder import SPANS
 from nersery.io.parquet import FEATURES, ORIGIN, SHAPES, Shape, load_pyarrow, write_rows
 from nersery.publish.about import About
 from nersery.publish.card import CardLayout, card, front_matter

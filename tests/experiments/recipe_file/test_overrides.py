@@ -11,7 +11,7 @@ from nersery.core.errors import SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.recipe_file.overrides import settings_from, toml_value
 from nersery.experiments.systems import MethodSettings
-from nersery.io.shipped import shipped
+from nersery.io.input_files.shipped import shipped
 from tests.experiments.asking import GOOD, NAMED, Write, issue, issues
 
 

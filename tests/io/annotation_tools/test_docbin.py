@@ -15,7 +15,7 @@ from nersery.core.errors import DataError
 from nersery.io.annotation_tools import docbin
 from nersery.io.annotation_tools.docbin import DocBinSource
 from nersery.io.base import ReadOptions
-from nersery.io.text_file import TextFile
+from nersery.io.input_files.text_file import TextFile
 from tests.io.annotation_tools.test_tool_exports import CORPUS
 
 Doc, DocBin, Span = spacy.tokens.Doc, spacy.tokens.DocBin, spacy.tokens.Span

@@ -13,7 +13,7 @@ from nersery.core.warnings import forget_notes
 from nersery.io import read, write
 from nersery.io.base import ReadOptions
 from nersery.io.columns_and_rows.columns import TAG_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
-from nersery.io.text_file import TextFile
+from nersery.io.input_files.text_file import TextFile
 
 
 def found(folder: Path, text: str, **options: int) -> Layout | None:

@@ -56,7 +56,7 @@ from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
 from nersery.experiments.text_profile import profile
-from nersery.io.text_file import TextFile
+from nersery.io.input_files.text_file import TextFile
 from nersery.report.model import label_of
 
 SPENT_FILE = "spent.txt"

@@ -13,7 +13,7 @@ from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.wording import either
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.recipe_file.table_methods import entry_name
-from nersery.io.shipped import EXAMPLE_PREFIX
+from nersery.io.input_files.shipped import EXAMPLE_PREFIX
 
 SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 """A number without digits on one side of the point; many people write this, but TOML refuses it."""

@@ -10,7 +10,7 @@ from typing import Any
 from nersery.core import file_settings, registry
 from nersery.core.registry import DEFAULTS
 from nersery.core.typed_settings import FileName
-from nersery.io.shipped import located, shipped
+from nersery.io.input_files.shipped import located, shipped
 
 Table = dict[str, Any]
 

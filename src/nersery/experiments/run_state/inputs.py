@@ -20,7 +20,7 @@ from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, CorpusByFile, DataFile, parts_of, sentences_of, train_of
 from nersery.experiments.run_state.input_notes import input_notes
 from nersery.experiments.sampling import sample
-from nersery.io.shipped import EXAMPLE_PREFIX
+from nersery.io.input_files.shipped import EXAMPLE_PREFIX
 from nersery.io.tokenization import attached_share
 
 

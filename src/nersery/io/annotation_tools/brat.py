@@ -15,8 +15,8 @@ from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.annotation_tools.tool_exports import pack_brat
 from nersery.io.base import Pass, ReadOptions, unread
 from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, Format
+from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlWriter
-from nersery.io.text_file import TextFile
 
 OTHERS = ("R", "E", "A", "M", "N", "*", "#")
 """What lines begin with that say more of labels, which begin with ``T``."""

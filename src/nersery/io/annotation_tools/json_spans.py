@@ -43,7 +43,7 @@ from nersery.io.base import Pass, Writer, unread
 from nersery.io.columns_and_rows.objects import BrokenError, Object, array_values, parsed, wrong_object
 from nersery.io.formats import Beginning, Format
 from nersery.io.ids import Ids
-from nersery.io.text_file import BLANKS, LONGEST_LINE, TextFile
+from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
 
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""

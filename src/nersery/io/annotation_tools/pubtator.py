@@ -17,7 +17,7 @@ from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, unread
 from nersery.io.columns_and_rows.columns import paragraphs
 from nersery.io.formats import Beginning, Format
-from nersery.io.text_file import TextFile
+from nersery.io.input_files.text_file import TextFile
 
 _TEXT = re.compile(r"(?P<id>[^|\t]+)\|(?P<part>[a-z])\|(?P<text>.*)")
 _LABEL = re.compile(

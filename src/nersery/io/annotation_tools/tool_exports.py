@@ -21,8 +21,8 @@ from nersery.io.annotation_tools.word_spans import WordSpansSource, recognises
 from nersery.io.base import ReadOptions, Writer
 from nersery.io.columns_and_rows.objects import ENCODER, Object
 from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, PLAIN, WORDS, Format
+from nersery.io.input_files.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.jsonl import JsonlSource
-from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 LONGEST_NAME = 200

@@ -19,8 +19,8 @@ from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan, Of
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import RETURN_HINT, Pass, ReadOptions, lone_return
 from nersery.io.formats import Format
+from nersery.io.input_files.text_file import TextFile
 from nersery.io.text import LONGEST
-from nersery.io.text_file import TextFile
 
 MARK = "#FORMAT=WebAnno TSV 3"
 _LAYER = re.compile(r"#T_(?P<kind>SP|CH|RL)=(?P<name>[^|]*)\|?(?P<features>.*)")

@@ -24,8 +24,8 @@ from nersery.io.columns_and_rows.objects import (
 )
 from nersery.io.columns_and_rows.rows import is_plain
 from nersery.io.formats import Beginning
+from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE
 from nersery.io.jsonl import JsonlSource
-from nersery.io.text_file import BLANKS, LONGEST_LINE
 
 EXPECTED = (
     'an object such as {"tokenized_text": ["Ada", "saw", "New", "York"], "ner": [[0, 0, "PER"], [2, 3, "LOC"]]}: the '

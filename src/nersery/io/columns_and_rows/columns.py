@@ -14,8 +14,8 @@ from nersery.core.tags import ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
 from nersery.core.warnings import warn
 from nersery.io.base import ReadOptions, lone_return
 from nersery.io.columns_and_rows.word_column import FEWEST_ROWS, NEARLY_ALL, word_and_number
+from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
-from nersery.io.text_file import BLANKS, TextFile
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000

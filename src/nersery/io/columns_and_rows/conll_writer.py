@@ -10,7 +10,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.wording import either
 from nersery.io.base import Writer
 from nersery.io.columns_and_rows.columns import DOCUMENT_MARK, MARKS, TAG_MARK, WORD_MARK, Layout, last_looks_inner
-from nersery.io.text_file import BYTE_ORDER_MARK
+from nersery.io.input_files.text_file import BYTE_ORDER_MARK
 
 TAB = "\t"
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from nersery.core.errors import DataError, Issue
 from nersery.io.base import lone_return
-from nersery.io.text_file import BLANKS, inner_mark
+from nersery.io.input_files.text_file import BLANKS, inner_mark
 
 Object = dict[str, Any]
 _PLAIN = frozenset({str, int, float, bool, type(None)})

@@ -11,8 +11,8 @@ from nersery.core.files import DESCRIPTION, LABELS, TEXT, files_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.io.base import AUTO, Pass, ReadOptions, Source
+from nersery.io.input_files.text_file import TextFile
 from nersery.io.text import TextSource
-from nersery.io.text_file import TextFile
 
 MANIFEST = "manifest.jsonl"
 """The file in a folder of shards that describes them; see `nersery.pipeline.shards`."""

@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import naming_the_full_disk
-from nersery.io.garbled import note_of_garbled
+from nersery.io.input_files.garbled import note_of_garbled
 
 STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nersery import io
-from nersery.io.garbled import note_of_garbled
+from nersery.io.input_files.garbled import note_of_garbled
 
 NAMES = "José B-PER\nMüller I-PER\nin O\nMünchen B-LOC\n\nहिन्दी O\n"
 

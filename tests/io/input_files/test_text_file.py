@@ -12,8 +12,8 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.io import read
-from nersery.io import text_file as module
-from nersery.io.text_file import TextFile
+from nersery.io.input_files import text_file as module
+from nersery.io.input_files.text_file import TextFile
 
 
 def issues(path: Path, encoding: str = "utf-8") -> tuple[list[tuple[str, str | None, int | None]], str]:
@@ -146,7 +146,7 @@ def test_a_file_that_is_cut_within_a_character_need_not_have_another_encoding(tm
 def test_only_so_many_lines_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\xe9\n\xe9\n")
-    monkeypatch.setattr("nersery.io.text_file.MOST_LINES", 1)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MOST_LINES", 1)
     assert issues(path)[0] == [("the byte 0xe9 is not utf-8", str(path), 1)]
     path.write_bytes(b"a\n\xe9\n")
     assert issues(path)[0] == [("the bytes are not utf-8", str(path), None)]
@@ -155,7 +155,7 @@ def test_only_so_many_lines_are_searched(tmp_path: Path, monkeypatch: pytest.Mon
 def test_only_so_many_lines_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\xe9\n" * 3 + b"\x92\n")
-    monkeypatch.setattr("nersery.io.text_file.MOST_BAD_LINES", 1)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MOST_BAD_LINES", 1)
     assert issues(path) == (
         [("the byte 0xe9 is not utf-8", str(path), 1), ("3 more lines have such bytes", str(path), None)],
         naming("cp1252"),
@@ -201,7 +201,7 @@ def test_a_name_need_not_be_text() -> None:
 def test_the_end_of_a_line_that_is_cut_may_not_be_endless_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nersery.io.text_file.LONGEST_LINE", 6)
+    monkeypatch.setattr("nersery.io.input_files.text_file.LONGEST_LINE", 6)
     path = tmp_path / "x"
     path.write_text("a\nabcdefghi\nabcdefghi\n", "utf-8")
     assert list(TextFile(path).beginnings(3)) == ["a\n", "abcd", "abcd"]  # six characters more each
@@ -215,16 +215,16 @@ def test_long_lines_are_cut_and_too_long_ones_named(tmp_path: Path, monkeypatch:
     path = tmp_path / "x"
     path.write_text("ab\nabcdef\nabc", "utf-8")
     assert list(TextFile(path).beginnings(3)) == ["ab\n", "abcd", "abc"]
-    monkeypatch.setattr("nersery.io.text_file.LONGEST_LINE", 7)
+    monkeypatch.setattr("nersery.io.input_files.text_file.LONGEST_LINE", 7)
     assert list(TextFile(path).lines()) == ["ab\n", "abcdef\n", "abc"]
-    monkeypatch.setattr("nersery.io.text_file.LONGEST_LINE", 6)
+    monkeypatch.setattr("nersery.io.input_files.text_file.LONGEST_LINE", 6)
     assert issues(path) == (
         [("the line has more than 6 characters", str(path), 2)],
         "check that this is a file of text; put each sentence on a line of its own",
     )
-    monkeypatch.setattr("nersery.io.text_file.MOST_IN_MEMORY", 13)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MOST_IN_MEMORY", 13)
     assert TextFile(path).whole() == "ab\nabcdef\nabc"
-    monkeypatch.setattr("nersery.io.text_file.MOST_IN_MEMORY", 12)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MOST_IN_MEMORY", 12)
     with pytest.raises(DataError, match=f"{path}: the text has more than 12 characters, .*\\nFix: cut it into several"):
         TextFile(path).whole()
 

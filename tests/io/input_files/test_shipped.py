@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import SettingsError
-from nersery.io.shipped import example, located, shipped
+from nersery.io.input_files.shipped import example, located, shipped
 
 
 def test_an_example_comes_with_nersery():
