@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 import nersery
 from nersery.io import open_corpus
 from nersery.io.input_files.shipped import example
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review.decisions import Decisions
 from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import Review, ReviewServer

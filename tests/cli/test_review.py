@@ -17,7 +17,7 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core.sentence import Origin
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.pipeline.job import FileJob
 from nersery.review.decisions import Decision, Decisions
 from nersery.review.server import ReviewServer

@@ -14,7 +14,7 @@ from nersery.core.errors import DataError
 from nersery.evaluate.error_analysis import find_errors
 from nersery.evaluate.in_step import score_by_id, score_in_step
 from nersery.evaluate.scores import paired_by_order, score, sentence_counts
-from nersery.io.ids import Ids
+from nersery.io.temporary_tables.ids import Ids
 
 TYPES = ("LOC", "PER")
 

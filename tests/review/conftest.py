@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Corpus, Entity, Sentence, io
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review.decisions import Decisions
 from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import Review, ReviewServer

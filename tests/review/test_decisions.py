@@ -9,7 +9,7 @@ import pytest
 from nersery import Entity, Sentence
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Reject
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review.decisions import FILE, Decision, Decisions
 
 ADA = Sentence(("Ada", "Lovelace", "lives"), (Entity(0, 1, "PER", score=0.7),), id="a", comments=("old",))

@@ -12,7 +12,7 @@ from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError
 from nersery.io.base import Pass, ReadOptions, Source
 from nersery.io.input_files.text_file import TextFile
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review import review_loader
 from nersery.review.decisions import Decision, Decisions
 from nersery.review.review_loader import ReviewLoader

@@ -9,7 +9,7 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core.sentence import Origin
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review.decisions import Decisions
 from nersery.review.review_loader import ReviewLoader, StratifiedDraw
 from nersery.review.server import Review

@@ -15,7 +15,7 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core.entity import Origin
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review import server as review_server
 from nersery.review.decisions import VERDICTS, Decision, Decisions
 from nersery.review.review_loader import ReviewLoader

@@ -16,7 +16,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import note, remark
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 if TYPE_CHECKING:
     from nersery.models.likelihood import Likelihood

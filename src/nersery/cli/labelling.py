@@ -25,7 +25,7 @@ from nersery.core.files import check_writable, content_hash
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import note, remark
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.pipeline.stage_job import corpus_job, output_format
 
 if TYPE_CHECKING:

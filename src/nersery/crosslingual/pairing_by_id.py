@@ -10,9 +10,9 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.crosslingual.sides import Lines
 from nersery.io.base import Pass, Source
-from nersery.io.ids import Ids
 from nersery.io.input_files.folder import FolderSource
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 UNPAIRED = "the other side has no sentence of that id"
 

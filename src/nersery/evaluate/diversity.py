@@ -10,7 +10,7 @@ from typing import Any
 
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import folded
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 NOTHING = Fraction(0)
 CACHED = 1024

@@ -10,8 +10,8 @@ from nersery.core.errors import DataError
 from nersery.core.sentence import Sentence
 from nersery.evaluate.error_analysis import Errors
 from nersery.evaluate.scores import PairCounter
-from nersery.io.ids import Ids
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 
 @dataclass(frozen=True)

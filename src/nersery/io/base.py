@@ -24,8 +24,8 @@ from nersery.core.warnings import warn
 from nersery.core.wording import as_parameters, either
 from nersery.io import repairs
 from nersery.io.formats import Format, readable
-from nersery.io.ids import Ids
 from nersery.io.input_files.text_file import TextFile
+from nersery.io.temporary_tables.ids import Ids
 from nersery.io.tokenization import SPLITTINGS
 
 AUTO = "auto"

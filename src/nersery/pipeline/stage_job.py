@@ -22,7 +22,7 @@ from nersery.core.own_process import wanted_threads
 from nersery.core.progress import Progress
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
-from nersery.io.ids import Ids
+from nersery.io.temporary_tables.ids import Ids
 from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_options import JobOptions

@@ -17,7 +17,7 @@ from nersery.core.errors import DataError, Issue, MissingResourceError, Settings
 from nersery.core.files import content_hash
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.jsonl import rejects_of
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 
 @dataclass(frozen=True)

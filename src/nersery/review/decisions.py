@@ -20,7 +20,7 @@ from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Outcome, Reject
 from nersery.core.random import is_whole, item_seed
 from nersery.core.sentence import Entity, Sentence
 from nersery.evaluate.acceptance import Acceptance, acceptance
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 Verdict = Literal["accept", "reject", ""]
 VERDICTS: tuple[Verdict, ...] = ("accept", "reject", "")

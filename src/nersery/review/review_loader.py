@@ -14,7 +14,7 @@ from nersery import io
 from nersery.core.errors import DataError, SettingsError, did_you_mean
 from nersery.core.random import item_seed
 from nersery.core.sentence import Sentence
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review.decisions import Decisions
 
 PATIENCE = 1.0

@@ -12,7 +12,7 @@ from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
-from nersery.io.ids import Ids
+from nersery.io.temporary_tables.ids import Ids
 from nersery.select.base import Selector, not_a_candidate
 from nersery.select.components.near_duplicates import NOTHING, ExactDuplicates, Found, NearDuplicates, text_of
 

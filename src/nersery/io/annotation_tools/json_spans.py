@@ -42,8 +42,8 @@ from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotat
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.columns_and_rows.objects import BrokenError, Object, array_values, parsed, wrong_object
 from nersery.io.formats import Beginning, Format
-from nersery.io.ids import Ids
 from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
+from nersery.io.temporary_tables.ids import Ids
 
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""

@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import folded
-from nersery.io.ids import naming_the_temporary_folder, temporary_table
+from nersery.io.temporary_tables.ids import naming_the_temporary_folder, temporary_table
 
 if TYPE_CHECKING:
     import sqlite3

@@ -14,7 +14,7 @@ from nersery import Sentence, io
 from nersery.core.errors import DiskError
 from nersery.crosslingual.bitext import Bitext
 from nersery.crosslingual.sides import open_side
-from nersery.io.ids import Ids
+from nersery.io.temporary_tables.ids import Ids
 
 
 @given(st.lists(st.text(st.characters(), max_size=2)), st.integers(0, 5))

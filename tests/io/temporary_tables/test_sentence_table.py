@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nersery import Entity, Sentence
 from nersery.core.entity import Origin, SoftLabel
 from nersery.core.errors import DataError
-from nersery.io.sentence_table import SentenceTable
+from nersery.io.temporary_tables.sentence_table import SentenceTable
 from tests.io.strategies import full_sentences
 
 

@@ -13,7 +13,7 @@ from nersery.core.entity import SoftLabel
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded
-from nersery.io.ids import naming_the_temporary_folder, temporary_table
+from nersery.io.temporary_tables.ids import naming_the_temporary_folder, temporary_table
 
 _parts_of = attrgetter(*(field.name for field in fields(Sentence)))
 

@@ -1,0 +1,1 @@
+"""Ids and sentences on disk, in memory that does not grow with the corpus."""
