@@ -44,7 +44,7 @@ from nersery.crosslingual.projection import Projection
 from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment
 from nersery.evaluate.scores import score
 from nersery.experiments.recipe_file.overrides import settings_from
-from nersery.io.tokenization import splitter
+from nersery.io.word_splitting.tokenization import splitter
 from nersery.select.alignment_quality import AlignmentQuality
 
 LABELLED = {

@@ -16,7 +16,7 @@ from nersery import Entity, Sentence
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.definitions import NO_ENTITY, definition
 from nersery.core.random import item_rng
-from nersery.io.scripts_without_spaces import has_letter_or_digit
+from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.models.llm.prompt import Completion, Prompt
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair

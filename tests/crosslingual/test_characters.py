@@ -2,7 +2,7 @@
 
 import pytest
 
-from nersery.io.tokenization import splitter
+from nersery.io.word_splitting.tokenization import splitter
 from nersery.models.subwords.joined_characters import spans
 
 TEXTS = {  # with subwords as multilingual E5 has them

@@ -15,7 +15,7 @@ from transformers import BertConfig, BertForTokenClassification
 import nersery
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.sentence import Entity, Sentence
-from nersery.io.scripts_without_spaces import follows_without_space
+from nersery.io.word_splitting.scripts_without_spaces import follows_without_space
 from nersery.models.loading import ModelSource
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.taggers.base import load_tagger

@@ -24,7 +24,7 @@ from nersery.crosslingual.projection import Projection, Translation
 from nersery.crosslingual.sides import quoted
 from nersery.io.base import ReadOptions, Source
 from nersery.io.text import TextSource
-from nersery.io.tokenization import Splitting, attached_share
+from nersery.io.word_splitting.tokenization import Splitting, attached_share
 from nersery.taggers.components.gold_tagger import gold_tagger
 
 

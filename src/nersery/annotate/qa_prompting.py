@@ -17,7 +17,7 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
 from nersery.core.warnings import warn
-from nersery.io.scripts_without_spaces import has_letter_or_digit, with_whole_loanwords
+from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit, with_whole_loanwords
 from nersery.models.model_settings import ModelSettings
 from nersery.models.subwords.joined_characters import joined, taken_apart
 

@@ -19,7 +19,7 @@ from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
 from nersery.io.reading import Sentences, opened, opened_if_given
-from nersery.io.scripts_without_spaces import is_character
+from nersery.io.word_splitting.scripts_without_spaces import is_character
 from nersery.pipeline.error_policy import failure, one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import run_stage

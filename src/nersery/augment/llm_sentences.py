@@ -18,8 +18,8 @@ from nersery.core.registry import unfitted
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
-from nersery.io.scripts_without_spaces import in_characters, runs_on
-from nersery.io.tokenization import Splitter, Splitting, splitter
+from nersery.io.word_splitting.scripts_without_spaces import in_characters, runs_on
+from nersery.io.word_splitting.tokenization import Splitter, Splitting, splitter
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions, spelled
 from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list

@@ -26,7 +26,7 @@ from nersery.crosslingual.whole_pairs import WholePairs
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.pharaoh import AlignmentFile, check_output
 from nersery.io.repairs import DROP_SENTENCE
-from nersery.io.tokenization import Splitting
+from nersery.io.word_splitting.tokenization import Splitting
 from nersery.pipeline.stage_job import stage_job
 from nersery.pipeline.stage_options import JobOptions
 

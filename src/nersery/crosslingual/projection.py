@@ -24,7 +24,7 @@ from nersery.core.text_forms import folded, is_invisible
 from nersery.core.typed_settings import hidden
 from nersery.crosslingual.unlinked_capitals import with_unlinked_capitals
 from nersery.io.base import storable
-from nersery.io.scripts_without_spaces import with_whole_loanwords
+from nersery.io.word_splitting.scripts_without_spaces import with_whole_loanwords
 
 METHOD = "project"
 QUALITY = "alignment_quality"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from unicodedata import category
 
 from nersery.core.entity import Span
-from nersery.io.tokenization import ABBREVIATIONS
+from nersery.io.word_splitting.tokenization import ABBREVIATIONS
 
 COMMAS = ",،、"
 

@@ -11,7 +11,7 @@ from nersery.core.errors import printable
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
-from nersery.io.tokenization import SENTENCES_READ, attached_signs
+from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_signs
 from nersery.taggers.components.description import attached_share_learnt
 
 CLEAR_DIFFERENCE = 0.6

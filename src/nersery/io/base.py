@@ -26,7 +26,7 @@ from nersery.io import repairs
 from nersery.io.formats import Format, readable
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.temporary_tables.ids import Ids
-from nersery.io.tokenization import SPLITTINGS
+from nersery.io.word_splitting.tokenization import SPLITTINGS
 
 AUTO = "auto"
 MOST_ISSUES = 10_000
@@ -55,7 +55,7 @@ class ReadOptions:
         word_column: Column of the words, from 1; None detects it.
         tag_column: Column of the tags, from 1; None detects it.
         scheme: A name of `nersery.core.tags.SCHEMES`; None detects it.
-        split: How text is split into words, see `nersery.io.tokenization.splitter`; other formats have words. None
+        split: How text is split into words (`nersery.io.word_splitting.tokenization`); other formats have words. None
             splits plain text at spaces, text with labels by characters at punctuation, brat and PubTator at signs.
 
     Raises:

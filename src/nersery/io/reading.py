@@ -18,7 +18,7 @@ from nersery.io.input_files.foreign import ForeignFormatError, NoTextError, refu
 from nersery.io.input_files.shipped import input_path
 from nersery.io.input_files.text_file import STANDARD_INPUT, TextFile
 from nersery.io.text import TextSource
-from nersery.io.tokenization import MOST_ATTACHED
+from nersery.io.word_splitting.tokenization import MOST_ATTACHED
 
 _DEFAULTS = ReadOptions()
 Sentences = Iterable[Sentence] | str | Path
@@ -47,9 +47,9 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached_share
     words with tags beside them, or both sides of parallel text. Tasks that nobody has annotated are read.
 
     Args:
-        attached_share: The share of `nersery.io.tokenization.attached_signs` in the labelled sentences that the text
-            goes with. If most signs are in words there, they stay in those of the text, unless the options say
-            otherwise.
+        attached_share: The share of `nersery.io.word_splitting.tokenization.attached_signs` in the labelled sentences
+            that the text goes with. If most signs are in words there, they stay in those of the text, unless the
+            options say otherwise.
 
     Raises:
         DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.

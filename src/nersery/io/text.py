@@ -17,8 +17,14 @@ from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_r
 from nersery.io.formats import WORDS, Beginning, Format
 from nersery.io.input_files.foreign import refuse_foreign
 from nersery.io.input_files.text_file import TextFile
-from nersery.io.scripts_without_spaces import runs_on
-from nersery.io.tokenization import MOST_ATTACHED, Splitting, attached_signs, splitter, suggested_splitting
+from nersery.io.word_splitting.scripts_without_spaces import runs_on
+from nersery.io.word_splitting.tokenization import (
+    MOST_ATTACHED,
+    Splitting,
+    attached_signs,
+    splitter,
+    suggested_splitting,
+)
 
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""

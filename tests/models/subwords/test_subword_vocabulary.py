@@ -8,7 +8,7 @@ import pytest
 from transformers import AddedToken, AutoTokenizer
 
 from nersery.core.errors import MissingResourceError
-from nersery.io.scripts_without_spaces import follows_without_space
+from nersery.io.word_splitting.scripts_without_spaces import follows_without_space
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM

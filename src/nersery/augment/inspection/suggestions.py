@@ -15,7 +15,7 @@ from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, did_you_mean
 from nersery.core.registry import create, get, names
 from nersery.core.sentence import Corpus, Entity, Sentence
-from nersery.io.scripts_without_spaces import has_letter_or_digit
+from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.taggers.base import Tagger
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.core.text_forms import folded
-from nersery.io.scripts_without_spaces import has_letter_or_digit
-from nersery.io.tokenization import outer_signs
+from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
+from nersery.io.word_splitting.tokenization import outer_signs
 from nersery.models.tokens import TOKEN_PREFIX
 
 NO_WORDS = "no words"

@@ -18,8 +18,8 @@ from nersery.core.random import item_rng
 from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
-from nersery.io.scripts_without_spaces import has_letter_or_digit
-from nersery.io.tokenization import SIGNS, attached_signs
+from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
+from nersery.io.word_splitting.tokenization import SIGNS, attached_signs
 from nersery.models.masked.masked_inputs import MaskedInput
 
 MOST_GLUED = 0.5

@@ -19,7 +19,7 @@ from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.warnings import warn
-from nersery.io.scripts_without_spaces import lacks_spaces
+from nersery.io.word_splitting.scripts_without_spaces import lacks_spaces
 
 COMMON = 1 / 1000
 """A listed word is a stop word where it makes up this share of the text."""

@@ -24,7 +24,7 @@ from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, P
 from nersery.crosslingual.characters import JoinedPairs, joined_pair, taken_apart
 from nersery.crosslingual.projection import alignment_issue
 from nersery.crosslingual.symmetrization import mutually_best
-from nersery.io.scripts_without_spaces import is_character
+from nersery.io.word_splitting.scripts_without_spaces import is_character
 from nersery.models.bundled import MULTILINGUAL
 from nersery.models.model_settings import ModelSettings
 from nersery.models.subwords.joined_characters import Tokenize

@@ -18,7 +18,7 @@ from nersery.core.text_forms import unspaced
 from nersery.experiments import corpus_notes
 from nersery.experiments.text_profile import TextProfile, data_notes, note_of_language, profile, refuse_other_language
 from nersery.io.text import TextSource
-from nersery.io.tokenization import attached_share
+from nersery.io.word_splitting.tokenization import attached_share
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6

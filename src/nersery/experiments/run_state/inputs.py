@@ -21,7 +21,7 @@ from nersery.experiments.recipe_file.data_files import SPLITS, CorpusByFile, Dat
 from nersery.experiments.run_state.input_notes import input_notes
 from nersery.experiments.sampling import sample
 from nersery.io.input_files.shipped import EXAMPLE_PREFIX
-from nersery.io.tokenization import attached_share
+from nersery.io.word_splitting.tokenization import attached_share
 
 
 def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, Corpus], list[str]]:

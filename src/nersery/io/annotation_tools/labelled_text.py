@@ -26,9 +26,9 @@ from nersery.io.repairs import (
     WHOLE_WORDS,
     repair_hint,
 )
-from nersery.io.scripts_without_spaces import is_mark, lacks_spaces
 from nersery.io.text import word_offsets
-from nersery.io.tokenization import Splitter, is_joined, splitter, suggested_splitting
+from nersery.io.word_splitting.scripts_without_spaces import is_mark, lacks_spaces
+from nersery.io.word_splitting.tokenization import Splitter, is_joined, splitter, suggested_splitting
 
 Offsets = tuple[int, int]
 """The characters ``[start, end)`` of a text."""

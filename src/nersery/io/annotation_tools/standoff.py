@@ -27,9 +27,9 @@ from nersery.io.repairs import (
     WHOLE_WORDS,
     repair_hint,
 )
-from nersery.io.scripts_without_spaces import lacks_spaces, touch
 from nersery.io.text import LONGEST, SPLIT_HINT
-from nersery.io.tokenization import splitter, suggested_splitting
+from nersery.io.word_splitting.scripts_without_spaces import lacks_spaces, touch
+from nersery.io.word_splitting.tokenization import splitter, suggested_splitting
 
 DOCUMENTS_READ = 100
 """Texts that are looked at before their file is split into words."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from nersery.core.inflection import APOSTROPHES, inflected, inflection
 from nersery.core.scripts import script_of
-from nersery.io.scripts_without_spaces import has_letter_or_digit
-from nersery.io.tokenization import outer_signs
+from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
+from nersery.io.word_splitting.tokenization import outer_signs
 from nersery.models.tokens import TOKEN_PREFIX, Token
 
 POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)

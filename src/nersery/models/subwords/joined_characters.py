@@ -10,7 +10,7 @@ from unicodedata import category, normalize
 
 from nersery.core.scripts import is_katakana
 from nersery.core.sentence import Sentence, SoftLabel
-from nersery.io.scripts_without_spaces import is_character
+from nersery.io.word_splitting.scripts_without_spaces import is_character
 
 SPACE = "▁"
 """Stands for a space in SentencePiece vocabularies."""

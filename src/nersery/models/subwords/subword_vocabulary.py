@@ -14,8 +14,13 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.korean import has_ending
 from nersery.core.scripts import digits_of, script_of
 from nersery.core.text_forms import respelled
-from nersery.io.scripts_without_spaces import LETTERLIKE_SIGNS, follows_without_space, is_character, lacks_spaces
-from nersery.io.tokenization import SIGNS, outer_signs
+from nersery.io.word_splitting.scripts_without_spaces import (
+    LETTERLIKE_SIGNS,
+    follows_without_space,
+    is_character,
+    lacks_spaces,
+)
+from nersery.io.word_splitting.tokenization import SIGNS, outer_signs
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)

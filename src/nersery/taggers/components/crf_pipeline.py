@@ -20,7 +20,7 @@ NO_SPACES = re.compile(
     r"\s*[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff00-\uff65\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff"
     r"\uf900-\ufaff\U00020000-\U0003ffff\u3000-\u303f]"
 )
-"""A character of a script without spaces, or of its punctuation; the same as in `nersery.io.scripts_without_spaces`."""
+"""A character of a script without spaces, or of its punctuation; the same as in `scripts_without_spaces` of nersery."""
 
 
 class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: ignore[misc]

@@ -13,7 +13,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import DESCRIPTION as DESCRIPTION
 from nersery.core.registry import BUNDLED, name_of
 from nersery.core.sentence import Sentence
-from nersery.io.tokenization import attached_share
+from nersery.io.word_splitting.tokenization import attached_share
 
 
 def write_description(folder: Path, tagger: Any, settings: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.core.warnings import warn
-from nersery.io.tokenization import attached_signs
+from nersery.io.word_splitting.tokenization import attached_signs
 from nersery.models.training.trainer import TrainingPlan, train
 from nersery.taggers.base import NOTHING_TO_COMPARE, Tagger, can_compare, strict_f1, training_record
 

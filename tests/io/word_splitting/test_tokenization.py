@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 
 from nersery.core.errors import SettingsError
 from nersery.core.languages import TWO_LETTERS
-from nersery.io.scripts_without_spaces import is_character, lacks_spaces
-from nersery.io.tokenization import BEFORE_NAMES, COMMON_WORDS, CONTRACTING, ELIDING, ENDING, ORDINALS, splitter
+from nersery.io.word_splitting.scripts_without_spaces import is_character, lacks_spaces
+from nersery.io.word_splitting.tokenization import (
+    BEFORE_NAMES,
+    COMMON_WORDS,
+    CONTRACTING,
+    ELIDING,
+    ENDING,
+    ORDINALS,
+    splitter,
+)
 from tests.io.strategies import AWKWARD
 
 LINES = st.one_of(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nersery.io.scripts_without_spaces import has_letter_or_digit
+from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 
 
 @pytest.mark.parametrize("word", ["Ada", "3", "a.", "राम", "京", "أحمد", "Ⅳ", "½", "ฯลฯ", "々"])

@@ -13,7 +13,7 @@ from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.inflection import APOSTROPHES
 from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
-from nersery.io.scripts_without_spaces import LONGEST_MEAN, NO_SPACES, STACKERS, is_mark, runs_on
+from nersery.io.word_splitting.scripts_without_spaces import LONGEST_MEAN, NO_SPACES, STACKERS, is_mark, runs_on
 
 Splitting = Literal["spaces", "punctuation", "signs", "characters"]
 SPLITTINGS: tuple[str, ...] = get_args(Splitting)

@@ -1,0 +1,1 @@
+"""Splits text into words, also in scripts without spaces."""
