@@ -1,7 +1,7 @@
 """Sentences from and to the objects of other libraries: Hugging Face datasets, pandas, lists of tags or texts.
 
 Rows with tags are read like lines of JSONL, with the same checks, repairs and errors. No library is needed to read.
-What is for spaCy is in `nersery.io.spacy_documents`.
+What is for spaCy is in `nersery.io.annotation_tools.spacy_documents`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from nersery.core import tags as tag_schemes
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
+from nersery.io.annotation_tools.spacy_documents import spacy_sentences as spacy_sentences
+from nersery.io.annotation_tools.spacy_documents import to_spacy as to_spacy
 from nersery.io.base import read_options
 from nersery.io.columns_and_rows.objects import WRONG_OBJECT, BrokenError, Object, json_value
 from nersery.io.columns_and_rows.rows import without_nulls
@@ -26,8 +28,6 @@ from nersery.io.columns_and_rows.table_cells import cell_holds_several, tags_of,
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource
 from nersery.io.parquet import with_names
-from nersery.io.spacy_documents import spacy_sentences as spacy_sentences
-from nersery.io.spacy_documents import to_spacy as to_spacy
 from nersery.io.text import TextSource, is_blank
 
 WORDS = ("tokens", "words", "token", "word")

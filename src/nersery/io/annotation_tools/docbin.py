@@ -14,11 +14,11 @@ from typing import Any
 from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
 from nersery.core.sentence import Corpus, Sentence
+from nersery.io.annotation_tools.spacy_documents import NO_LANGUAGE, document_sentences, spacy_vocabulary, to_spacy
 from nersery.io.base import Pass, ReadOptions, Source, unread
 from nersery.io.formats import DOCUMENTS, OFFSETS, PLAIN, Format
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource, JsonlWriter
-from nersery.io.spacy_documents import NO_LANGUAGE, document_sentences, spacy_vocabulary, to_spacy
 
 MOST_BYTES = 1 << 30
 """Of a file when it is decompressed. A file of a few kilobytes could fill all memory."""
