@@ -29,7 +29,7 @@ from nersery.core.outcome import Reject, Result, Tally
 from nersery.core.sentence import Corpus as Corpus, Entity as Entity, Origin as Origin, Sentence as Sentence
 from nersery.core.training_context import Training
 from nersery.core.version import __version__ as __version__
-from nersery.crosslingual.bitext import PairedBy
+from nersery.crosslingual.parallel_corpus.bitext import PairedBy
 from nersery.evaluate.scores import evaluate as evaluate
 from nersery.io.reading import Sentences
 from nersery.taggers.base import Tagger

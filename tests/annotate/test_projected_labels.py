@@ -17,7 +17,7 @@ from nersery.core.errors import DataError, MissingResourceError, NerseryError, S
 from nersery.core.outcome import Reject
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligners.base import Aligner
-from tests.crosslingual.test_bitext import translations
+from tests.crosslingual.parallel_corpus.test_bitext import translations
 
 ENGLISH = [
     Sentence(("Ada", "Lovelace", "saw", "Oslo"), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")), id="e1"),

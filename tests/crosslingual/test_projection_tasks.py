@@ -9,7 +9,7 @@ import pytest
 
 from nersery import Corpus, Sentence, project
 from nersery.core.errors import DataError
-from nersery.crosslingual.sides import open_side
+from nersery.crosslingual.parallel_corpus.sides import open_side
 from nersery.io.base import ReadOptions
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
-from nersery.crosslingual.sides import open_side
+from nersery.crosslingual.parallel_corpus.sides import open_side
 from nersery.io import ReadOptions, open_corpus, open_text, read, reject_line, write
 from nersery.io import text as module
 from nersery.io.input_files.text_file import TextFile

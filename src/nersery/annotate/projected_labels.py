@@ -18,10 +18,10 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, ModelName, hidden, validated
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, aligned
-from nersery.crosslingual.bitext import LINE_BY_LINE
-from nersery.crosslingual.divergence import Features, blank_lines_apart, where_apart
+from nersery.crosslingual.parallel_corpus.bitext import LINE_BY_LINE
+from nersery.crosslingual.parallel_corpus.divergence import Features, blank_lines_apart, where_apart
+from nersery.crosslingual.parallel_corpus.sides import quoted
 from nersery.crosslingual.projection import Projection, Translation
-from nersery.crosslingual.sides import quoted
 from nersery.io.base import ReadOptions, Source
 from nersery.io.text import TextSource
 from nersery.io.word_splitting.tokenization import Splitting, attached_share

@@ -18,11 +18,11 @@ from nersery.core.training_context import Training
 from nersery.core.typed_settings import build
 from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligners.base import AlignStage
-from nersery.crosslingual.bitext import Bitext, PairedBy
 from nersery.crosslingual.keep_lexicon import check_keep, keep_learnt
+from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
+from nersery.crosslingual.parallel_corpus.sides import open_side
+from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
 from nersery.crosslingual.projection import Projection, Voting
-from nersery.crosslingual.sides import open_side
-from nersery.crosslingual.whole_pairs import WholePairs
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.pharaoh import AlignmentFile, check_output
 from nersery.io.repairs import DROP_SENTENCE

@@ -11,7 +11,7 @@ from nersery.core.file_settings import files_in
 from nersery.core.files import write_atomic
 from nersery.core.typed_settings import settings_of
 from nersery.crosslingual.aligners.base import Aligner, Pairs
-from nersery.crosslingual.whole_pairs import WholePairs
+from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
 
 STATE = "state.json"
 """As `nersery.models.training.checkpoint` calls it, so that the folder is known as that of a training."""

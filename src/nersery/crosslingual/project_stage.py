@@ -14,10 +14,10 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import build
 from nersery.core.warnings import warn
-from nersery.crosslingual.bitext import Bitext, PairedBy
+from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
+from nersery.crosslingual.parallel_corpus.sides import opened_side
 from nersery.crosslingual.projection import Projection, Task, Voting, vote
 from nersery.crosslingual.projection_tasks import Alignments, ProjectionTasks
-from nersery.crosslingual.sides import opened_side
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.reading import Sentences
 from nersery.pipeline.stage import Stage
@@ -123,7 +123,7 @@ def project(
             result in memory.
         also: Further labelled sources, each with its alignments to the target.
         voting: How several sources vote.
-        pair_by: See `nersery.crosslingual.bitext.Bitext`.
+        pair_by: See `nersery.crosslingual.parallel_corpus.bitext.Bitext`.
         options: Fields of `nersery.pipeline.stage_options.JobOptions`; all others are settings of
             `nersery.crosslingual.projection.Projection`.
 

@@ -18,7 +18,7 @@ from nersery.core.training_context import Training
 from nersery.crosslingual.aligners.base import Pair
 from nersery.crosslingual.aligners.embeddings import Embeddings
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, consistency, fine_tune, self_training
-from nersery.crosslingual.whole_pairs import WholePairs
+from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import ModelSource
 from nersery.models.training.checkpoint import OtherTrainingError

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from nersery import Sentence, io
 from nersery.core.errors import DiskError
-from nersery.crosslingual.bitext import Bitext
-from nersery.crosslingual.sides import open_side
+from nersery.crosslingual.parallel_corpus.bitext import Bitext
+from nersery.crosslingual.parallel_corpus.sides import open_side
 from nersery.io.temporary_tables.ids import Ids
 
 

@@ -15,9 +15,9 @@ from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
-from nersery.crosslingual.bitext import Bitext, PairedBy, Row
-from nersery.crosslingual.sides import opened_side
-from nersery.crosslingual.whole_pairs import WholePairs, pair_of
+from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy, Row
+from nersery.crosslingual.parallel_corpus.sides import opened_side
+from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs, pair_of
 from nersery.io.pharaoh import check_first, check_output, format_alignment
 from nersery.io.reading import Sentences
 from nersery.pipeline.error_policy import one_for_each
@@ -162,7 +162,7 @@ def align(
         method: A name of `nersery list align`, a class of it, or an object with its settings.
         output: A file in Pharaoh's format to write, one line per pair, or with ``shards`` a folder; the same call
             resumes after a kill. None returns the alignments in memory.
-        pair_by: See `nersery.crosslingual.bitext.Bitext`.
+        pair_by: See `nersery.crosslingual.parallel_corpus.bitext.Bitext`.
         first: Number of the first word in the file, 0 or 1.
         probabilities: Whether the file has the probabilities of the links.
         options: Fields of `nersery.pipeline.stage_options.JobOptions`; all others are settings of a named method.

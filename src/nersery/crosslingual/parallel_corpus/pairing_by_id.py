@@ -8,7 +8,7 @@ from hashlib import blake2b
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.crosslingual.sides import Lines
+from nersery.crosslingual.parallel_corpus.sides import Lines
 from nersery.io.base import Pass, Source
 from nersery.io.input_files.folder import FolderSource
 from nersery.io.temporary_tables.ids import Ids

@@ -14,8 +14,8 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import hidden
 from nersery.core.warnings import warn
-from nersery.crosslingual.bitext import Bitext, Row, ShiftWatch
-from nersery.crosslingual.sides import Side, is_empty
+from nersery.crosslingual.parallel_corpus.bitext import Bitext, Row, ShiftWatch
+from nersery.crosslingual.parallel_corpus.sides import Side, is_empty
 
 EMPTY_SOURCE = "empty line in the source"
 EMPTY_TARGET = "empty line in the target"

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
-from nersery.crosslingual.divergence import Features, where_apart
-from nersery.crosslingual.pairing_by_id import UNPAIRED, Unpaired, have_equal_ids
-from nersery.crosslingual.sides import Lines, Side, is_empty, quoted, words_of
+from nersery.crosslingual.parallel_corpus.divergence import Features, where_apart
+from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED, Unpaired, have_equal_ids
+from nersery.crosslingual.parallel_corpus.sides import Lines, Side, is_empty, quoted, words_of
 from nersery.io.base import Source
 from nersery.io.jsonl import JsonlSource
 from nersery.io.text import is_blank

@@ -14,11 +14,17 @@ from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.warnings import heard
-from nersery.crosslingual.bitext import Bitext, PairedBy, Row
-from nersery.crosslingual.divergence import Features, where_apart
-from nersery.crosslingual.pairing_by_id import UNPAIRED
-from nersery.crosslingual.sides import open_side, opened_side
-from nersery.crosslingual.whole_pairs import EMPTY_BOTH, EMPTY_SOURCE, EMPTY_TARGET, WholePairs, reject_of
+from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy, Row
+from nersery.crosslingual.parallel_corpus.divergence import Features, where_apart
+from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED
+from nersery.crosslingual.parallel_corpus.sides import open_side, opened_side
+from nersery.crosslingual.parallel_corpus.whole_pairs import (
+    EMPTY_BOTH,
+    EMPTY_SOURCE,
+    EMPTY_TARGET,
+    WholePairs,
+    reject_of,
+)
 from nersery.io.base import ReadOptions
 from nersery.io.input_files.text_file import TextFile
 

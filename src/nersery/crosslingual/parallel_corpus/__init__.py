@@ -1,0 +1,1 @@
+"""Parallel text: its sides, how they are paired, and where they run apart."""
