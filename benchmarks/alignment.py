@@ -40,7 +40,7 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair
 from nersery.crosslingual.aligners.statistical import Statistical
-from nersery.crosslingual.projection import Projection
+from nersery.crosslingual.label_projection.projection import Projection
 from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment
 from nersery.evaluate.scores import score
 from nersery.experiments.recipe_file.overrides import settings_from

@@ -53,7 +53,10 @@ TESTS = {
     "evaluate.scores": ("evaluate/test_scores",),
     "evaluate.significance": ("evaluate/test_significance",),
     "experiments.sampling": ("experiments/test_sampling",),
-    "crosslingual.projection": ("crosslingual/test_spans", "crosslingual/test_quality_and_votes"),
+    "crosslingual.label_projection.projection": (
+        "crosslingual/label_projection/test_spans",
+        "crosslingual/label_projection/test_quality_and_votes",
+    ),
     "crosslingual.symmetrization": ("crosslingual/test_symmetrization",),
 }
 """The files with the tests of each module. `core.entity` and `core.alignments` have no functions, so no mutants."""

@@ -26,7 +26,7 @@ from nersery.core.alignments import Link
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.crosslingual.aligners.ensemble import Ensemble
 from nersery.crosslingual.aligners.external import External
-from nersery.crosslingual.projection import NO_WORD
+from nersery.crosslingual.label_projection.projection import NO_WORD
 from nersery.select.duplicates import Duplicates
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from tests.cli.calls import call

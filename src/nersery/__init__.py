@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nersery.augment.base import augment
     from nersery.core.warnings import without_notes
     from nersery.crosslingual.aligners.base import align
-    from nersery.crosslingual.project_stage import project
+    from nersery.crosslingual.label_projection.project_stage import project
     from nersery.evaluate.scores import evaluate
     from nersery.experiments.active_learning.next_sentences import next_sentences
     from nersery.experiments.grow.session import grow
@@ -36,7 +36,7 @@ _FUNCTIONS = {
     "grow": "nersery.experiments.grow.session",
     "next_sentences": "nersery.experiments.active_learning.next_sentences",
     "predict": "nersery.taggers.base",
-    "project": "nersery.crosslingual.project_stage",
+    "project": "nersery.crosslingual.label_projection.project_stage",
     "read": "nersery.io",
     "run": "nersery.experiments.run",
     "sample": "nersery.experiments.sampling",

@@ -50,7 +50,7 @@ from nersery.crosslingual.aligners.embeddings import Embeddings
 from nersery.crosslingual.aligners.ensemble import Ensemble
 from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.aligners.statistical import Statistical
-from nersery.crosslingual.project_stage import project as project
+from nersery.crosslingual.label_projection.project_stage import project as project
 from nersery.experiments.active_learning.next_sentences import next_sentences as next_sentences
 from nersery.experiments.grow.session import grow as grow
 from nersery.experiments.run import run as run

@@ -7,7 +7,7 @@ from typing import Any
 from nersery import Entity, Sentence
 from nersery.core.alignments import Alignment, Link
 from nersery.core.outcome import Reject
-from nersery.crosslingual.projection import Projection
+from nersery.crosslingual.label_projection.projection import Projection
 
 
 def alignment(text: str) -> Alignment:

@@ -15,7 +15,7 @@ from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.own_process import THREADS
 from nersery.core.sentence import Corpus
 from nersery.core.training_context import Training
-from nersery.crosslingual.project_stage import project
+from nersery.crosslingual.label_projection.project_stage import project
 from nersery.io.base import InMemory
 from nersery.pipeline import stage_job as stage_module
 from nersery.pipeline.stage import Stage

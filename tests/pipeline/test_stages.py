@@ -18,8 +18,8 @@ from nersery.core.files import write_atomic
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
 from nersery.core.warnings import NO_NOTES
-from nersery.crosslingual.project_stage import ProjectStage
-from nersery.crosslingual.projection import Projection, Task, Translation
+from nersery.crosslingual.label_projection.project_stage import ProjectStage
+from nersery.crosslingual.label_projection.projection import Projection, Task, Translation
 from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
 from nersery.pipeline.stage import Stage
 from nersery.taggers.base import PredictStage

@@ -18,10 +18,10 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, ModelName, hidden, validated
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, aligned
+from nersery.crosslingual.label_projection.projection import Projection, Translation
 from nersery.crosslingual.parallel_corpus.bitext import LINE_BY_LINE
 from nersery.crosslingual.parallel_corpus.divergence import Features, blank_lines_apart, where_apart
 from nersery.crosslingual.parallel_corpus.sides import quoted
-from nersery.crosslingual.projection import Projection, Translation
 from nersery.io.base import ReadOptions, Source
 from nersery.io.text import TextSource
 from nersery.io.word_splitting.tokenization import Splitting, attached_share
@@ -47,14 +47,15 @@ class ProjectedLabels(Annotator):
         aligner: The aligner's ``method`` (``nersery list align``) and settings.
         more_source: More text in the source language, to train the aligner.
         more_target: The translation of `more_source`, sentence by sentence.
-        projection: Settings of `nersery.crosslingual.projection.Projection`, e.g. ``{ max_gap = 2, drop = ["MISC"] }``.
+        projection: Settings of `nersery.crosslingual.label_projection.projection.Projection`, e.g.
+            ``{ max_gap = 2, drop = ["MISC"] }``.
 
     Reference:
         Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL, section 3.
 
     Departures:
-        Rules for gaps and punctuation are on by default. More: `nersery.crosslingual.projection.Projection` and the
-        aligner.
+        Rules for gaps and punctuation are on by default. More:
+        `nersery.crosslingual.label_projection.projection.Projection` and the aligner.
     """
 
     source: FileName

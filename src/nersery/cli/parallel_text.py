@@ -19,10 +19,10 @@ from nersery.core.typed_settings import build
 from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligners.base import AlignStage
 from nersery.crosslingual.keep_lexicon import check_keep, keep_learnt
+from nersery.crosslingual.label_projection.projection import Projection, Voting
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.sides import open_side
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
-from nersery.crosslingual.projection import Projection, Voting
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.pharaoh import AlignmentFile, check_output
 from nersery.io.repairs import DROP_SENTENCE
@@ -124,8 +124,8 @@ def project(
     """Project labels onto translations. Sentences with an entity that cannot be projected whole are rejected."""
     reading = options.shared(io.ReadOptions)
     job = options.shared(JobOptions)
-    from nersery.crosslingual.project_stage import ProjectStage
-    from nersery.crosslingual.projection_tasks import ProjectionTasks
+    from nersery.crosslingual.label_projection.project_stage import ProjectStage
+    from nersery.crosslingual.label_projection.projection_tasks import ProjectionTasks
 
     sources = [source, *(also or [])]
     options.refuse_same_file(output, target, *sources, *alignments)

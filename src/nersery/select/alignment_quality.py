@@ -16,7 +16,7 @@ from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
-from nersery.crosslingual.projection import ENTITY_QUALITY, QUALITY
+from nersery.crosslingual.label_projection.projection import ENTITY_QUALITY, QUALITY
 from nersery.select.base import Selector
 
 ROUNDING = 1e-9
@@ -43,7 +43,7 @@ class AlignmentQuality(Selector):
         - `entities` and `both` are ours.
         - The paper keeps "the top 30-40 %"; we keep 40 % of the sentences with entities.
         - The paper's quality favours sentences with few aligned words; see
-          `nersery.crosslingual.projection.Projection`.
+          `nersery.crosslingual.label_projection.projection.Projection`.
     """
 
     checks_candidates: ClassVar[bool] = True

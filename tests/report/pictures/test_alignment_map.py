@@ -9,7 +9,7 @@ import pytest
 from nersery import Entity, Sentence
 from nersery.core.alignments import Alignment, Link
 from nersery.core.outcome import Reject
-from nersery.crosslingual.projection import Projection
+from nersery.crosslingual.label_projection.projection import Projection
 from nersery.report.pictures.alignment_map import alignment_map
 from nersery.report.pictures.matrix import CELL
 

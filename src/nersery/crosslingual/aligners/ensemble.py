@@ -22,7 +22,7 @@ from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, aligned
 from nersery.crosslingual.characters import JoinedPairs, joined_pair, taken_apart
-from nersery.crosslingual.projection import alignment_issue
+from nersery.crosslingual.label_projection.projection import alignment_issue
 from nersery.crosslingual.symmetrization import mutually_best
 from nersery.io.word_splitting.scripts_without_spaces import is_character
 from nersery.models.bundled import MULTILINGUAL

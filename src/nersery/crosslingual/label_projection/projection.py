@@ -22,7 +22,7 @@ from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded, is_invisible
 from nersery.core.typed_settings import hidden
-from nersery.crosslingual.unlinked_capitals import with_unlinked_capitals
+from nersery.crosslingual.label_projection.unlinked_capitals import with_unlinked_capitals
 from nersery.io.base import storable
 from nersery.io.word_splitting.scripts_without_spaces import with_whole_loanwords
 

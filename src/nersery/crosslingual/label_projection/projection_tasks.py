@@ -14,10 +14,10 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence
 from nersery.core.wording import either
+from nersery.crosslingual.label_projection.projection import Projection, Task, Translation
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, ShiftWatch
 from nersery.crosslingual.parallel_corpus.sides import is_empty
 from nersery.crosslingual.parallel_corpus.whole_pairs import reject_of
-from nersery.crosslingual.projection import Projection, Task, Translation
 from nersery.io.pharaoh import AlignmentFile
 
 Alignments = AlignmentFile | Sequence[Alignment | Reject]

@@ -14,7 +14,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import SoftLabel
 from nersery.core.typed_settings import build
-from nersery.crosslingual.projection import (
+from nersery.crosslingual.label_projection.projection import (
     ENTITY_QUALITY,
     FAR_APART,
     IMPROBABLE,

@@ -14,10 +14,10 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import build
 from nersery.core.warnings import warn
+from nersery.crosslingual.label_projection.projection import Projection, Task, Voting, vote
+from nersery.crosslingual.label_projection.projection_tasks import Alignments, ProjectionTasks
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.sides import opened_side
-from nersery.crosslingual.projection import Projection, Task, Voting, vote
-from nersery.crosslingual.projection_tasks import Alignments, ProjectionTasks
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.reading import Sentences
 from nersery.pipeline.stage import Stage
@@ -125,7 +125,7 @@ def project(
         voting: How several sources vote.
         pair_by: See `nersery.crosslingual.parallel_corpus.bitext.Bitext`.
         options: Fields of `nersery.pipeline.stage_options.JobOptions`; all others are settings of
-            `nersery.crosslingual.projection.Projection`.
+            `nersery.crosslingual.label_projection.projection.Projection`.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from nersery import Entity, Origin, Sentence
 from nersery.core.alignments import Link
 from nersery.core.outcome import Reject, collect
-from nersery.crosslingual.project_stage import project_step
-from nersery.crosslingual.projection import (
+from nersery.crosslingual.label_projection.project_stage import project_step
+from nersery.crosslingual.label_projection.projection import (
     DISAGREE,
     ENTITY_QUALITY,
     NO_WORD,
