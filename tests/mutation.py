@@ -57,7 +57,7 @@ TESTS = {
         "crosslingual/label_projection/test_spans",
         "crosslingual/label_projection/test_quality_and_votes",
     ),
-    "crosslingual.symmetrization": ("crosslingual/test_symmetrization",),
+    "crosslingual.aligner_components.symmetrization": ("crosslingual/aligner_components/test_symmetrization",),
 }
 """The files with the tests of each module. `core.entity` and `core.alignments` have no functions, so no mutants."""
 

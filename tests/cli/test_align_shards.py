@@ -186,7 +186,7 @@ def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.Monke
         raise shutil.Error([("from", "to", "[Errno 28] No space left on device")])
 
     with monkeypatch.context() as patch:
-        patch.setattr("nersery.crosslingual.keep_lexicon.shutil.copytree", full)
+        patch.setattr("nersery.crosslingual.aligner_components.keep_lexicon.shutil.copytree", full)
         result = call(*ALIGN, "links", "--keep", "known")
     assert result.code == 5
     assert "links is written, but what was learnt could not be saved in known: [Errno 28] No space left" in result.err
@@ -204,7 +204,7 @@ def test_after_a_kill_before_it_is_kept_the_same_command_ends_as_without(
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr("nersery.crosslingual.keep_lexicon.shutil.copytree", killed)
+        patch.setattr("nersery.crosslingual.aligner_components.keep_lexicon.shutil.copytree", killed)
         with pytest.raises(KilledError):
             call(*ALIGN, "links", *shards, "--keep", "known")
     assert (folder / "links").exists()

@@ -29,7 +29,7 @@ from tests.cli.calls import call
 ROOT = Path(nersery.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 COMMANDS_ALONE = {
-    "crosslingual/keep_lexicon.py": "--keep",
+    "crosslingual/aligner_components/keep_lexicon.py": "--keep",
     "evaluate/missing_sentences.py": "--missing",
     "publish/dataset.py": "--no-parquet",
     "publish/hub.py": "--push",

@@ -17,8 +17,8 @@ from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
 from nersery.core.typed_settings import build
 from nersery.core.warnings import note, remark
+from nersery.crosslingual.aligner_components.keep_lexicon import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage
-from nersery.crosslingual.keep_lexicon import check_keep, keep_learnt
 from nersery.crosslingual.label_projection.projection import Projection, Voting
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.sides import open_side

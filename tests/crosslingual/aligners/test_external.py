@@ -4,9 +4,9 @@ import pytest
 
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError, UnfittedError
 from nersery.core.outcome import Reject
+from nersery.crosslingual.aligner_components.symmetrization import LEAST
 from nersery.crosslingual.aligners.base import Link, Pair
 from nersery.crosslingual.aligners.external import TOO_LONG, TOO_UNEVEN, UNSEEN, External
-from nersery.crosslingual.symmetrization import LEAST
 from tests.crosslingual.fakes import put_on_path
 
 NAMES = {

@@ -66,8 +66,8 @@ class Aligner(Method, ABC):
         """Learn from translations without links; called once, before anything is aligned.
 
         Over shards each worker calls it, with a copy of the folder that the first one was given: what that has learnt
-        and kept there (`nersery.crosslingual.aligner_checkpoint`), the others take from it, and so does a call after
-        a kill.
+        and kept there (`nersery.crosslingual.aligner_components.aligner_checkpoint`), the others take from it, and so
+        does a call after a kill.
         """
 
     def use_suggestions(self, suggestions: Suggestions | None) -> bool:

@@ -18,11 +18,11 @@ from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, build, hidden
 from nersery.core.warnings import warn
+from nersery.crosslingual.aligner_components.padded_shapes import padded_shapes
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
 from nersery.crosslingual.embedding.probabilities import NORMALIZERS, both_directions, by_probability, word_states
 from nersery.crosslingual.embedding.similarities import argmax, cosines, itermax, match
-from nersery.crosslingual.padded_shapes import padded_shapes
 from nersery.models import bundled
 from nersery.models.hidden_states import HiddenStates, LayerEncoder
 from nersery.models.likelihood import Text

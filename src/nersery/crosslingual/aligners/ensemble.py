@@ -19,11 +19,11 @@ from nersery.core.registry import create, get, names
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
-from nersery.crosslingual.aligner_checkpoint import learnt_path
+from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
+from nersery.crosslingual.aligner_components.characters import JoinedPairs, joined_pair, taken_apart
+from nersery.crosslingual.aligner_components.symmetrization import mutually_best
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, aligned
-from nersery.crosslingual.characters import JoinedPairs, joined_pair, taken_apart
 from nersery.crosslingual.label_projection.projection import alignment_issue
-from nersery.crosslingual.symmetrization import mutually_best
 from nersery.io.word_splitting.scripts_without_spaces import is_character
 from nersery.models.bundled import MULTILINGUAL
 from nersery.models.model_settings import ModelSettings

@@ -20,11 +20,11 @@ from nersery.core.ranges import CountOrZero
 from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
-from nersery.crosslingual.aligner_checkpoint import learnt_path
+from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
+from nersery.crosslingual.aligner_components.external_programs import PROGRAMS, AnswerError
+from nersery.crosslingual.aligner_components.symmetrization import Heuristic, symmetrize
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
-from nersery.crosslingual.external_programs import PROGRAMS, AnswerError
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
-from nersery.crosslingual.symmetrization import Heuristic, symmetrize
 
 UNSEEN = "a pair that the program was not given"
 TOO_LONG = "the program cannot read this many words"

@@ -18,7 +18,9 @@ from nersery.core.ranges import Count, CountOrZero, Range, RateBetween
 from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
-from nersery.crosslingual.aligner_checkpoint import learnt_path
+from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
+from nersery.crosslingual.aligner_components.padded_shapes import Shape, padded_shapes
+from nersery.crosslingual.aligner_components.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
 from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded
 from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, by_positions, learn
@@ -29,8 +31,6 @@ from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
 from nersery.crosslingual.hmm.string_similarity import WordFeatures
 from nersery.crosslingual.hmm.texts import TextNumbers
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
-from nersery.crosslingual.padded_shapes import Shape, padded_shapes
-from nersery.crosslingual.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 from nersery.models.training.memory import give_back
 
 TOO_LONG = "a side has more words than max_words"

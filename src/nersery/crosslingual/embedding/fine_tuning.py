@@ -20,7 +20,7 @@ from nersery.core.ranges import Count, NotNegative, Positive, RateBelowOne, Rate
 from nersery.core.registry import check_values
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
-from nersery.crosslingual.aligner_checkpoint import pairs_digest
+from nersery.crosslingual.aligner_components.aligner_checkpoint import pairs_digest
 from nersery.crosslingual.aligners.base import Pairs
 from nersery.crosslingual.embedding.probabilities import both_directions, by_probability
 from nersery.models.hidden_states import LayerEncoder

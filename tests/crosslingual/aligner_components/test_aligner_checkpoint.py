@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.crosslingual.aligner_checkpoint import LEARNT, STATE, pairs_digest
+from nersery.crosslingual.aligner_components.aligner_checkpoint import LEARNT, STATE, pairs_digest
 from nersery.crosslingual.aligners.base import Pair, Pairs
 from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.aligners.statistical import Statistical

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.core.warnings import warn
+from nersery.crosslingual.aligner_components.symmetrization import LEAST, Point, Points
 from nersery.crosslingual.hmm.lexicon import looked_up, pair_keys
-from nersery.crosslingual.symmetrization import LEAST, Point, Points
 from nersery.io.pharaoh import parse_alignment
 
 Corpus = Sequence[Sequence[int]]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nersery.crosslingual.symmetrization import mutually_best, symmetrize
+from nersery.crosslingual.aligner_components.symmetrization import mutually_best, symmetrize
 
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 FORWARD = {(0, 0), (1, 1), (2, 1), (4, 4), (6, 6)}

@@ -12,7 +12,7 @@ from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.outcome import Tally
 from nersery.core.registry import name_of
 from nersery.core.typed_settings import settings_of
-from nersery.crosslingual.aligner_checkpoint import LEARNT, STATE, training_fingerprint
+from nersery.crosslingual.aligner_components.aligner_checkpoint import LEARNT, STATE, training_fingerprint
 from nersery.crosslingual.aligners.base import Aligner, AlignStage
 from nersery.io.jsonl import rejects_of
 from nersery.pipeline.stage_job import StageJob
