@@ -143,6 +143,20 @@ def test_an_id_that_two_files_have_names_the_second_file():
     assert (result.code, "b.jsonl (sentence 0): another sentence has the same id" in result.err) == (3, True)
 
 
+def test_a_sentence_with_the_same_id_in_two_splits_is_a_leak():
+    io.write(sentences(40), "train.jsonl")
+    io.write(sentences(2), "test.jsonl")
+    named = ("train=train.jsonl", "dev=test.jsonl", "test=test.jsonl", "data", "--no-parquet", "--similarity", "1")
+    refused = call("dataset", "publish", *named)
+    assert (refused.code, "--leaks drop" in refused.err) == (3, True)
+    emptied = call("dataset", "publish", *named, "--leaks", "drop")
+    assert (emptied.code, "validation would be empty" in emptied.err) == (3, True)
+    dropped = call("dataset", "publish", named[0], *named[2:], "--leaks", "drop")
+    assert dropped.out == "data: train 38, test 2 sentences\n", dropped.err
+    assert "note: 2 sentences left out of train, because test has similar ones" in dropped.err
+    assert len(json.loads(Path("data/nersery.json").read_text("utf-8"))["dropped"]) == 2
+
+
 def test_a_file_without_labels_among_labelled_ones_is_noted():
     Path("raw.txt").write_text("Ada went to Oslo\n", "utf-8")
     result = call("dataset", "publish", "all.conll", "train=raw.txt", "data", "--no-parquet", "--similarity", "1")

@@ -31,6 +31,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 COMMANDS_ALONE = {
     "crosslingual/aligner_components/keep_lexicon.py": "--keep",
     "evaluate/missing_sentences.py": "--missing",
+    "publish/about.py": "--leaks",
     "publish/dataset.py": "--no-parquet",
     "publish/hub.py": "--push",
     "publish/splits.py": "--leaks",

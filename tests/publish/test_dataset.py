@@ -335,14 +335,17 @@ def test_gather(tmp_path: Path):
     io.write(GOLD[1:], tmp_path / "two.jsonl")
     (tmp_path / "one.jsonl.rejects.jsonl").write_text('{"id": "z", "words": ["w"], "entities": [], "reason": "dull"}\n')
     one, two = (io.open_corpus(tmp_path / f"{name}.jsonl") for name in ("one", "two"))
-    corpus, given, records = gather([(one, "test"), (two, "")])
-    assert list(corpus) == GOLD
-    assert given == {"a": "test"}
+    gathered = gather([(two, ""), (one, "test")], "drop")
+    assert list(gathered.sentences) == GOLD
+    assert gathered.given == {"a": "test"}
+    records = gathered.records[::-1]
     assert [(r["file"], r["split"], r["sentences"], r["rejected"]) for r in records] == [
         ("one.jsonl", "test", 1, {"dull": 1}), ("two.jsonl", "", 2, {})
     ]  # fmt: skip
     assert records[0]["sha256"] == content_hash(tmp_path / "one.jsonl")
     with pytest.raises(DataError, match="the same words, too: leave it out of one of the files"):
+        gather([(one, ""), (one, "")], "drop")
+    with pytest.raises(DataError, match="or out of the earlier split \\(--leaks drop\\)"):
         gather([(one, ""), (one, "test")])
     io.write([Sentence(("other",), id="a")], tmp_path / "other.jsonl")
     with pytest.raises(DataError, match="rename one of the files"):

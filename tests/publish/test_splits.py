@@ -155,10 +155,12 @@ def test_leaks_between_given_splits_are_refused_and_all_named():
 
 
 def test_leaks_may_be_dropped():
-    divided = divide(LEAKY, GIVEN, Division(leaks="drop"))
-    assert ids(divided) == {"validation": ["c"], "test": ["b"]}
+    divided = divide([*LEAKY, sentence("e")], {**GIVEN, "e": "train"}, Division(leaks="drop"))
+    assert ids(divided) == {"train": ["e"], "validation": ["c"], "test": ["b"]}
     assert divided.leaks == {("train", "test"): 1, ("train", "validation"): 1}
     assert divided.dropped == ("a", "d")
+    with pytest.raises(DataError, match="train would be empty: a later split has every sentence of it or a similar"):
+        divide(LEAKY, GIVEN, Division(leaks="drop"))
 
 
 def test_leaks_may_be_kept():

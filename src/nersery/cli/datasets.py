@@ -146,12 +146,12 @@ def publish(
     described = read_about(about) if about else About()
     evaluation = read_evaluation(errors) if errors else None
     sources = [(options.open_corpus(name), split) for split, name in inputs]
-    sentences, given, records = gather(sources)
+    gathered = gather(sources, division.leaks)
     options.report_repairs(*(source for source, _ in sources))
-    divided = divide(sentences, given, division)
-    record = {"inputs": records, "division": asdict(division), "evaluation": evaluation}
+    divided = divide(gathered.sentences, gathered.given, division, gathered.repeated)
+    record = {"inputs": gathered.records, "division": asdict(division), "evaluation": evaluation}
     full = dataset.publish(divided, folder, described, record, parquet=parquet, force=force)
-    for text in _notes(divided, given, division, {source.file.name: source for source, _ in sources}):
+    for text in _notes(divided, gathered.given, division, {source.file.name: source for source, _ in sources}):
         note(text)
     address = hub_push(client, folder, push, private=private) if push else None
     _print_published(folder, full, address, json=json)

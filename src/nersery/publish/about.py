@@ -18,6 +18,7 @@ from nersery.core.files import content_hash
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.jsonl import rejects_of
 from nersery.io.temporary_tables.sentence_table import SentenceTable
+from nersery.publish.splits import SPLITS, TRAIN, Leaks, Repeated
 
 
 @dataclass(frozen=True)
@@ -107,37 +108,69 @@ def read_evaluation(path: str | Path) -> dict[str, Any]:
     return {"file": Path(path).name, "f1": f1, "per_type": per_type}
 
 
-def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[SentenceTable, dict[str, str], list[dict[str, Any]]]:
-    """All sentences of the files, the given split of each id, and a record of each file.
+@dataclass(frozen=True)
+class Gathered:
+    """What `gather` finds.
+
+    Args:
+        sentences: All, each id once.
+        given: The given split of each id that has one.
+        records: A record of each file.
+        repeated: Sentences that were dropped because a later split has the same one: the id, and both splits.
+    """
+
+    sentences: SentenceTable
+    given: Mapping[str, str]
+    records: Sequence[Mapping[str, Any]]
+    repeated: Sequence[Repeated]
+
+
+def gather(inputs: Sequence[tuple[io.Source, str]], leaks: Leaks = "refuse") -> Gathered:
+    """Read all sentences of the files.
 
     Args:
         inputs: Each file with its split, or with an empty string.
+        leaks: With ``drop``, a sentence that a later split repeats under the same id is dropped.
 
     Raises:
         DataError: If two sentences have the same id.
     """
     table = SentenceTable()
-    given_splits: dict[str, str] = {}
-    records = []
-    for source, split in inputs:
-        count_before = len(table)
+    given: dict[str, str] = {}
+    repeated: list[Repeated] = []
+    records: dict[int, dict[str, Any]] = {}
+    order = [*range(len(inputs))]
+    if leaks == "drop":  # what stays comes first
+        order.sort(key=lambda position: SPLITS.index(inputs[position][1] or TRAIN), reverse=True)
+    for position in order:
+        source, split = inputs[position]
+        count_before = len(table) + len(repeated)
         for sentence in source:
             try:
                 table.add(sentence)
             except DataError as error:
                 number = table.number_of(sentence.id)
                 is_same = number is not None and table[number].words == sentence.words
-                fix = (
-                    "it has the same words, too: leave it out of one of the files"
-                    if is_same
-                    else "rename one of the files, for a format without ids makes them of its name; or give the "
-                    "sentences other ids"
-                )
-                raise DataError([replace(issue, file=source.file.name) for issue in error.issues], fix=fix) from None
+                later = given.get(sentence.id, TRAIN)
+                is_leak = is_same and later != (split or TRAIN)
+                if not is_leak or leaks != "drop":
+                    issues = [replace(issue, file=source.file.name) for issue in error.issues]
+                    raise DataError(issues, fix=_fix_of_repeated(is_same=is_same, is_leak=is_leak)) from None
+                repeated.append((sentence.id, (split or TRAIN, later)))
+                continue
             if split:
-                given_splits[sentence.id] = split
-        records.append(_record(source, split, len(table) - count_before))
-    return table, given_splits, records
+                given[sentence.id] = split
+        records[position] = _record(source, split, len(table) + len(repeated) - count_before)
+    return Gathered(table, given, [records[position] for position in sorted(order)], repeated)
+
+
+def _fix_of_repeated(*, is_same: bool, is_leak: bool) -> str:
+    if not is_same:
+        return (
+            "rename one of the files, for a format without ids makes them of its name; or give the sentences other ids"
+        )
+    drop = ", or out of the earlier split (--leaks drop)" if is_leak else ""
+    return f"it has the same words, too: leave it out of one of the files{drop}"
 
 
 def _record(source: io.Source, split: str, sentences: int) -> dict[str, Any]:

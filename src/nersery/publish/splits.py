@@ -26,6 +26,8 @@ ENOUGH = 2
 Leaks = Literal["refuse", "drop", "keep"]
 Leak = tuple[str, str]
 """The split that a sentence stands in, and the one further on that has a similar one."""
+Repeated = tuple[str, Leak]
+"""The id of a sentence that the later split has, too."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,9 @@ class Divided:
     parted: int = 0
 
 
-def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Division) -> Divided:
+def divide(
+    sentences: Sequence[Sentence], given: Mapping[str, str], settings: Division, repeated: Sequence[Repeated] = ()
+) -> Divided:
     """Divide sentences into splits; near-duplicates and sentences of one parent share a split.
 
     So do sentences of one document, if no split is given and there are enough documents. Sentences of given splits
@@ -110,9 +114,10 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
     Args:
         sentences: With unique ids.
         given: The given split of each id that has one.
+        repeated: Sentences that were dropped already.
 
     Raises:
-        DataError: If leaks are refused and there is one.
+        DataError: If leaks are refused and there is one, or if all sentences of a split are dropped.
     """
     sentence_groups = groups(sentences, settings.similarity)
     if not given:
@@ -139,14 +144,20 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
         placed[number] = NOWHERE
     numbers = {name: array("L", (n for n, at in enumerate(placed) if at == index)) for index, name in enumerate(SPLITS)}
     splits = {name: SentenceSubset(sentences, members) for name, members in numbers.items() if members}
+    leaks = Counter([*leaking.values(), *(leak for _, leak in repeated)])
+    if emptied := sorted({split for split, _ in leaks} - splits.keys(), key=SPLITS.index):
+        raise DataError(
+            f"{emptied[0]} would be empty: a later split has every sentence of it or a similar one",
+            fix="give other sentences, or keep similar ones (--leaks keep)",
+        )
     documents = {name: {sentence.document for sentence in split} - {""} for name, split in splits.items()}
     split_counts = Counter(chain.from_iterable(documents.values()))
     return Divided(
         splits,
         len(sentence_groups),
         max(map(len, sentence_groups), default=0),
-        Counter(leaking.values()),
-        tuple(sentences[number].id for number in dropped),
+        leaks,
+        (*(id for id, _ in repeated), *(sentences[number].id for number in dropped)),
         tuple(generated),
         len(split_counts),
         sum(count > 1 for count in split_counts.values()),
