@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -41,12 +41,21 @@ class TextEncoder:
     """
 
     def __init__(self, source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> None:
-        self.source, self.precision = source, precision
-        self.device = pick_device(device)
         whole = source.encoder()
         network = whole.get_encoder() if whole.config.is_encoder_decoder else whole
-        self.network: Any = network.to(self.device).eval()
-        self.subwords = SubwordEncoder(source.tokenizer(), positions(self.network))
+        self._adopt(network.to(pick_device(device)), source.tokenizer(), source, precision)
+
+    @classmethod
+    def of(cls, network: Any, tokenizer: Any, source: ModelSource) -> Self:
+        """One from a network in memory, which stays on its device; messages name the source."""
+        encoder = cls.__new__(cls)
+        encoder._adopt(network, tokenizer, source, "auto")
+        return encoder
+
+    def _adopt(self, network: Any, tokenizer: Any, source: ModelSource, precision: Precision) -> None:
+        self.source, self.precision, self.device = source, precision, network.device
+        self.network: Any = network.eval()
+        self.subwords = SubwordEncoder(tokenizer, positions(network))
 
     def sentences(self, texts: Sequence[Text]) -> Embeddings:
         """A vector per text: the mean over its subwords and special tokens, as in sentence encoders. Shape: (texts,

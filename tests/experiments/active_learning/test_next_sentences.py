@@ -48,6 +48,12 @@ def test_the_chosen_have_predictions_and_a_score(tagger: Path) -> None:
     assert worth[0] == max(worth) > 0
 
 
+def test_a_tagger_in_memory_chooses_as_its_folder_does(tagger: Path) -> None:
+    by_folder = nersery.next_sentences(RAW, tagger, 5, labelled=RAW[:3], quiet=True)
+    assert nersery.next_sentences(RAW, load_tagger(tagger), 5, labelled=RAW[:3], quiet=True) == by_folder
+    assert chosen(RAW, [load_tagger(tagger), tagger], 5) == chosen(RAW, [tagger, load_tagger(tagger)], 5)
+
+
 def test_text_may_have_any_extension(tagger: Path, tmp_path: Path) -> None:
     raw = tmp_path / "raw.de"
     io.write(RAW, raw, format="words")
@@ -124,8 +130,8 @@ def test_wrong_numbers_and_no_tagger(tagger: Path, tmp_path: Path) -> None:
         chosen(RAW, tagger, 5, most=4)
     with pytest.raises(SettingsError, match="no tagger"):
         chosen(RAW, [], 5)
-    with pytest.raises(SettingsError, match="taggers is Transformer"):
-        chosen(RAW, load_tagger(tagger), 5)
+    with pytest.raises(SettingsError, match="taggers has 5, expected the folder of a tagger, or a trained tagger"):
+        chosen(RAW, [tagger, 5], 5)
     with pytest.raises(MissingResourceError, match="keep_taggers"):
         taggers_of(tmp_path)
 

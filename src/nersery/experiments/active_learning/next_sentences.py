@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
-from nersery.core.files import as_path
 from nersery.core.progress import Progress
 from nersery.core.random import checked_seed, is_whole, item_seed
+from nersery.core.registry import name_of
 from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.core.text_forms import unspaced
 from nersery.core.warnings import warn
@@ -18,7 +18,7 @@ from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
 from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.taggers.base import Tagger, load_tagger
-from nersery.taggers.components.description import attached_share_for, read_description
+from nersery.taggers.components.description import attached_share_for
 
 if TYPE_CHECKING:
     from nersery.models.text_encoder import TextEncoder
@@ -64,7 +64,7 @@ class NextSentences:
 
 def next_sentences(
     raw: Sentences,
-    taggers: str | Path | Sequence[str | Path],
+    taggers: str | Path | Tagger | Sequence[str | Path | Tagger],
     count: int = 50,
     *,
     labelled: Sentences | None = (),
@@ -78,7 +78,8 @@ def next_sentences(
 
     Args:
         raw: Sentences, or a file of them; their labels are ignored.
-        taggers: The folder of a tagger, or of several; where these disagree, a sentence is worth more.
+        taggers: The folder of a tagger, what `nersery.train` returned, or several; where these disagree, a sentence is
+            worth more.
         count: Sentences to choose.
         labelled: Sentences that are labelled already.
         most: Of more raw sentences, this number is drawn at random. Memory does not grow beyond it.
@@ -97,28 +98,35 @@ def next_sentences(
         raise SettingsError(
             f"count is {count} and most is {most}, expected a count of 1 or more, and most at least as large"
         )
-    tagger_paths = [*taggers] if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
-    for path in tagger_paths:
-        as_path(path, "taggers")  # an error if it is none
-    names = [*map(str, tagger_paths)]
-    if not names:
-        raise SettingsError("there is no tagger, expected one or more")
+    tagger_list = _listed(taggers)
     known_sentences = [*opened_if_given(labelled, "labelled")]
     known_words = [sentence.words for sentence in known_sentences]
-    raw = opened(raw, "raw", raw=True, attached_share=attached_share_for(known_sentences, names[0]))
+    raw = opened(raw, "raw", raw=True, attached_share=attached_share_for(known_sentences, tagger_list[0]))
     kept, read, known = _drawn(raw, {*map(unspaced, known_words)}, most, seed)
     drawn = Corpus(kept).sentences  # ids of two sentences show before the long prediction
     if not drawn:
         raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
-    readings, types = _readings(drawn, names, quiet=quiet)
+    readings, types, encoder = _readings(drawn, tagger_list, quiet=quiet)
     worth = list(map(expected_errors, readings))
     order = sorted(range(len(drawn)), key=worth.__getitem__, reverse=True)[: CANDIDATES * count]
-    encoder = _encoder(names)
     vectors = encoder.sentences([drawn[position].words for position in order])
     known_vectors = encoder.sentences(known_words)
     chosen = [order[row] for row in farthest_first([worth[p] for p in order], vectors, known_vectors, count)]
     scored = [_shown(readings[position]).with_scores(**{SCORE: worth[position]}) for position in chosen]
     return NextSentences(Corpus(scored), read, known, len(drawn), types)
+
+
+def _listed(taggers: object) -> list[str | Tagger]:
+    """The taggers, of which some may be in memory; a `SettingsError` if there is none, or something else."""
+    listed = [*taggers] if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
+    if not listed:
+        raise SettingsError("there is no tagger, expected one or more")
+    for tagger in listed:
+        if not isinstance(tagger, str | Path | Tagger):
+            raise SettingsError(
+                f"taggers has {tagger!r:.60}, expected the folder of a tagger, or a trained tagger in memory"
+            )
+    return [tagger if isinstance(tagger, Tagger) else str(tagger) for tagger in listed]
 
 
 def _drawn(raw: Iterable[Sentence], labelled: set[str], most: int, seed: int) -> tuple[list[Sentence], int, int]:
@@ -145,13 +153,17 @@ def _drawn(raw: Iterable[Sentence], labelled: set[str], most: int, seed: int) ->
 
 
 def _readings(
-    sentences: Sequence[Sentence], names: Sequence[str], *, quiet: bool
-) -> tuple[list[list[Sentence]], tuple[str, ...]]:
-    """Each sentence as each tagger reads it, and the types that the taggers know."""
+    sentences: Sequence[Sentence], taggers: Sequence[str | Tagger], *, quiet: bool
+) -> tuple[list[list[Sentence]], tuple[str, ...], TextEncoder]:
+    """Each sentence as each tagger reads it, the types that the taggers know, and the encoder of the first that has
+    one, else the bundled one.
+    """
     readings: list[list[Sentence]] = [[] for _ in sentences]
     types: dict[tuple[str, ...], None] = {}
-    for name in names:
-        tagger = load_tagger(name)
+    encoder: TextEncoder | None = None
+    for given in taggers:
+        name, tagger = (name_of(given), given) if isinstance(given, Tagger) else (given, load_tagger(given))
+        encoder = encoder or _encoder(tagger)
         types[tagger.types] = None
         with Progress(f"predict {name}", len(sentences), quiet=quiet) as progress:
             for start in range(0, len(sentences), BATCH):
@@ -162,7 +174,11 @@ def _readings(
     if len(types) > 1:
         listed = "; ".join(", ".join(tagger_types) for tagger_types in types)
         warn(f"the taggers predict different types, which counts as disagreement: {listed}")
-    return readings, tuple(sorted({name for tagger_types in types for name in tagger_types}))
+    from nersery.models.loading import ModelSource
+    from nersery.models.text_encoder import TextEncoder
+
+    all_types = tuple(sorted({name for tagger_types in types for name in tagger_types}))
+    return readings, all_types, encoder or TextEncoder(ModelSource("bundled"))
 
 
 def _predicted(name: str, tagger: Tagger, sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -182,13 +198,14 @@ def _shown(readings: Sequence[Sentence]) -> Sentence:
     return readings[0].with_entities(sorted(entities))
 
 
-def _encoder(names: Sequence[str]) -> TextEncoder:
-    """The encoder of the first tagger that has one, else the bundled one."""
-    from nersery.models.loading import ModelSource
+def _encoder(tagger: Tagger) -> TextEncoder | None:
+    """The encoder of a tagger, if it has one."""
     from nersery.models.text_encoder import TextEncoder
+    from nersery.taggers.transformer import TransformerTagger
 
-    pretrained = (name for name in names if read_description(name).get("tagger", "transformer") == "transformer")
-    return TextEncoder(ModelSource(next(pretrained, "bundled")))
+    if isinstance(tagger, TransformerTagger) and hasattr(tagger.network, "base_model"):  # an export for ONNX has none
+        return TextEncoder.of(tagger.network.base_model, tagger.encoder.tokenizer, tagger.source)
+    return None
 
 
 def taggers_of(folder: str | Path) -> list[Path]:
