@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import nersery
 from nersery import io
 from nersery.annotate import tagger_labels
 from nersery.core.sentence import Origin
@@ -100,6 +101,21 @@ class TestLabels:
         tagger.save(Path("teacher"))
         result = call(*command, "--force", "--split", "spaces")
         assert 'in the words, as in "Oslo,", and was apart in the sentences that the tagger learnt from' in result.err
+
+    @pytest.mark.parametrize(
+        "label",
+        [
+            lambda tagger: nersery.predict("raw.txt", tagger).corpus,
+            lambda tagger: nersery.annotate("raw.txt", "tagger_labels", tagger=tagger).corpus,
+            lambda tagger: nersery.next_sentences("raw.txt", tagger, quiet=True).corpus,
+        ],
+    )
+    def test_text_is_split_like_what_a_tagger_in_memory_learnt_from(self, label: Callable[[Any], Any]) -> None:
+        Path("raw.txt").write_text("Oslo, Bonn\n" * 10)
+        tagger = Memory.load("teacher")
+        for share, words in {0.0: ("Oslo", ",", "Bonn"), 0.9: ("Oslo,", "Bonn")}.items():
+            tagger.history["attached_signs"] = share
+            assert {sentence.words for sentence in label(tagger)} == {words}
 
     @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER, AGREEMENT, NEXT])
     def test_a_note_says_that_text_is_not_in_the_language_of_the_english_tagger(

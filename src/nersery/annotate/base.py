@@ -173,11 +173,6 @@ class AnnotateStage(Stage[Sentence, Sentence]):
     training: Training = NO_TRAINING
     raw: Iterable[Sentence] = ()
 
-    @property
-    def attached(self) -> float | None:
-        """How raw text is to be split: like gold, or else like what a named tagger learnt from."""
-        return attached_share_for(self.gold, self.settings.get("tagger"))
-
     def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
         method.fit(list(self.gold), in_job(self.training, folder, progress))
@@ -214,10 +209,11 @@ def annotate(
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
+    tagger = options.get("tagger")
     training, options = training_from(
         "annotate", method, options, list(opened_if_given(dev, "dev")), seed, training, output
     )
     job, settings = split_options(options)
     stage = AnnotateStage(method, settings, gold=opened_if_given(gold, "gold"), training=training)
-    rows = opened(corpus, raw=True, attached_share=stage.attached)
+    rows = opened(corpus, raw=True, attached_share=attached_share_for(stage.gold, tagger))
     return run_stage(replace(stage, raw=rows) if stage.create_method().reads_first else stage, rows, output, job)

@@ -77,6 +77,7 @@ def annotate(
     """Label raw sentences; labels in the input are replaced. Repeat the command to resume."""
     job = options.shared(JobOptions)
     from nersery.annotate.base import AnnotateStage
+    from nersery.taggers.components.description import attached_share_for
 
     options.refuse_same_file(target, source, gold, dev)
     stage = AnnotateStage(method, settings_from(settings or []))
@@ -90,8 +91,9 @@ def annotate(
     examples, held_out = (options.open_corpora([name], options.reading_of_labelled()) for name in (gold, dev))
     training = Training(options.sentences_of(held_out), seed)
     stage = replace(stage, gold=options.sentences_of(examples), training=training)
-    corpus = options.open_corpus(source, raw=True, attached=stage.attached)
-    options.note_unlike_what_it_learnt(stage.settings.get("tagger"), corpus)
+    tagger = stage.settings.get("tagger")
+    corpus = options.open_corpus(source, raw=True, attached=attached_share_for(stage.gold, tagger))
+    options.note_unlike_what_it_learnt(tagger, corpus)
     stage = replace(stage, raw=corpus if reads_first else ())
     if plan:
         print_plan(stage, corpus, as_json=json)

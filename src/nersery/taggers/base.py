@@ -272,15 +272,14 @@ def predict(
     Raises:
         SettingsError: For an output or a backend with a tagger that is in memory alone.
     """
-    attached = None
     if isinstance(tagger, Tagger):
         refuse_unsaved(output)
         if backend != "torch":
             raise SettingsError("a tagger in memory runs on PyTorch: name its folder, or leave out backend")
     else:
         as_path(tagger, "tagger")
-        tagger, attached = str(tagger), attached_share_learnt(tagger)
-    rows = opened(corpus, raw=True, attached_share=attached)
+        tagger = str(tagger)
+    rows = opened(corpus, raw=True, attached_share=attached_share_learnt(tagger))
     return run_stage(PredictStage(tagger, backend), rows, output, options_without_settings(options))
 
 

@@ -40,15 +40,17 @@ def read_description(folder: str | Path) -> dict[str, Any]:
     return content
 
 
-def attached_share_learnt(tagger: str | Path) -> float | None:
-    """`attached_share` of the sentences that the tagger of a folder learnt from; None where it is not known."""
-    return read_description(tagger).get("history", {}).get("attached_signs")
+def attached_share_learnt(tagger: object) -> float | None:
+    """`attached_share` of what a tagger, in a folder or in memory, learnt from; None where it is not known."""
+    if isinstance(tagger, str | Path):
+        return read_description(tagger).get("history", {}).get("attached_signs")
+    return getattr(tagger, "history", {}).get("attached_signs")
 
 
 def attached_share_for(labelled: Iterable[Sentence], tagger: object) -> float | None:
-    """`attached_share` of labelled sentences, or else of what a tagger learnt from, if it is named."""
+    """`attached_share` of labelled sentences, or else of what a tagger learnt from, if there is one."""
     share = attached_share(labelled)
-    return attached_share_learnt(tagger) if share is None and isinstance(tagger, str) else share
+    return attached_share_learnt(tagger) if share is None else share
 
 
 def missing_folder(name: str) -> str:
