@@ -5,8 +5,10 @@ The foundation cannot import formats: the module whose functions do the work is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ def conversion_of(rows: Any, row: Any) -> str:
         return ". Make a corpus of a split of a dataset, or of rows with words and tags, by Corpus.from_dataset"
     if isinstance(row, list | tuple):
         return ". Make a corpus of lists of words and lists of tags by Corpus.from_bio(words, tags)"
+    if isinstance(row, str | Path) and os.path.exists(row):
+        return ". Name one file, or join several: nersery.read(one) + nersery.read(other)"
     if isinstance(row, str):
         return ". Make a corpus of texts by Corpus.from_texts, and one of words and tags by Corpus.from_bio"
     return ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import Corpus, Sentence
@@ -91,6 +91,13 @@ def opened(
 def opened_if_given(corpus: Sentences | None, name: str) -> Source:
     """As `opened`; None has no sentences."""
     return opened(() if corpus is None else corpus, name)
+
+
+def opened_together(corpora: Sentences | Sequence[str | Path] | None, name: str) -> Iterable[Sentence]:
+    """As `opened_if_given`; a list may also name several files, whose sentences are joined."""
+    if isinstance(corpora, list | tuple) and corpora and all(isinstance(file, str | Path) for file in corpora):
+        return [sentence for file in corpora for sentence in open_corpus(file)]
+    return opened_if_given(cast("Sentences | None", corpora), name)
 
 
 def _open(path: str | Path, options: ReadOptions, attached_share: float | None = None) -> Source:

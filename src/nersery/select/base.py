@@ -17,7 +17,7 @@ from nersery.core.registry import Method, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.typed_settings import ModelName, hidden
-from nersery.io.reading import Sentences, opened, opened_if_given
+from nersery.io.reading import Sentences, opened, opened_if_given, opened_together
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import run_stage
@@ -196,7 +196,7 @@ def select(
     gold: Sentences | None = (),
     *,
     output: str | Path | None = None,
-    held_out: Sentences | None = (),
+    held_out: Sentences | Sequence[str | Path] | None = (),
     dev: Sentences | None = (),
     seed: int = 0,
     training: Training = NO_TRAINING,
@@ -208,7 +208,8 @@ def select(
         corpus: The sentences to choose from, or a file of them; read twice, so not a one-way iterator.
         method: A name of `nersery list select`, a class of it, or an object with its settings.
         output: A file to write; the same call resumes after a kill. None returns the result in memory.
-        held_out: The sentences of dev and test, for ``duplicates``, which rejects copies of them.
+        held_out: The sentences of dev and test, or the names of their files, for ``duplicates``, which rejects copies
+            of them.
         dev: For selectors that train a tagger: sentences to choose the best weights by.
         seed: Of that training.
         training: In place of ``dev`` and ``seed``, all that a training may need.
@@ -236,7 +237,7 @@ def select(
         "select", method, options, list(opened_if_given(dev, "dev")), seed, training, output
     )
     rows, (job, settings) = opened(corpus), split_options(options)
-    training = replace(training, held_out=opened_if_given(held_out, "held_out"))
+    training = replace(training, held_out=opened_together(held_out, "held_out"))
     stage = SelectStage(method, settings, gold=opened_if_given(gold, "gold"), training=training, candidates=rows)
     if next(iter(training.held_out), None) is not None:
         refuse_held_out(stage.create_method())

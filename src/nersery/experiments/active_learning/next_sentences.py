@@ -16,7 +16,7 @@ from nersery.core.text_forms import unspaced
 from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
-from nersery.io.reading import Sentences, opened, opened_if_given
+from nersery.io.reading import Sentences, opened, opened_together
 from nersery.taggers.base import Tagger, load_tagger
 from nersery.taggers.components.description import attached_share_for
 
@@ -67,7 +67,7 @@ def next_sentences(
     taggers: str | Path | Tagger | Sequence[str | Path | Tagger],
     count: int = 50,
     *,
-    labelled: Sentences | None = (),
+    labelled: Sentences | Sequence[str | Path] | None = (),
     most: int = MOST_READ,
     seed: int = 0,
     quiet: bool = False,
@@ -81,7 +81,7 @@ def next_sentences(
         taggers: The folder of a tagger, what `nersery.train` returned, or several; where these disagree, a sentence is
             worth more.
         count: Sentences to choose.
-        labelled: Sentences that are labelled already.
+        labelled: Sentences that are labelled already, or the names of their files.
         most: Of more raw sentences, this number is drawn at random. Memory does not grow beyond it.
         seed: Of the draw.
         quiet: Show no progress.
@@ -99,7 +99,7 @@ def next_sentences(
             f"count is {count} and most is {most}, expected a count of 1 or more, and most at least as large"
         )
     tagger_list = _listed(taggers)
-    known_sentences = [*opened_if_given(labelled, "labelled")]
+    known_sentences = [*opened_together(labelled, "labelled")]
     known_words = [sentence.words for sentence in known_sentences]
     raw = opened(raw, "raw", raw=True, attached_share=attached_share_for(known_sentences, tagger_list[0]))
     kept, read, known = _drawn(raw, {*map(unspaced, known_words)}, most, seed)
