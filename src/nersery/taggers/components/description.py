@@ -9,10 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
 from nersery.core.files import DESCRIPTION as DESCRIPTION
 from nersery.core.registry import BUNDLED, name_of
 from nersery.core.sentence import Sentence
+from nersery.core.typed_settings import setting_fields
 from nersery.io.word_splitting.tokenization import attached_share
 
 
@@ -80,6 +81,12 @@ def _folders_in(folder: Path) -> list[str]:
 
 def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:
     """A tagger with saved settings, on another device; a `MissingResourceError` if another version saved them."""
+    known = [setting.name for setting in setting_fields(cls)]
+    if unknown := [key for key in settings if key not in known]:
+        raise MissingResourceError(
+            f'{place} has "{unknown[0]}", which is no setting of {name_of(cls)}; {did_you_mean(unknown[0], known)}. '
+            "Another version of nersery has probably written it: use that version, or train the tagger again"
+        )
     try:
         return cls(**{**settings, "device": device})
     except (TypeError, SettingsError) as error:
