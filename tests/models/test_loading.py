@@ -39,6 +39,26 @@ def test_a_folder_without_weights_is_refused_before_they_are_needed(tiny_model: 
         ModelSource(str(folder)).tokenizer()
 
 
+@pytest.mark.parametrize("content", ["", '{"a": tru', "version https://git-lfs"])
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_damaged_file_is_named(name: str, content: str, tiny_model: str, tmp_path: Path) -> None:
+    shutil.copytree(tiny_model, tmp_path / "model")
+    (tmp_path / "model" / name).write_text(content, "utf-8")
+    with pytest.raises(MissingResourceError, match=rf"{name} is damaged: it is .*: copy it again") as caught:
+        ModelSource(str(tmp_path / "model")).encoder()
+    assert "Hugging Face hub" not in str(caught.value)
+
+
+def test_a_missing_file_is_named(tiny_model: str, tmp_path: Path) -> None:
+    shutil.copytree(tiny_model, tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").rename(tmp_path / "model" / "crf.safetensors")
+    with pytest.raises(MissingResourceError, match="has no weights as safetensors"):
+        ModelSource(str(tmp_path / "model")).encoder()
+    (tmp_path / "model" / "config.json").unlink()
+    with pytest.raises(MissingResourceError, match=r"holds no model, because it has no config\.json"):
+        ModelSource(str(tmp_path / "model")).encoder()
+
+
 @pytest.mark.parametrize("odd", [{"layer_norm_eps": "1e-12"}, {"id2label": ["O", "B-PER"]}])
 def test_a_configuration_with_values_of_other_types_is_no_bug_of_ours(
     tiny_model: str, tmp_path: Path, odd: dict[str, Any]

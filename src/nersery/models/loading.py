@@ -26,6 +26,7 @@ from nersery.core.files import DESCRIPTION, content_hash
 from nersery.core.registry import BUNDLED
 from nersery.core.typed_settings import ModelName, Precision
 from nersery.models import bundled, bundled_heads
+from nersery.models.model_folder import refuse_damaged, refuse_without_weights
 from nersery.models.packed.packed_encoder import pack
 
 EXAMPLES = {
@@ -113,13 +114,7 @@ class ModelSource:
 
     def _check_weights(self, tokenizer: Any) -> None:
         """Refuse a folder without safetensors, and a tokenizer with subwords that have no embedding."""
-        folder = Path(self.location)
-        if folder.is_dir() and not any(folder.glob("*.safetensors")):
-            raise MissingResourceError(
-                f'the model folder "{self.name}" has no weights as safetensors. Expected model.safetensors, or its '
-                "parts and model.safetensors.index.json. Pickled weights (pytorch_model.bin) are refused: convert them "
-                "by model.save_pretrained(folder) where the model comes from"
-            )
+        refuse_without_weights(self.name, Path(self.location))
         rows = getattr(self.config().get_text_config(), "vocab_size", None)
         if rows is not None and (last := _last_subword(tokenizer)) >= rows:
             raise MissingResourceError(
@@ -213,15 +208,22 @@ class ModelSource:
                 _check_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except Exception as error:  # of any kind, as for a configuration whose values have other types
+            folder = Path(location)
+            refuse_damaged(folder)
             if unfit := re.match(r"Unrecognized configuration class <class '[\w.]+\.(\w+)'>", str(error)):
                 raise MissingResourceError(
                     f'the model "{self.name}" has a {unfit[1]}, a kind that cannot be used for this. '
                     "Expected an encoder, e.g. bert-base-cased or xlm-roberta-base"
                 ) from error
-            if (Path(location) / DESCRIPTION).is_file() and not (Path(location) / "config.json").is_file():
+            if folder.is_dir() and not (folder / "config.json").is_file():
+                is_other = (folder / DESCRIPTION).is_file() and not (folder / "tokenizer_config.json").is_file()
                 raise MissingResourceError(
                     f'"{self.name}" is a tagger of nersery, but not a Hugging Face model; expected one'
+                    if is_other
+                    else f'the folder "{self.name}" holds no model, because it has no config.json; expected what '
+                    "`nersery train` or transformers has written, complete"
                 ) from error
+            refuse_without_weights(self.name, folder)
             raise MissingResourceError(
                 f'the model "{self.name}" cannot be loaded. Expected a bundled model ({", ".join(BUNDLED)}), a folder '
                 "with config.json, tokenizer and model.safetensors, or a name on the Hugging Face hub, which needs the "

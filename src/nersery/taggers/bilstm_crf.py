@@ -26,6 +26,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, Precision, hidden, settings_of
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
+from nersery.models.model_folder import refuse_damaged
 from nersery.models.passes import PassShape
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.collation import collate
@@ -269,6 +270,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
                 tagger._adopt(KnownWords(words, characters), TagSet(tags), given)
             tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))
         except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:
+            refuse_damaged(folder)
             raise MissingResourceError(f"{folder} is damaged: {error}. Expected what `nersery train` wrote") from error
         tagger.history = saved.get("history", {})
         return tagger

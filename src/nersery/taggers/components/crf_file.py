@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from nersery.core.errors import MissingResourceError
 from nersery.models.loading import ModelSource
+from nersery.models.model_folder import refuse_damaged
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.pretrained_head import known_tags, shared_rows
 from nersery.taggers.components.tag_set import TagSet
@@ -50,4 +51,5 @@ def _errors(folder: str | Path) -> Iterator[None]:
     try:
         yield
     except (OSError, SafetensorError, RuntimeError, LookupError) as error:
+        refuse_damaged(Path(folder))
         raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error
