@@ -169,6 +169,15 @@ class TestOutputs:
         assert call("copy", "train.conll", "own.conll").code == 0
         assert Path("own.conll").read_bytes() == Path("train.conll").read_bytes()
 
+    @pytest.mark.parametrize(("name", "close"), [("dmo", "demo"), ("dev.conl", "example:dev.conll")])
+    def test_what_can_be_copied_is_listed(self, name: str, close: str):
+        result = call("copy", name, "x")
+        assert (result.code, f'there is no recipe or example file "{name}"; did you mean "{close}"' in result.err) == (
+            2,
+            True,
+        )
+        assert all(known in result.err for known in ("naamapadam_paper", "example:unlabelled.txt"))
+
     def test_without_languages_there_is_no_sample_of_each(self):
         io.write(sentences(5), "no-language.conll")
         result = call("dataset", "sample", "no-language.conll", "x.conll", "--size", "2", "--each-language")

@@ -18,6 +18,7 @@ from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.files import write_output
 from nersery.core.warnings import note
 from nersery.io import repairs
+from nersery.io.input_files.shipped import EXAMPLE_PREFIX, examples
 from nersery.io.input_files.shipped import EXAMPLE_PREFIX, examples, input_path
 
 
@@ -111,9 +112,10 @@ def copy(
     """Copy a shipped recipe or example file so that you can edit it."""
     from nersery.experiments import recipe
 
-    if f"{EXAMPLE_PREFIX}{name}" in examples() and not Path(name).exists():
-        name = f"{EXAMPLE_PREFIX}{name}"
-    path = Path(input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)
+    known = {**recipe.shipped_recipes(), **examples()}
+    path = Path(name) if Path(name).is_file() else known.get(name) or known.get(f"{EXAMPLE_PREFIX}{name}")
+    if path is None:
+        raise SettingsError(f'there is no recipe or example file "{name}"; {did_you_mean(name, known)}')
     if target.is_dir():
         target = target / path.name
     options.refuse_same_file(target, str(path))
