@@ -61,7 +61,7 @@ def test_a_named_tagger_is_opened_once_and_before_any_work(opened: list[str]) ->
     ("types", "note"),
     [
         ({}, 'predicts types that the labelled sentences lack: it predicts LOC, MISC, PER; the labelled sentences have '
-             'PER. Rename or drop LOC, MISC, e.g. types = { LOC = "" }'),
+             'PER. Rename or drop LOC, MISC, e.g. types={"LOC": ""}'),
         ({"LOC": "", "MISC": "", "PER": ""}, "leaves mentions of some types unlabelled"),
         ({"LOC": "", "MISC": ""}, ""),
     ],

@@ -13,7 +13,7 @@ import pytest
 import nersery
 from nersery import io
 from nersery.annotate import tagger_labels
-from nersery.core.sentence import Origin
+from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.experiments import text_profile
 from nersery.io import text
 from nersery.models.question_answering import QuestionAnswerer
@@ -55,6 +55,14 @@ def ask(folder: Path, answerer: str) -> list[str]:
 
 @pytest.mark.usefixtures("folder")
 class TestLabels:
+    def test_the_option_of_a_note_on_other_types_drops_a_type(self) -> None:
+        io.write([Sentence(("Ada",), (Entity(0, 1, "PER"),), id="a")], "people.conll")
+        result = call(*TEACHER, "--gold", "people.conll")
+        assert "Rename or drop LOC, e.g. --set types.LOC=\n" in result.err
+        again = call(*TEACHER, "--gold", "people.conll", "--set", "types.LOC=", "--force")
+        assert (again.code, "note" in again.err) == (0, False), again.err
+        assert {entity.type for sentence in io.read("out.jsonl") for entity in sentence.entities} == {"PER"}
+
     def test_raw_text_becomes_a_corpus_with_scores_and_origin(self) -> None:
         result = call(*TEACHER)
         assert result.code == 0, result.err

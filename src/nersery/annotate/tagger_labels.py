@@ -14,6 +14,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
+from nersery.core.wording import either
 from nersery.taggers.base import Backend, Tagger, load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
 
@@ -80,14 +81,18 @@ class TaggerLabels(Annotator):
 
     def check_types(self, types: Collection[str]) -> None:
         """Compare the named tagger's types with those of labelled sentences; see `Annotator.check_types`."""
-        foreign, difference = self._foreign_types(types)
+        foreign, difference = self._foreign_types(types, 'types = {{ {} = "" }}')
         if foreign:
             raise SettingsError(difference)
         if difference:
             warn(difference)
 
-    def _foreign_types(self, types: Collection[str]) -> tuple[list[str], str]:
-        """Types that a named tagger predicts and labelled sentences lack, and how the types of both differ."""
+    def _foreign_types(self, types: Collection[str], example: str) -> tuple[list[str], str]:
+        """Types that a named tagger predicts and labelled sentences lack, and how the types of both differ.
+
+        Args:
+            example: How a user drops a type, which `{}` stands for.
+        """
         if self.tagger is None or self._tagger is None:
             return [], ""
         predicted = {self.types.get(type_, type_) for type_ in self._tagger.types} - {""}
@@ -95,7 +100,7 @@ class TaggerLabels(Annotator):
         if foreign := sorted(predicted - {*types}):
             return foreign, (
                 f'the tagger "{self.tagger}" predicts types that the labelled sentences lack: {detail}. Rename or drop '
-                f'{", ".join(foreign)}, e.g. types = {{ {foreign[0]} = "" }}'
+                f"{', '.join(foreign)}, e.g. {example.format(foreign[0])}"
             )
         unlabelled = f'the tagger "{self.tagger}" leaves mentions of some types unlabelled: {detail}'
         return [], unlabelled if {*types} - predicted else ""
@@ -120,7 +125,7 @@ class TaggerLabels(Annotator):
         assert self._tagger is not None, "the named one has been opened"
         self._check_names(self._tagger)
         if training.tagger is None and (types := types_in(gold)):  # a run has called `check_types` with all its types
-            _, difference = self._foreign_types(types)
+            _, difference = self._foreign_types(types, either("--set types.{}=", 'types={{"{}": ""}}'))
             if difference:
                 warn(difference)
 
