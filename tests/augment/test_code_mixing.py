@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,16 @@ def drawn(method: CodeMixing, parent: Sentence, times: int = 3000, entity: int =
         assert [each.type for each in new.entities] == [each.type for each in parent.entities]
         counts[" ".join(new.mention(new.entities[entity]))] += 1
     return counts
+
+
+def test_two_codes_of_one_language_are_not_mixed(tmp_path: Path) -> None:
+    other = [replace(s, language={"en": "eng", "hi": "hin"}.get(s.language, s.language)) for s in GOLD]
+    named = {"eng": "en", "hi": "hi", "zho": "zh"}
+    paths = write(tmp_path, {code: VECTORS[language] for code, language in named.items()})
+    for method in (fitted(other, similarity="random"), fitted(other, vectors=paths)):
+        assert "London" not in drawn(method, GOLD[0], 300, entity=2)
+    with pytest.raises(DataError, match="needs gold sentences in two languages or more, and all 2 are in en"):
+        fitted([GOLD[0], other[1]], similarity="random")
 
 
 @pytest.mark.parametrize("similarity", ["ess", "random"])

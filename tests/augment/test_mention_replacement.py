@@ -1,5 +1,6 @@
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -71,6 +72,7 @@ def test_mentions_stay_in_their_language():
     method = MentionReplacement(rate=1.0)
     method.fit(gold)
     assert set(drawn(method, gold[0], 100)) == {("Alan",)}
+    assert set(drawn(method, replace(gold[0], language="eng"), 100)) == {("Alan",)}, "another code of English"
     assert set(drawn(method, gold[2], 100)) == {("सीता",)}
     assert set(drawn(method, gold[4], 100)) == {("குமார்",)}, "the only one of its language"
     french = Sentence(("Marie",), (Entity(0, 1, "PER"),), language="fr")

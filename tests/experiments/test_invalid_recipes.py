@@ -114,6 +114,7 @@ select = ["agrement", 5]
             ("data = { train = { 'हि' = 'a' }, test = 'b' }", "data.train: 'हि' is no language"),
             ("data = { train = { '' = 'a' }, test = 'b' }", "data.train: '' is no language"),
             ("data = { train = { 'en/../x' = 'a' }, test = 'b' }", "is no language"),
+            ("data = { train = { de = 'a', deu = 'b' }, test = 'b' }", "data.train: de and deu are the same language"),
             ("data = { train = { en = 'a', EN = 'b' }, test = 'b' }", "data.train: en and EN are the same language"),
             ("data = { train = { en = 'a', hi = 'a' }, test = 'b' }", "data.train: en and hi have the same file, a"),
             ("data = { train = ['a', 'b'], test = 'b' }", r"data.train is \['a', 'b'\]"),

@@ -181,6 +181,11 @@ class TestLanguages:
         )
         assert "2 of 11 test (hi) sentences also occur in train, word for word" in notes
 
+    def test_another_code_of_a_language_is_no_other_language(self):
+        io.write(Corpus(dataclasses.replace(s, language="hin-Deva") for s in hindi(20, 50)), "hi.jsonl")
+        execute("data.train.hi=hi.jsonl")
+        assert {s.language for s in of_language("run/seed-0/one/train.jsonl", "hi")} == {"hi"}
+
     def test_a_sentence_of_another_language(self):
         named = [dataclasses.replace(s, language=language) for s, language in zip(hindi(2), ["", "mr"], strict=True)]
         io.write(Corpus([*hindi(20, 50), *named]), "hi.jsonl")

@@ -12,10 +12,11 @@ from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.words.gazetteer import Gazetteer, Mention, known, with_ending, without_ending
 from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
+from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
-from nersery.core.sentence import Edit, Sentence
+from nersery.core.sentence import Edit, Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, ModelName, hidden
 from nersery.core.warnings import warn
@@ -98,6 +99,11 @@ class CodeMixing(Augmenter, ModelSettings):
             check_file(path)
 
     @property
+    def _files(self) -> dict[str, str]:
+        """The file of vectors of each language."""
+        return {canonical(language): path for language, path in self.vectors.items()}
+
+    @property
     def _searches(self) -> bool:
         return self.similarity == "ess"
 
@@ -153,7 +159,7 @@ class CodeMixing(Augmenter, ModelSettings):
         if self.model:
             self._load_encoder(mentions)
             return
-        lacking = sorted({language for language, _ in mentions} - self.vectors.keys())
+        lacking = sorted({language for language, _ in mentions} - self._files.keys())
         if lacking:
             raise SettingsError(
                 f"gold sentences have entities in {', '.join(lacking)}, but there are vectors only for "
@@ -201,17 +207,17 @@ class CodeMixing(Augmenter, ModelSettings):
         from nersery.models.word_vectors import VectorIndex
 
         if language not in self._indexes:
-            self._indexes[language] = VectorIndex(self.vectors[language])
+            self._indexes[language] = VectorIndex(self._files[language])
         vectors = self._indexes[language].read({word for mention in mentions for word in mention})
         for issue in vectors.issues:
-            warn(f"{self.vectors[language]}: {issue}")
+            warn(f"{self._files[language]}: {issue}")
         return np.stack([vectors.mean(mention) for mention in mentions])
 
     def _warn_of_unknown(self, matrices: Mapping[LanguageAndType, Embeddings]) -> None:
         for language in sorted({language for language, _ in matrices}):
             is_known = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]
             if not all(is_known):
-                source = self.vectors.get(language, self.model)
+                source = self._files.get(language, self.model)
                 warn(
                     f"{source} has no word of {is_known.count(False)} of the {len(is_known)} different mentions in "
                     f"{language}: these are neither replaced nor put in"
@@ -251,7 +257,7 @@ class CodeMixing(Augmenter, ModelSettings):
         unseen: dict[LanguageAndType, set[Mention]] = {}
         for sentence in sentences:
             for entity in sentence.entities if self._can_embed(sentence.language) else ():
-                place, (mention, _) = (sentence.language, entity.type), without_ending(sentence, entity)
+                place, (mention, _) = _place(sentence, entity), without_ending(sentence, entity)
                 if mention not in self._nearest.get(place, {}) and self._others(place):
                     unseen.setdefault(place, set()).add(mention)
         mentions = {place: sorted(members) for place, members in unseen.items()}
@@ -259,7 +265,7 @@ class CodeMixing(Augmenter, ModelSettings):
         return {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
     def _can_embed(self, language: str) -> bool:
-        return bool(language) and (bool(self.model) or language in self.vectors)
+        return bool(language) and (bool(self.model) or canonical(language) in self._files)
 
     def _mixed(
         self, sentence: Sentence, rng: random.Random, unseen: Mapping[LanguageAndType, Mapping[Mention, Nearest]]
@@ -272,7 +278,7 @@ class CodeMixing(Augmenter, ModelSettings):
         replaceable = False
         for entity in sentence.entities:
             chosen = rng.random() < self.rate
-            place, (mention, ending) = (sentence.language, entity.type), without_ending(sentence, entity)
+            place, (mention, ending) = _place(sentence, entity), without_ending(sentence, entity)
             if self._searches:
                 nearest = self._nearest.get(place, {}).get(mention) or unseen.get(place, {}).get(mention, {})
                 choices: Sequence[Mention | Gazetteer] = [*nearest.values()]
@@ -290,10 +296,14 @@ class CodeMixing(Augmenter, ModelSettings):
         if not any(
             gazetteer.has_other(without_ending(sentence, entity)[0])
             for entity in sentence.entities
-            for _, gazetteer in self._others((sentence.language, entity.type))
+            for _, gazetteer in self._others(_place(sentence, entity))
         ):
             return NOTHING_TO_PUT_IN
         return UNKNOWN if self._can_embed(sentence.language) else f"no vectors for its language, {sentence.language}"
+
+
+def _place(sentence: Sentence, entity: Entity) -> LanguageAndType:
+    return canonical(sentence.language), entity.type
 
 
 def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[LanguageAndType, list[Mention]], list[str]]:
@@ -305,9 +315,9 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[LanguageAndType, list
     mentions: dict[LanguageAndType, set[Mention]] = {}
     ids: dict[str, list[str]] = {}
     for sentence in sentences:
-        ids.setdefault(sentence.language, []).append(sentence.id)
+        ids.setdefault(canonical(sentence.language), []).append(sentence.id)
         for entity in sentence.entities:
-            mentions.setdefault((sentence.language, entity.type), set()).add(without_ending(sentence, entity)[0])
+            mentions.setdefault(_place(sentence, entity), set()).add(without_ending(sentence, entity)[0])
     total = sum(map(len, ids.values()))
     if "" in ids:
         message = f"{len(ids[''])} of {total} sentences do not say what language they are in, this one among them"

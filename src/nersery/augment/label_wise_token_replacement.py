@@ -14,6 +14,7 @@ from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import no_sentences
 from nersery.augment.words.thesaurus import key
 from nersery.augment.words.word_lists import check_file, read_words
+from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
@@ -65,9 +66,10 @@ class LabelWiseTokenReplacement(Augmenter):
         counts: dict[tuple[str, str], Counter[str]] = {}
         languages: set[str] = set()
         for sentence in gold:
-            languages.add(sentence.language)
+            own = canonical(sentence.language)
+            languages.add(own)
             for word, tag in zip(sentence.words, _tags(sentence), strict=True):
-                for language in {"", sentence.language}:
+                for language in {"", own}:
                     counts.setdefault((language, tag), Counter())[word] += 1
         if not counts:
             raise no_sentences(self)
@@ -82,7 +84,8 @@ class LabelWiseTokenReplacement(Augmenter):
         if not self._words:
             raise unfitted(self, "generate")
         words, tags = sentence.words, _tags(sentence)
-        language = sentence.language if sentence.language in self._languages else ""
+        language = canonical(sentence.language)
+        language = language if language in self._languages else ""
         edits: list[Edit] = []
         for position in [place for place in range(len(words)) if rng.random() < self.rate]:
             word, place = words[position], (language, tags[position])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities
 from nersery.augment.words.gazetteer import Gazetteer, Mention, with_ending, without_ending
+from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
@@ -49,10 +50,10 @@ class MentionReplacement(Augmenter):
         for sentence in labelled:
             for entity in sentence.entities:
                 mention, _ = without_ending(sentence, entity)
-                for language in ("", sentence.language):
+                for language in ("", canonical(sentence.language)):
                     seen.setdefault((language, entity.type), set()).add(mention)
         self._gazetteers = {place: Gazetteer.of(sorted(mentions), None) for place, mentions in seen.items()}
-        self._languages = frozenset(sentence.language for sentence in labelled)
+        self._languages = frozenset(canonical(sentence.language) for sentence in labelled)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some mentions replaced."""
@@ -60,7 +61,8 @@ class MentionReplacement(Augmenter):
             raise unfitted(self, "generate")
         if not sentence.entities:
             return Reject(NO_ENTITIES)
-        language = sentence.language if sentence.language in self._languages else ""
+        language = canonical(sentence.language)
+        language = language if language in self._languages else ""
         edits: list[Edit] = []
         for entity in sentence.entities:
             if rng.random() < self.rate:

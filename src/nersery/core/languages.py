@@ -25,11 +25,20 @@ TWO_LETTERS = {
 """Codes of ISO 639-3 and 639-2, and those of ISO 639-1 for the same language or the one that it is a variety of."""
 
 
+def canonical(tag: str) -> str:
+    """A tag in lower case, with two letters for its language where there are: equal for tags of the same meaning.
+
+    >>> canonical("eng"), canonical("EN-gb"), canonical("zho-Hans"), canonical("zh_Hant")
+    ('en', 'en-gb', 'zh-hans', 'zh-hant')
+    """
+    code, *rest = tag.replace("_", "-").lower().split("-")
+    return "-".join([TWO_LETTERS.get(code, code), *rest])
+
+
 def primary(tag: str) -> str:
     """The code of the language in a tag such as ``en-GB``, in lower case; of two letters where there is one.
 
     >>> primary("en-GB"), primary("HI_in"), primary("deu"), primary("hin_Deva"), primary("got"), primary("")
     ('en', 'hi', 'de', 'hi', 'got', '')
     """
-    code = tag.replace("_", "-").partition("-")[0].lower()
-    return TWO_LETTERS.get(code, code)
+    return canonical(tag).partition("-")[0]

@@ -13,6 +13,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.languages import canonical
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.io.reading import Sentences, opened
@@ -72,7 +73,7 @@ def sample_languages(corpus: Corpus, size: int, protocol: str = "stratified", se
     """
     parts: dict[str, list[Sentence]] = {}
     for sentence in corpus:
-        parts.setdefault(sentence.language, []).append(sentence)
+        parts.setdefault(canonical(sentence.language), []).append(sentence)
     if parts.keys() <= {""}:
         raise SettingsError(
             "no sentence has a language, so there is none to sample from. CoNLL and text hold none: use JSONL, or "

@@ -110,7 +110,7 @@ def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:
     Raises:
         DataError: If the languages or scripts differ.
     """
-    if train.language and train.language == raw.language:
+    if train.language and primary(train.language) == primary(raw.language):
         return
     if train.script != raw.script or train.is_english != raw.is_english:
         raise DataError(

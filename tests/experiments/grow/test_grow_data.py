@@ -354,7 +354,8 @@ def test_japanese_with_few_chinese_characters_is_the_same_script() -> None:
 
 
 def test_a_named_language_may_have_several_scripts() -> None:
-    labelled, raw = (profile([Sentence((text,))], "sr") for text in ("Београд", "Novi"))
+    named = (("Београд", "sr"), ("Novi", "srp-Latn"))
+    labelled, raw = (profile([Sentence((text,))], language) for text, language in named)
     refuse_other_language(labelled, raw)
     with pytest.raises(DataError, match="same language"):
         refuse_other_language(*(profile([Sentence((text,))]) for text in ("Београд", "Novi")))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nersery.core.errors import SettingsError, at
+from nersery.core.languages import canonical
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io import ReadOptions
 from nersery.io.base import LANGUAGE_TAG
@@ -135,8 +136,8 @@ def _table_issues(key: str, table: Mapping[str, Any]) -> list[str]:
                 f"{key}: {language!r} is no language, expected a BCP 47 tag such as en or hi, as in {EXAMPLE}"
             )
             continue
-        if (other := languages.setdefault(language.casefold(), language)) != language:
-            issues.append(f"{key}: {other} and {language} are the same language, because case does not matter")
+        if (other := languages.setdefault(canonical(language), language)) != language:
+            issues.append(f"{key}: {other} and {language} are the same language")
         if not isinstance(name, str) or not name:
             issues.append(f"{key}.{language} is {name!r:.60}: expected a file")
         elif (other := files.setdefault(name, language)) != language:
@@ -156,7 +157,8 @@ def parts_of(parts: CorpusByFile, *splits: str) -> Iterator[tuple[DataFile, Corp
 def train_of(parts: CorpusByFile, language: str) -> list[Corpus]:
     """The training sentences of a language, by file; all files if the language is unknown."""
     train = parts_of(parts, "train")
-    return [part for file, part in train if not language or file.language in ("", language)]
+    wanted = ("", canonical(language))
+    return [part for file, part in train if not language or canonical(file.language) in wanted]
 
 
 def sentences_of(parts: CorpusByFile, split: str) -> Iterator[Sentence]:

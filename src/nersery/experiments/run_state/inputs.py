@@ -13,6 +13,7 @@ from nersery.augment.base import made_from
 from nersery.core.counting import plural
 from nersery.core.errors import ChangedInputError, DataError, Issue, SettingsError
 from nersery.core.files import content_hash
+from nersery.core.languages import primary
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.text_forms import unspaced
 from nersery.core.wording import either
@@ -100,7 +101,7 @@ def _of_language(corpus: Corpus, file: DataFile) -> Corpus:
     Raises:
         DataError: If a sentence is marked as another language.
     """
-    others = [sentence for sentence in corpus if sentence.language not in ("", file.language)]
+    others = [sentence for sentence in corpus if primary(sentence.language) not in ("", primary(file.language))]
     if others:
         first = others[0]
         counted = f"{len(others)} of {len(corpus)} sentences are in another language than {file.language}"

@@ -8,6 +8,7 @@ from typing import Any
 from nersery.core.entity import Entity
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.extras import required
+from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import layout
@@ -106,7 +107,7 @@ def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
     tokens = required("spacy.tokens", "spacy")
     vocabularies: dict[str, Any] = {}
     for sentence in corpus:
-        language = sentence.language.partition("-")[0].lower()
+        language = primary(sentence.language)
         if vocab is None and language not in vocabularies:
             vocabularies[language] = spacy_vocabulary(language)
         shared = vocabularies[language] if vocab is None else getattr(vocab, "vocab", vocab)
