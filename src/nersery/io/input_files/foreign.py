@@ -28,6 +28,12 @@ _FROM_XLIFF = (
 )
 _BY_CHARACTERS = 'write each text as {"text": …, "label": [[start, end, type], …]} on a line of its own'
 
+_SPANS_IN_CELL = re.compile(
+    r"\"\[(?:\{[^\]}]*\"\"(?:start|begin)|[\[(]\d+, ?\d+, ?\"\")"
+    r"|[,;\t\"]\[(?:\{[^\]}]*'(?:start|begin)|[\[(]\d+, ?\d+, ?')"
+)
+"""Labels by characters in a cell, as JSON, whose quotation marks are doubled there, or as Python writes them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
@@ -70,9 +76,10 @@ FOREIGN = (
     Foreign("TMX", re.compile(rf"{_XML}<tmx\b"), _FROM_TMX, is_sure=True, is_text=False),
     Foreign("XLIFF", re.compile(rf"{_XML}<xliff\b"), _FROM_XLIFF, is_sure=True, is_text=False),
     Foreign(
-        "Label Studio's CSV",
-        re.compile(r"\"\[\{\"\"start\"\""),
-        "export JSON or JSON-MIN from Label Studio",
+        "a table with labels by characters, as Label Studio's CSV",
+        _SPANS_IN_CELL,
+        "a table is read if each row has a word, or lists of words and tags; else export JSON or JSON-MIN from Label "
+        f"Studio, or {_BY_CHARACTERS}",
         is_sure=True,
     ),
     Foreign(
