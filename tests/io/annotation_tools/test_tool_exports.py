@@ -130,6 +130,19 @@ def test_gliner_counts_the_last_word(tmp_path: Path) -> None:
     assert found == covered(CORPUS)
 
 
+def test_words_that_brat_s_reader_splits_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spaced = [Sentence(("an", "AK-47", "."), (Entity(1, 2, "WEAPON"),), id="1")]
+    write(spaced, tmp_path / "spaced", format="brat")
+    note = 'note: brat does not hold words: "AK-47" is split when its files are read. To keep such words, '
+    assert capsys.readouterr().err == f'{note}read them with split="spaces"\n'
+    assert [s.words for s in read(tmp_path / "spaced", split="spaces")] == [spaced[0].words]
+    touching = replace(spaced[0], offsets=((0, 2), (3, 8), (8, 9)))
+    write([touching], tmp_path / "touching", format="brat")
+    assert capsys.readouterr().err == f"{note}write .jsonl\n"
+    write([Sentence(("an", "Uzi", "."), id="1")], tmp_path / "kept", format="brat")
+    assert capsys.readouterr().err == ""
+
+
 def test_brat_puts_entities_where_they_were(tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "brat", format="brat")
     assert sorted(path.name for path in (tmp_path / "brat").iterdir()) == [

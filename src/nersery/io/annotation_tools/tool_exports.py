@@ -23,6 +23,9 @@ from nersery.io.columns_and_rows.objects import ENCODER, Object
 from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, PLAIN, WORDS, Format
 from nersery.io.input_files.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.jsonl import JsonlSource
+from nersery.io.columns_and_rows.objects import ENCODER, Object
+from nersery.io.input_files.text_file import BYTE_ORDER_MARK, TextFile
+from nersery.io.word_splitting.tokenization import splitter
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 LONGEST_NAME = 200
@@ -110,6 +113,7 @@ def pack_brat(lines: Path, target: Path) -> None:
     documents: dict[str, list[Sentence]] = {}
     corpus = Corpus(JsonlSource(TextFile(lines), ReadOptions()))
     _check_names(corpus.types)
+    _note_lost_words(corpus)
     for sentence in corpus:
         documents.setdefault(sentence.document, []).append(sentence)
     target.mkdir(exist_ok=True)
@@ -125,6 +129,18 @@ def pack_brat(lines: Path, target: Path) -> None:
         text, labels = _whole(sentences)
         (target / f"{name}{TEXT}").write_text(text, "utf-8", newline="\n")
         (target / f"{name}{LABELS}").write_text(labels, "utf-8", newline="\n")
+
+
+def _note_lost_words(corpus: Corpus) -> None:
+    """Note a word that is split when brat's files, which hold no words, are read."""
+    texts = [(sentence, layout(sentence, spaced=True)[0]) for sentence in corpus]
+    read = ((sentence, splitter("signs", sentence.language)(text)) for sentence, text in texts)
+    lost = (word for sentence, words in read for word in sentence.words if word not in {*words})
+    if (word := next(lost, None)) is None:
+        return
+    is_spaced = all(tuple(text.split()) == sentence.words for sentence, text in texts)
+    advice = "read them with --split spaces" if is_spaced else "write .jsonl"
+    warn(f'brat does not hold words: "{word}" is split when its files are read. To keep such words, {advice}')
 
 
 def _check_names(types: Sequence[str]) -> None:
