@@ -109,3 +109,13 @@ def test_words_stay_in_their_language():
     assert set(draws(method, gold[2], 50)) == {("गई", "दिल्ली", "वह")}
     french = Sentence(("elle",), language="fr")
     assert len(set(draws(method, french, 300))) == 5, "gold has no French, so all languages count"
+
+
+def test_the_ending_behind_an_apostrophe_belongs_to_the_sentence():
+    texts = [("Ankara'da", "kaldı"), ("Berlin", "güzel"), ("Ankara'nın", "tarihi")]
+    gold = [Sentence(words, (Entity(0, 1, "LOC"),), id=words[0], language="tur") for words in texts]
+    method = LabelWiseTokenReplacement(rate=1.0)
+    method.fit(gold)
+    assert [{words[0] for words in draws(method, parent, 50)} for parent in gold] == [
+        {"Berlin'de"}, {"Ankara"}, {"Berlin'in"}
+    ]  # fmt: skip

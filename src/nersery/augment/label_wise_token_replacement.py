@@ -14,6 +14,7 @@ from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import no_sentences
 from nersery.augment.words.thesaurus import key
 from nersery.augment.words.word_lists import check_file, read_words
+from nersery.core.inflection import inflected, inflection
 from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
@@ -70,7 +71,7 @@ class LabelWiseTokenReplacement(Augmenter):
             languages.add(own)
             for word, tag in zip(sentence.words, _tags(sentence), strict=True):
                 for language in {"", own}:
-                    counts.setdefault((language, tag), Counter())[word] += 1
+                    counts.setdefault((language, tag), Counter())[_parted(word, own)[0]] += 1
         if not counts:
             raise no_sentences(self)
         self._words = {
@@ -84,19 +85,26 @@ class LabelWiseTokenReplacement(Augmenter):
         if not self._words:
             raise unfitted(self, "generate")
         words, tags = sentence.words, _tags(sentence)
-        language = canonical(sentence.language)
-        language = language if language in self._languages else ""
+        own = canonical(sentence.language)
+        language = own if own in self._languages else ""
         edits: list[Edit] = []
         for position in [place for place in range(len(words)) if rng.random() < self.rate]:
             word, place = words[position], (language, tags[position])
             if place in self._words and not self._is_stop_word(word):
-                replacement = self._words[place].draw_other(word, rng)
+                stem, ending = _parted(word, own)
+                replacement = self._words[place].draw_other(stem, rng)
                 if replacement is not None:
-                    edits.append((position, position + 1, (replacement,)))
+                    edits.append((position, position + 1, (inflected(replacement, ending, own),)))
         return sentence.replace_spans(edits)
 
     def _is_stop_word(self, word: str) -> bool:
         return bool(self._stop_words) and key(word) in self._stop_words
+
+
+def _parted(word: str, language: str) -> tuple[str, str]:
+    """A word without the ending that a sign joins to it, and that ending, which stays in the sentence."""
+    ending = inflection(word, language)
+    return word.removesuffix(ending), ending
 
 
 @dataclass(frozen=True, slots=True)
