@@ -72,7 +72,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
 
     Args:
         model: `bundled`, any encoder by Hugging Face name or folder, or one trained on names, for types that are:
-            `bundled-ner` for English, `bundled-multilingual-ner` for about 100 languages. A tagger continues from its
+            `bundled-ner` for English, `bundled-multilingual-ner` for 36 languages. A tagger continues from its
             weights.
         head: `linear` scores the tags of each word; `crf` also scores transitions.
         steps: Training steps. Without steps and epochs: 300, or three epochs if more.
