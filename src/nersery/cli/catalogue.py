@@ -19,7 +19,6 @@ from nersery.core.files import write_output
 from nersery.core.warnings import note
 from nersery.io import repairs
 from nersery.io.input_files.shipped import EXAMPLE_PREFIX, examples
-from nersery.io.input_files.shipped import EXAMPLE_PREFIX, examples, input_path
 
 
 @app.command(name="list", epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement")

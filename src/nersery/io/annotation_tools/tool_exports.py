@@ -23,8 +23,6 @@ from nersery.io.columns_and_rows.objects import ENCODER, Object
 from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, PLAIN, WORDS, Format
 from nersery.io.input_files.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.jsonl import JsonlSource
-from nersery.io.columns_and_rows.objects import ENCODER, Object
-from nersery.io.input_files.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.word_splitting.tokenization import splitter
 
 _UNSAFE = re.compile(r"[^\w.-]+")
