@@ -154,6 +154,8 @@ def test_lines_of_another_width() -> None:
     for same in (["B-LOC"], ["a", "b", "c"]):
         assert last.fitted(same) is same
     assert last.fitted(["a", "b", "-LOC"]) == ["a", "-LOC"], "a repair can mend the tag"
+    assert last.fitted(["a", "B-LOC", "x", "-"]) == ["a", "B-LOC"], "further columns behind the tags of entities alone"
+    assert last.fitted(["blood", "type", "O", "I-X"]) == ["blood", "I-X"]
     assert Layout(3, 1, 2, tabs=False).fitted(["B-LOC", "B-LOC"]) == ["B-LOC", "B-LOC"]
 
 

@@ -98,11 +98,13 @@ class Layout:
     affixes: tuple[tuple[str, str], ...] = ()
 
     def fitted(self, values: list[str]) -> list[str]:
-        """The word and the tag of a line of another width; the tag's position counts from the end.
+        """The word and the tag of a line of another width; the tag's position counts from the end, or else the start.
 
         >>> Layout(2, 0, 1, True).fitted(["Oslo", "_", "_", "B-LOC"])
         ['Oslo', 'B-LOC']
         >>> Layout(2, 0, 1, True).fitted(["Oslo", "B-LOC", ""])  # a tab at the end
+        ['Oslo', 'B-LOC']
+        >>> Layout(2, 0, 1, True).fitted(["Oslo", "B-LOC", "-", "Ada"])  # only entities have an annotator
         ['Oslo', 'B-LOC']
         """
         if len(values) > self.width and not any(values[self.width :]):
@@ -110,11 +112,12 @@ class Layout:
         from_end = self.width - self.tag
         if len(values) == self.width or len(values) <= max(self.word + 1, from_end):
             return values
-        word, tag = values[self.word], values[-from_end]
+        last, *first = values[-from_end], *values[self.tag : self.tag + 1]
+        tag = next((tag for tag in (last, *first) if looks_like_tag(tag)), last)
         if not looks_like_tag(tag, broken=True):
             return values
         row = [UNKNOWN_COLUMN] * self.width
-        row[self.word], row[self.tag] = word, tag
+        row[self.word], row[self.tag] = values[self.word], tag
         return row
 
     def is_comment(self, line: str) -> bool:
