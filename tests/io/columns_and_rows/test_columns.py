@@ -46,6 +46,7 @@ def found(folder: Path, text: str, **options: int) -> Layout | None:
         ("a NN O\n\nb VB O\n\n" * 9 + "1 c O\n2 d B-X\n", 0),
         ("1999 a O\n1998 b B-X\n", 0),
         (f"{'1' * 5000} a O\n2 b B-X\n", 0),
+        ("1 a O\n2 b O\n3 c B-X - x\n4 d O\n5 e O\n6 f I-X - x\n7 g O\n8 h O\n", 1),  # lines of another width between
     ],
 )
 def test_the_word_is_the_first_column_that_does_not_count_the_words(text: str, word: int, tmp_path: Path) -> None:

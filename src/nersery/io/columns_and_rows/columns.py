@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
@@ -192,8 +192,8 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
         return None
     tag = _tag_position(sample, tags)
     named = None if options.word_column is None else options.word_column - 1
-    word, number = word_and_number(sample.by_sentence, [tag, *tags], named, is_conllu=sample.is_conllu)
-    if len(sample.by_sentence) == 1 and len(sample.rows) > MOST_WORDS and not sure:
+    word, number = word_and_number(sample.runs, [tag, *tags], named, is_conllu=sample.is_conllu)
+    if sample.sentence_count == 1 and len(sample.rows) > MOST_WORDS and not sure:
         first = f"{file.name}: the first {len(sample.rows):,} words are one sentence, because there is no blank line"
         warn(f'{first}. If full stops end sentences: awk \'{{print}} ${word + 1}=="."{{print ""}}\' old > new')
     tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
@@ -262,8 +262,12 @@ class _Sample:
         self.width, count = Counter(map(len, self.rows)).most_common(1)[0] if self.rows else (0, 0)
         self.share = count / max(len(self.rows), 1)
         """Of the lines with the usual number of columns, from 0 to 1."""
-        self.by_sentence = [[row for row in rows if len(row) == self.width] for rows in split]
-        self.columns = list(zip(*chain.from_iterable(self.by_sentence), strict=True))
+        self.sentence_count = len(sentences)
+        self.runs = [
+            [*run] for rows in split for usual, run in groupby(rows, lambda row: len(row) == self.width) if usual
+        ]
+        """Of neighbouring lines of a sentence with that number; a line between them may have a number of a word."""
+        self.columns = list(zip(*chain.from_iterable(self.runs), strict=True))
         self.is_conllu |= self.width == CONLLU_WIDTH and "\t" in self.lines[0]
 
     def _sentences(self, lines: Iterable[str]) -> list[list[str]]:

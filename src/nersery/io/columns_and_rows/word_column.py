@@ -22,7 +22,7 @@ def word_and_number(
     """The column of the words, and the one that numbers them, if there is one.
 
     Args:
-        sentences: Their lines, all with the same number of columns.
+        sentences: Their lines, all with the same number of columns; parts of them where other lines are between.
         tags: Columns of tags, first the one that is read.
         named: The column of the words if the user names it.
         is_conllu: The words of sentences of one word are known to be numbered, too.
