@@ -138,6 +138,16 @@ def test_the_outer_level_of_nested_entities_is_read(inner: str, outer: str, tag:
     assert (layout.tag, layout.rivals) == (tag, (3 - tag,))
 
 
+@pytest.mark.parametrize("inner", ["O O O O O O O O O O O O", "B-X O O O O O O O O O O O"])
+def test_of_several_levels_the_one_with_most_entities_is_read(inner: str, tmp_path: Path) -> None:
+    """As in CADEC, where one of each overlapping pair of entities is in a column of its own."""
+    outer, middle = "B-X I-X I-X B-X B-X O O O O O O O", "B-X I-X I-X O O O O O O O O O"
+    rows = [f"w {' '.join(tags)}" for tags in zip(outer.split(), middle.split(), inner.split(), strict=True)]
+    layout = found(tmp_path, "\n".join(rows) + "\n")
+    assert layout is not None
+    assert layout.tag == 1
+
+
 def test_the_last_column_is_the_tag_if_a_mark_says_so(tmp_path: Path) -> None:
     rows = "".join(f"w {tag} O\n" for tag in "B-X I-X I-X B-X O O O O O O O O".split())
     for text, tag in ((rows, 1), (f"a O O\n\n# x\n{TAG_MARK} \n{rows}", 2), (f"a O O\n{TAG_MARK}\n{rows}", 1)):

@@ -334,15 +334,17 @@ def _outer(columns: Sequence[Sequence[str]], tags: Sequence[int]) -> int:
     """Of the columns that look like tags, the last one, or the outer level of nested entities.
 
     The last column, if it is sparse, is an inner level if another column with all its types tags more than twice as
-    many words, but at most half of all, which distinguishes entities from chunks.
+    many words, but at most half of all, which distinguishes entities from chunks. Of several, the one that tags most.
     """
     inner = _tagged(columns[tags[0]])
     types = {tag[2:] for tag in inner}
-    for at in tags[1:]:
-        tagged = _tagged(columns[at])
-        if 2 * len(inner) < len(tagged) <= len(columns[at]) / 2 and types <= {tag[2:] for tag in tagged}:
-            return at
-    return tags[0]
+    outer = {
+        at: len(tagged)
+        for at in tags[1:]
+        if 2 * len(inner) < len(tagged := _tagged(columns[at])) <= len(columns[at]) / 2
+        and types <= {tag[2:] for tag in tagged}
+    }
+    return max(outer, key=outer.__getitem__, default=tags[0])
 
 
 def _tagged(column: Sequence[str]) -> list[str]:
