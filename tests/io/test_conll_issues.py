@@ -189,6 +189,26 @@ def test_no_columns_to_read(path: Path, text: str, options: dict[str, int], mess
         opened(path, text, **options)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_that_names_its_sentence_becomes_a_comment(path: Path, end: str) -> None:
+    """As in the tweets with images, where ``IMGID:7`` stands in front of each."""
+    text = "IMGID:7\nAda\tB-PER\nwrote\tO\n\nIMGID:8\nRome\tB-LOC\n".replace("\n", end)
+    with pytest.raises(DataError, match=r":1 .*number of columns is 1") as caught:
+        list(opened(path, text))
+    command = re.search(r"awk .* old > new", caught.value.fix)
+    assert command is not None
+    path.rename(path.with_name("old"))
+    subprocess.run(command[0], shell=True, cwd=path.parent, check=True)
+    path.with_name("new").rename(path)
+    assert [(s.words, s.comments) for s in read(path)] == [
+        (("Ada", "wrote"), ("# IMGID:7",)),
+        (("Rome",), ("# IMGID:8",)),
+    ]
+    with pytest.raises(DataError) as caught:
+        list(opened(path, "Ada\tB-PER\nwrote\n"))
+    assert "awk" not in caught.value.fix, "a line within a sentence is a word without a tag"
+
+
 def test_a_header_is_named_as_one(path: Path) -> None:
     text = "Token\tTag\nAda\tB-PER\nwrote\tO\n\n"
     with pytest.raises(DataError, match=r"1.*looks like the header of a table.*'Token', 'Tag'") as caught:

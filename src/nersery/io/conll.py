@@ -54,6 +54,10 @@ TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_ta
 """What the columns of words and tags are called in the headers of tables, in lower case."""
 _AFFIXED = {LANGUAGE_PREFIX: "words begin with a language", WORD_DIGIT: "words end with a number"}
 _EXTRA_FIXES = (repair_hint(EXTRA_ROWS), "delete the lines of the words if the ranges have the right tags")
+_LONE_FIX = (
+    "if it names the sentence, make it a comment: "
+    r"""awk '{sub(/\r$/,"")} NF==1 && !n{$0="# "$0} {n=NF; print}' old > new"""
+)
 _NOTHING: Mapping[str, int] = {}
 _ON_WORDS: Mapping[str, Callable[[str], str]] = {
     OUTER_SPACE: lambda word: word.strip(" "),
@@ -324,6 +328,8 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
             expected = f"expected {layout.width} (word {layout.word + 1}, tag {layout.tag + 1})"
             message = f"the number of columns is {len(row)}, {expected}: {', '.join(map(repr, row)):.100}"
             fixes = () if layout.fitted(row) is row else (repair_hint(RAGGED_LINES),)
+            if len(row) == 1 and index == 0 and len(paragraph.rows) > 1:
+                fixes = (_LONE_FIX,)
             yield Issue(message, line=line, kind="wrong number of columns", fixes=fixes)
         elif not word.strip(" "):
             message, fixes = f"the word is {word!r}, expected at least one character", (repair_hint(BLANK_WORDS),)
