@@ -10,12 +10,15 @@ from itertools import chain, groupby
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
-from nersery.core.tags import ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
+from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.core.warnings import warn
 from nersery.io.base import ReadOptions, lone_return
 from nersery.io.columns_and_rows.word_column import FEWEST_ROWS, NEARLY_ALL, word_and_number
 from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
+from nersery.io.columns_and_rows.word_column import FEWEST_ROWS, NEARLY_ALL, word_and_number
+from nersery.io.input_files.text_file import BLANKS, TextFile
+from nersery.io.untagged_columns import no_tags
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
@@ -34,12 +37,6 @@ AFFIXES: Mapping[str, re.Pattern[str]] = {
 }
 """What some data sets add to every word, by the repair that removes it."""
 _OF_CONLLU = re.compile(r"#[ \t]*(?:sent_id|text)[ \t]*=")
-_BEFORE_TAG = re.compile(r"([,;|]|[^\S\t ])(?:O|[BI]-[^\s,;|]+)$")
-_BRACKET = re.compile(r"\*\)?|\([^\s()*]+(?:\*|\))")
-FROM_BRACKETS = (
-    r"""write tags for the brackets in the last column: awk '{sub(/\r$/,"")} NF{t=$NF; if(t~/^\(/){e=t; """
-    r"""gsub(/[()*]/,"",e); $NF="B-"e} else $NF=e==""?"O":"I-"e; if(t~/\)/)e=""} 1' old > new.conll"""
-)
 CONLLU_WIDTH = 10
 """Columns of CoNLL-U, parted by tabs."""
 
@@ -239,7 +236,7 @@ def _refuse_words(file: TextFile, sample: _Sample) -> None:
         message = "there are carriage returns inside its lines, expected line feeds at their ends"
         raise DataError(Issue(message, file.name), fix=issue.fixes[0])
     if not all(_may_be_comment(row[0]) for row in sample.rows):
-        raise _no_tags(file, sample.columns)
+        raise no_tags(file, sample.columns, is_conllu=len(sample.columns) == CONLLU_WIDTH)
 
 
 def _may_be_comment(line: str) -> bool:
@@ -349,37 +346,3 @@ def _outer(columns: Sequence[Sequence[str]], tags: Sequence[int]) -> int:
 
 def _tagged(column: Sequence[str]) -> list[str]:
     return [tag for tag in column if tag != OUTSIDE]
-
-
-def _other_separator(values: Sequence[str]) -> str:
-    """What to do where neither tabs nor spaces part words and tags; empty where nothing else does.
-
-    >>> _other_separator(["Ada,B-PER", "ran,O"])
-    'read it as a table: --format csv'
-    """
-    marks = {match[1] for value in values if (match := _BEFORE_TAG.search(value))}
-    mark = marks.pop() if len(marks) == 1 else ""
-    if not mark.isspace():
-        return "read it as a table: --format csv" if mark else ""
-    code = "".join(rf"\x{byte:02X}" for byte in mark.encode())
-    return rf"part the columns by tabs: sed 's/{code}/\t/g' old > new"
-
-
-def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
-    values = ", ".join(repr(column[0]) for column in columns)
-    fix = (
-        "name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), "
-        "letter-behind for PER-B, or small-letter for b-per; or name the format by --format text or jsonl"
-    )
-    if any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns):
-        fix = "write the letter O, not the digit 0, for words outside entities"
-    if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
-        fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
-    if any(holds_several(column[0]) for column in columns):
-        fix = ONE_LEVEL
-    if any(all(map(_BRACKET.fullmatch, column)) and "*" in column for column in columns):
-        fix = FROM_BRACKETS
-    fix = (_other_separator(columns[0]) if len(columns) == 1 else "") or fix
-    misc = " and no key in MISC, behind the last tab, holds tags such as NER=B-PER" * (len(columns) == CONLLU_WIDTH)
-    issue = Issue(f"no column looks like tags (O, B-PER, I-PER …){misc}; the first line has: {values:.100}", file.name)
-    return DataError(issue, fix=fix)

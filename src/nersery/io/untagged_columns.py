@@ -1,0 +1,56 @@
+"""What to do about columns in which no tags are found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from nersery.core.errors import DataError, Issue
+from nersery.core.tags import ONE_LEVEL, holds_several, looks_like_tag
+from nersery.io.text_file import TextFile
+
+_BEFORE_TAG = re.compile(r"([,;|]|[^\S\t ])(?:O|[BI]-[^\s,;|]+)$")
+_BRACKET = re.compile(r"\*\)?|\([^\s()*]+(?:\*|\))")
+FROM_BRACKETS = (
+    r"""write tags for the brackets in the last column: awk '{sub(/\r$/,"")} NF{t=$NF; if(t~/^\(/){e=t; """
+    r"""gsub(/[()*]/,"",e); $NF="B-"e} else $NF=e==""?"O":"I-"e; if(t~/\)/)e=""} 1' old > new.conll"""
+)
+
+
+def _other_separator(values: Sequence[str]) -> str:
+    """What to do where neither tabs nor spaces part words and tags; empty where nothing else does.
+
+    >>> _other_separator(["Ada,B-PER", "ran,O"])
+    'read it as a table: --format csv'
+    """
+    marks = {match[1] for value in values if (match := _BEFORE_TAG.search(value))}
+    mark = marks.pop() if len(marks) == 1 else ""
+    if not mark.isspace():
+        return "read it as a table: --format csv" if mark else ""
+    code = "".join(rf"\x{byte:02X}" for byte in mark.encode())
+    return rf"part the columns by tabs: sed 's/{code}/\t/g' old > new"
+
+
+def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool) -> DataError:
+    """The error that no column of a file looks like tags.
+
+    Args:
+        is_conllu: Tags may be in MISC, too.
+    """
+    values = ", ".join(repr(column[0]) for column in columns)
+    fix = (
+        "name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), "
+        "letter-behind for PER-B, or small-letter for b-per; or name the format by --format text or jsonl"
+    )
+    if any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns):
+        fix = "write the letter O, not the digit 0, for words outside entities"
+    if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
+        fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
+    if any(holds_several(column[0]) for column in columns):
+        fix = ONE_LEVEL
+    if any(all(map(_BRACKET.fullmatch, column)) and "*" in column for column in columns):
+        fix = FROM_BRACKETS
+    fix = (_other_separator(columns[0]) if len(columns) == 1 else "") or fix
+    misc = " and no key in MISC, behind the last tab, holds tags such as NER=B-PER" * is_conllu
+    issue = Issue(f"no column looks like tags (O, B-PER, I-PER …){misc}; the first line has: {values:.100}", file.name)
+    return DataError(issue, fix=fix)
