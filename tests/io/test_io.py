@@ -68,18 +68,6 @@ def test_text_with_some_columns_is_not_read_without_a_word(tmp_path: Path) -> No
         read(path, format="conll")
 
 
-@pytest.mark.parametrize("text", [BARE, BARE.replace(" ", "\t"), f"{BARE}\nNo O\n"])
-def test_columns_with_types_alone_are_not_read_as_text_without_a_word(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text(text, "utf-8")
-    with pytest.raises(
-        DataError, match=r'a\.txt: some lines are a word and its tag.*\n.*format="conll" .*format="text"'
-    ):
-        open_corpus(path)
-    with pytest.raises(DataError, match="bare-type"):
-        read(path, format="conll")
-
-
 @pytest.mark.parametrize(
     ("text", "options", "found"),
     [

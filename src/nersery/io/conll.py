@@ -27,6 +27,7 @@ from nersery.io.columns_and_rows.columns import (
     SAMPLE_LINES,
     Layout,
     detect_layout,
+    doubt,
     paragraphs,
     resembles_columns,
     split_line,
@@ -363,10 +364,7 @@ def _recognises(start: Beginning) -> bool:
         return False
     if expected:
         return True
-    raise DataError(
-        Issue("some lines are a word and its tag, others are not: this may be text or broken columns", start.file.name),
-        fix="name the format: --format conll shows the wrong lines, --format text reads each line as a sentence",
-    )
+    raise doubt(start.file)
 
 
 FORMATS = (

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.tags import ONE_LEVEL, holds_several, looks_like_tag
+from nersery.core.tags import ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
 from nersery.io.text_file import TextFile
+from nersery.io.word_column import FEWEST_ROWS
 
 _BEFORE_TAG = re.compile(r"([,;|]|[^\S\t ])(?:O|[BI]-[^\s,;|]+)$")
 _BRACKET = re.compile(r"\*\)?|\([^\s()*]+(?:\*|\))")
@@ -42,8 +44,10 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
         "name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), "
         "letter-behind for PER-B, or small-letter for b-per; or name the format by --format text or jsonl"
     )
-    if any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns):
-        fix = "write the letter O, not the digit 0, for words outside entities"
+    if any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns) or (
+        2 * columns[-1].count("0") >= len(columns[-1])
+    ):
+        fix = f"where the digit 0 means no entity, {_to_letter('0')}"
     if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
         fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
     if any(holds_several(column[0]) for column in columns):
@@ -54,3 +58,38 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
     misc = " and no key in MISC, behind the last tab, holds tags such as NER=B-PER" * is_conllu
     issue = Issue(f"no column looks like tags (O, B-PER, I-PER …){misc}; the first line has: {values:.100}", file.name)
     return DataError(issue, fix=fix)
+
+
+def outside_value(columns: Sequence[Sequence[str]]) -> str:
+    """What the last column, of types alone as in ``Oslo LOC``, has outside entities; empty if it seems to be another.
+
+    It is ``O`` or in lines of two values, a word and its type, and in half of them or one of very few.
+    """
+    types = Counter(columns[-1] if len(columns) > 1 else ())
+    if types.total() < FEWEST_ROWS:
+        return ""
+    value, count = types.most_common(1)[0]
+    is_known = 2 * count >= types.total() or 20 * len(types) <= types.total()
+    is_pair = types.total() >= 4 * FEWEST_ROWS and len(columns) == 2 and value.isalnum()
+    words_alone = is_pair and not any(" " in word for word in columns[0])
+    return value if is_known and (value == OUTSIDE or words_alone) else ""
+
+
+def types_alone(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError | None:
+    """The error of columns that seem to hold words and types without letters, as in ``Oslo LOC``."""
+    outside = outside_value(columns)
+    row = next((row for row in zip(*columns, strict=True) if outside and row[-1] != outside), None)
+    if row is None or looks_like_tag(row[-1], broken=True):
+        return None
+    fix = (
+        f"name the column and what becomes of its types: --tag-column {len(columns)} with --repair bare-type (PER, O), "
+        "letter-behind (PER-B) or small-letter (b-per)"
+    )
+    if outside != OUTSIDE:
+        fix = f"where {outside} means no entity, {_to_letter(outside)}; then {fix}"
+    message = f"its lines seem to be words and types without B- and I-, the first {', '.join(map(repr, row)):.100}"
+    return DataError(Issue(message, file.name), fix=f"{fix}; --format text reads each line as a sentence")
+
+
+def _to_letter(outside: str) -> str:
+    return rf"write the letter O: sed -E 's/([\t ]){outside}(\r?)$/\1O\2/' old > new"

@@ -17,8 +17,10 @@ from nersery.io.columns_and_rows.word_column import FEWEST_ROWS, NEARLY_ALL, wor
 from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
 from nersery.io.columns_and_rows.word_column import FEWEST_ROWS, NEARLY_ALL, word_and_number
+from nersery.io.columns_and_rows.word_column import NEARLY_ALL, word_and_number
 from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.untagged_columns import no_tags
+from nersery.io.untagged_columns import no_tags, outside_value, types_alone
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
@@ -204,17 +206,23 @@ def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> 
     """Whether at least half of a file's first lines are columns, one of them with tags such as ``O``.
 
     Args:
-        strict: The tag of an entity must stand in the same column, or ``O`` at the end of half of the lines, which all
-            have as many words; no text has either.
+        strict: The tag of an entity must stand in the same column, or types alone, see `outside_value`; no text has
+            either.
     """
     sample = _Sample(file)
     if sample.share < 0.5:
         return False
     columns = [sample.columns[at] for at in _tag_positions(sample.columns, options, _ALL_SIGNS)]
-    last = sample.columns[-1] if sample.share >= NEARLY_ALL and len(sample.columns) > 1 else ()
-    if len(last) >= FEWEST_ROWS and last.count(OUTSIDE) >= len(last) / 2:  # types alone, as in "Oslo LOC"
+    if outside_value(sample.usual_columns):  # types alone, as in "Oslo LOC"
         return True
     return any(OUTSIDE in column and (not strict or any(map(looks_like_tag, _tagged(column)))) for column in columns)
+
+
+def doubt(file: TextFile) -> DataError:
+    """The error of a file that `resembles_columns`, but is not surely one."""
+    message = "some lines are a word and its tag, others are not: this may be text or broken columns"
+    fix = "name the format: --format conll shows the wrong lines, --format text reads each line as a sentence"
+    return types_alone(file, _Sample(file).usual_columns) or DataError(Issue(message, file.name), fix=fix)
 
 
 def check_named_columns(file: TextFile, options: ReadOptions, width: int) -> None:
@@ -266,6 +274,11 @@ class _Sample:
         """Of neighbouring lines of a sentence with that number; a line between them may have a number of a word."""
         self.columns = list(zip(*chain.from_iterable(self.runs), strict=True))
         self.is_conllu |= self.width == CONLLU_WIDTH and "\t" in self.lines[0]
+
+    @property
+    def usual_columns(self) -> list[tuple[str, ...]]:
+        """Those of a file whose lines nearly all have the usual number, else none."""
+        return self.columns if self.share >= NEARLY_ALL else []
 
     def _sentences(self, lines: Iterable[str]) -> list[list[str]]:
         sentences, doubtful = [list[str]()], list[str]()

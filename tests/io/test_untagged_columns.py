@@ -1,0 +1,48 @@
+"""Files of words and types without letters, as ``Oslo LOC``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io import open_corpus, open_text, read
+
+TYPES = "Ada PER\nLovelace PER\nwrote O\nin O\nOslo LOC\n. O\n"
+
+
+@pytest.mark.parametrize("text", [TYPES, TYPES.replace(" ", "\t"), f"{TYPES}\nNo O\n"])
+def test_columns_with_types_alone_are_not_read_as_text_without_a_word(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text, "utf-8")
+    with pytest.raises(DataError, match=r"a\.txt: its lines seem to be words and types .*'Ada', 'PER'\n") as caught:
+        open_corpus(path)
+    assert all(fix in str(caught.value) for fix in ("tag_column=2", 'repair="bare-type"', 'format="text"'))
+    sentence = read(path, tag_column=2, repair="bare-type")[0]
+    assert list(sentence.labels) == [(0, 2, "PER"), (4, 5, "LOC")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("outside", ["0", "OUT"])
+def test_whatever_stands_outside_entities_labels_are_no_words(tmp_path: Path, outside: str, end: str) -> None:
+    text = TYPES.replace(" O", f"   {outside}").replace("\n", end) * 4
+    (tmp_path / "old.txt").write_bytes(text.encode())
+    for open_ in (open_corpus, open_text):
+        with pytest.raises(DataError, match=f"seem to be words and types .*\n.*where {outside} means no") as caught:
+            open_(tmp_path / "old.txt")
+    command = re.search(r"(sed .* )old > new", caught.value.fix)
+    assert command is not None
+    subprocess.run(f"{command[1]} old.txt > new", shell=True, cwd=tmp_path, check=True)
+    labels = read(tmp_path / "new", tag_column=2, repair="bare-type")[0].labels
+    assert [type_ for _, _, type_ in labels] == ["PER", "LOC"] * 4
+
+
+@pytest.mark.parametrize(
+    "text", ["Turn left\nGo left\n" * 5, "Ada Lovelace\nJohn Smith\nAnn Lee\n" * 9, "Yes .\nNo .\n" * 20]
+)
+def test_lines_of_two_words_are_text(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    assert open_corpus(tmp_path / "a.txt").description.startswith("text")
