@@ -75,6 +75,17 @@ def test_lines_of_another_width_and_spaces_around_words(path: Path) -> None:
     assert source.repaired == {"ragged-lines": 3, "outer-space": 2, "orphan-inside": 1}
 
 
+def test_an_empty_column_of_conllu_is_no_tag_and_may_mean_no_entity(path: Path) -> None:
+    rows = (
+        "1\tAda\t_\tPROPN\t_\t_\t0\troot\t_\tB-PER\n2\tran\t_\tVERB\t_\t_\t1\tx\t_\t_\n3\t.\t_\tP\t_\t_\t1\tx\t_\t_\n"
+    )
+    with pytest.raises(DataError, match="the tag '_' cannot be read") as caught:
+        list(opened(path, rows))
+    assert "bare-dash" in caught.value.fix
+    [sentence] = opened(path, rows, repair="bare-dash")
+    assert (sentence.words, sentence.labels) == (("Ada", "ran", "."), ((0, 1, "PER"),))
+
+
 def test_a_repair_that_is_not_named_is_not_made(path: Path) -> None:
     path.write_text("a x O\nb B-X\nc y O\n\n d \tz\tO\n", "utf-8")
     with pytest.raises(DataError, match="the number of columns is 2, expected 3"):

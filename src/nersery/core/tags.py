@@ -18,11 +18,13 @@ from nersery.core.sentence import Entity
 from nersery.core.validation import LETTERS, is_type_name
 
 OUTSIDE = "O"
+EMPTY = ("-", "_")
+"""What some files have in its place."""
 _TAG = re.compile(rf"O|[{LETTERS}]-.+", re.DOTALL)
 _IN_NAMES = "_-.:/&\u200c\u200d"
 """What types may hold beside letters, marks and digits; the last two join letters in some scripts, or part them."""
 _SEVERAL = re.compile(rf"(O|[{LETTERS}]-.+)[|,] ?(O|[{LETTERS}]-.+)", re.DOTALL)
-_BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*|{_SEVERAL.pattern}", re.DOTALL)
+_BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*|_|{_SEVERAL.pattern}", re.DOTALL)
 ONE_LEVEL = (
     r"nested entities are not supported, so keep one level, e.g. the first by sed -E 's/[|,][^\t ]*$//' old > new; "
     "of levels in columns of their own, --tag-column chooses one"
@@ -302,7 +304,7 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
         repair, why = "outer-space", "it has a space at an end"
     elif holds_several(tag):
         why, fix = "it holds several tags", ONE_LEVEL
-    elif tag == "-":
+    elif tag in EMPTY:
         repair, why = "bare-dash", "letter and type are missing"
     elif tag[:1] == "-":
         repair, why = "lost-prefix", "its letter is missing"

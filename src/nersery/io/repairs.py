@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from nersery.core.tags import (
+    EMPTY,
     NOTHING,
     OUTSIDE,
     SCHEMES,
@@ -69,7 +70,7 @@ def _with_letters(tags: list[str], scheme: Scheme, types: Iterable[str]) -> list
 
 
 def _bare_dash(tags: list[str], scheme: Scheme) -> list[str]:
-    return [OUTSIDE if tag == "-" else tag for tag in tags]
+    return [OUTSIDE if tag in EMPTY else tag for tag in tags]
 
 
 def _orphan_inside(tags: list[str], scheme: Scheme) -> list[str]:
@@ -111,7 +112,7 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         "underscore": Repair("B_PER becomes B-PER", _underscore),
         "lost-prefix": Repair("-PER becomes I-PER after a PER entity's word, else B-PER", _lost_prefix),
         "bare-type": Repair("PER becomes I-PER after a PER entity's word, else B-PER", _bare_type),
-        "bare-dash": Repair("- becomes O", _bare_dash),
+        "bare-dash": Repair("- or _ becomes O", _bare_dash),
         "orphan-inside": Repair("I-PER (M-, E-) that continues nothing begins an entity", _orphan_inside),
         "open-end": Repair("an entity without its E- or L- ends where it stands", _open_end_repair),
         CONTROL_CHARACTERS: Repair("a word loses its control characters, such as NUL"),
