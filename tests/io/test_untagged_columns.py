@@ -46,3 +46,18 @@ def test_whatever_stands_outside_entities_labels_are_no_words(tmp_path: Path, ou
 def test_lines_of_two_words_are_text(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.txt").write_text(text)
     assert open_corpus(tmp_path / "a.txt").description.startswith("text")
+
+
+def test_types_of_one_letter_are_to_be_written_as_tags(tmp_path: Path) -> None:
+    """As D and T for diseases and treatments."""
+    path = tmp_path / "old.txt"
+    path.write_text("aspirin T\nfor O\nchronic D\npain D\nin O\nall O\n", "utf-8")
+    fixes = []
+    for options in ({}, {"format": "conll"}):
+        with pytest.raises(DataError) as caught:
+            read(path, **options)
+        fixes += re.findall(r"(sed .* )old > new", caught.value.fix)
+    assert len(set(fixes)) == 1
+    subprocess.run(f"{fixes[0]} old.txt > new", shell=True, cwd=tmp_path, check=True)
+    [sentence] = read(tmp_path / "new")
+    assert sentence.labels == ((0, 1, "T"), (2, 4, "D"))

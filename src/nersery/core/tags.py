@@ -31,6 +31,9 @@ ONE_LEVEL = (
 )
 """What to do about tags of several levels."""
 
+ONE_LETTER_TYPES = r"if one letter is a type, write it as a tag: sed -E 's/([\t ])([A-NP-Z])(\r?)$/\1I-\2\3/' old > new"
+"""What to do about types such as ``D``, which `is_bare` takes for slips."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
@@ -318,6 +321,8 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
         why = f"{scheme.name} has no letter {tag[0]}"
     elif tag in (*LETTERS, *(f"{letter}-" for letter in LETTERS)):
         why, fix = "its type is missing", r"add the type, e.g. sed -E 's/\t([BIES])-?\r?$/\t\1-Disease/' old > new"
+    elif len(tag) == 1 and tag.isupper():
+        fix = ONE_LETTER_TYPES
     elif tag[1:2] == "-":
         why = "its type has white space at an end, a tab or a line break"
     elif tag.startswith(("(", "*", ")")):

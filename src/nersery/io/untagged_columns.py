@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.tags import ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
+from nersery.core.tags import ONE_LETTER_TYPES, ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
 from nersery.io.text_file import TextFile
 from nersery.io.word_column import FEWEST_ROWS
 
@@ -70,9 +70,8 @@ def outside_value(columns: Sequence[Sequence[str]]) -> str:
         return ""
     value, count = types.most_common(1)[0]
     is_known = 2 * count >= types.total() or 20 * len(types) <= types.total()
-    is_pair = types.total() >= 4 * FEWEST_ROWS and len(columns) == 2 and value.isalnum()
-    words_alone = is_pair and not any(" " in word for word in columns[0])
-    return value if is_known and (value == OUTSIDE or words_alone) else ""
+    is_pair = types.total() >= 4 * FEWEST_ROWS and len(columns) == 2 and not any(" " in word for word in columns[0])
+    return value if is_known and (value == OUTSIDE or (is_pair and value.isalnum())) else ""
 
 
 def types_alone(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError | None:
@@ -85,6 +84,8 @@ def types_alone(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError |
         f"name the column and what becomes of its types: --tag-column {len(columns)} with --repair bare-type (PER, O), "
         "letter-behind (PER-B) or small-letter (b-per)"
     )
+    if all(len(type_) == 1 for type_ in columns[-1] if type_ != outside):
+        fix = ONE_LETTER_TYPES
     if outside != OUTSIDE:
         fix = f"where {outside} means no entity, {_to_letter(outside)}; then {fix}"
     message = f"its lines seem to be words and types without B- and I-, the first {', '.join(map(repr, row)):.100}"
