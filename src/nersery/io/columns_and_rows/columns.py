@@ -13,14 +13,10 @@ from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.core.warnings import warn
 from nersery.io.base import ReadOptions, lone_return
-from nersery.io.columns_and_rows.word_column import FEWEST_ROWS, NEARLY_ALL, word_and_number
-from nersery.io.input_files.text_file import BLANKS, TextFile
-from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
-from nersery.io.columns_and_rows.word_column import FEWEST_ROWS, NEARLY_ALL, word_and_number
+from nersery.io.columns_and_rows.untagged_columns import no_tags, outside_value, types_alone
 from nersery.io.columns_and_rows.word_column import NEARLY_ALL, word_and_number
 from nersery.io.input_files.text_file import BLANKS, TextFile
-from nersery.io.untagged_columns import no_tags
-from nersery.io.untagged_columns import no_tags, outside_value, types_alone
+from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000

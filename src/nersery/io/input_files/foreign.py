@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 
 from nersery.core.errors import DataError, Issue
-from nersery.io.columns_and_rows.columns import FROM_BRACKETS
+from nersery.io.columns_and_rows.untagged_columns import FROM_BRACKETS
 from nersery.io.formats import Beginning
-from nersery.io.untagged_columns import FROM_BRACKETS
 
 COMPARED = 100_000
 """How many characters of a beginning are compared."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.tags import ONE_LETTER_TYPES, ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
-from nersery.io.text_file import TextFile
-from nersery.io.word_column import FEWEST_ROWS
+from nersery.io.columns_and_rows.word_column import FEWEST_ROWS
+from nersery.io.input_files.text_file import TextFile
 
 _BEFORE_TAG = re.compile(r"([,;|]|[^\S\t ])(?:O|[BI]-[^\s,;|]+)$")
 _BRACKET = re.compile(r"\*\)?|\([^\s()*]+(?:\*|\))")
