@@ -44,6 +44,11 @@ def test_a_leak_is_named_before_a_duplicate_of_gold():
     assert reasons(corpus("new", "a b"), corpus("g", "a b"), corpus("t", "a b")) == ["duplicate of held-out data"]
 
 
+def test_dev_is_held_out_too_as_on_the_command_line():
+    result = select(corpus("new", "the result"), Duplicates(), GOLD, dev=corpus("dev", "the result"))
+    assert [reject.reason for reject in result.rejects] == ["duplicate of held-out data"]
+
+
 def test_without_held_out_data():
     assert reasons(corpus("new", "Ada wrote a program", "x", "x"), held_out=()) == [
         "duplicate of gold",

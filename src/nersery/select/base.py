@@ -208,8 +208,8 @@ def select(
         corpus: The sentences to choose from, or a file of them; read twice, so not a one-way iterator.
         method: A name of `nersery list select`, a class of it, or an object with its settings.
         output: A file to write; the same call resumes after a kill. None returns the result in memory.
-        held_out: The sentences of dev and test, or the names of their files, for ``duplicates``, which rejects copies
-            of them.
+        held_out: Test sentences, or the names of their files, for ``duplicates``, which rejects copies of them and of
+            ``dev``.
         dev: For selectors that train a tagger: sentences to choose the best weights by.
         seed: Of that training.
         training: In place of ``dev`` and ``seed``, all that a training may need.
@@ -237,8 +237,9 @@ def select(
         "select", method, options, list(opened_if_given(dev, "dev")), seed, training, output
     )
     rows, (job, settings) = opened(corpus), split_options(options)
-    training = replace(training, held_out=opened_together(held_out, "held_out"))
+    avoided = list(opened_together(held_out, "held_out"))
+    training = replace(training, held_out=[*avoided, *training.dev])
     stage = SelectStage(method, settings, gold=opened_if_given(gold, "gold"), training=training, candidates=rows)
-    if next(iter(training.held_out), None) is not None:
+    if avoided:
         refuse_held_out(stage.create_method())
     return run_stage(stage, rows, output, job)
