@@ -156,6 +156,13 @@ def test_prodigys_tokens_are_the_words(tmp_path: Path) -> None:
         assert '"tokens" are' in issues(save(tmp_path / "a.jsonl", {**value, "tokens": broken}))[0]
 
 
+def test_a_blank_token_of_prodigy_may_have_a_wrong_place(tmp_path: Path) -> None:
+    """Scripts that make tasks search the text for each token, and find white space in front."""
+    words = [{"text": "Oslo", "start": 0, "end": 4}, {"text": "a.b", "start": 6, "end": 9}]
+    value = {"text": "Oslo\n\ta.b", "tokens": [words[0], {"text": "\n\t", "start": 0, "end": 2}, words[1]], "spans": []}
+    assert [sentence.words for sentence in read(save(tmp_path / "a.jsonl", value))] == [("Oslo",), ("a.b",)]
+
+
 def test_each_line_of_a_text_is_a_sentence(tmp_path: Path) -> None:
     value = {"id": "x", "text": "\nAda\r\n\n  Oslo, Rome ", "label": [[1, 4, "PER"], [9, 13, "LOC"], [15, 20, "LOC"]]}
     found = read(save(tmp_path / "a.jsonl", value))

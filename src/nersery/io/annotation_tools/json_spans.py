@@ -268,19 +268,23 @@ def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:
 
 
 def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
-    """The words that Prodigy has cut; its tokens of white space are none."""
+    """The words that Prodigy has cut; its tokens of white space are none, and may have wrong places."""
     if tokens is None:
         return None
     try:
-        offsets = [(token["start"], token["end"]) for token in tokens]
+        offsets = [(token["start"], token["end"]) for token in tokens if not _is_blank(token.get("text"))]
         if not all(type(border) is int for place in offsets for border in place):
             raise TypeError
-    except (TypeError, LookupError):
+    except (TypeError, LookupError, AttributeError):
         raise wrong_object(line, '"tokens" are expected to be objects with text, start and end') from None
     words = [place for place in offsets if text[slice(*place)].strip()]
     if not _are_words(words, text):
         raise wrong_object(line, '"tokens" are not the words of the text, all of them and in order')
     return words
+
+
+def _is_blank(text: Any) -> bool:
+    return isinstance(text, str) and text != "" and not text.strip()
 
 
 def _written_offsets(pairs: Sequence[Any], text: str) -> list[Offsets] | None:
