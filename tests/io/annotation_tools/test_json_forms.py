@@ -219,3 +219,41 @@ def test_of_several_texts_of_a_task_the_one_is_read_in_which_the_labels_stand(tm
     path.write_text(json.dumps([{"data": data, "annotations": [{"result": [{"value": value}]}]}]), "utf-8")
     [sentence] = read(path)
     assert (sentence.words, sentence.labels) == (("In", ",", "London", "."), ((2, 3, "LOC"),))
+
+
+@pytest.mark.parametrize("keys", [("start", "end"), ("start_idx", "end_idx"), ("start_pos", "end_pos")])
+def test_an_end_is_the_last_character_where_what_labels_repeat_shows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keys: tuple[str, str]
+) -> None:
+    """Chinese has no spaces at which a label that is one character short would be noticed."""
+    start, end = keys
+    labels = [{start: 4, end: 6, "type": "DIS", "entity": "低血糖"}, {start: 0, end: 0, "type": "NUM", "entity": "6"}]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"text": "6.发生低血糖时", "entities": labels}]), "utf-8")
+    [sentence] = read(path)
+    assert sentence.labels == ((0, 1, "NUM"), (4, 7, "DIS"))
+    assert "last character, as what these repeat of the text shows: 1" in capsys.readouterr().err
+    path.write_text(json.dumps([{"text": "6.发生低血糖时", "entities": [labels[0] | {end: 7, "synonym": "低血糖时"}]}]))
+    assert [sentence.labels for sentence in read(path)] == [((4, 7, "DIS"),)]
+    assert "last character" not in capsys.readouterr().err
+
+
+def test_luis_counts_the_last_character_and_azure_the_length(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    luis = [{"entity": "LOC", "role": "to", "startPos": 3, "endPos": 6, "children": []}]
+    utterances = [{"text": "in Oslo", "intent": "go", "entities": luis}]
+    path.write_text(json.dumps({"luis_schema_version": "7.0.0", "entities": [], "utterances": utterances}, indent=2))
+    assert [sentence.labels for sentence in read(path)] == [((1, 2, "LOC"),)]
+    azure = [{"text": "Oslo", "category": "LOC", "offset": 3, "length": 4, "confidenceScore": 1.0}]
+    path.write_text(json.dumps([{"text": "in Oslo", "entities": azure}]))
+    assert [sentence.labels for sentence in read(path)] == [((1, 2, "LOC"),)]
+
+
+@pytest.mark.parametrize("more", [[""], [0], [1, "rgb(114, 4, 161)"], [None]])
+def test_what_a_tool_adds_behind_the_type_is_no_part_of_the_label(tmp_path: Path, more: list[Any]) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"content": "in Oslo", "entities": [[3, 7, "LOC", *more]]}]))
+    assert [sentence.labels for sentence in read(path)] == [((1, 2, "LOC"),)]
+    path.write_text(json.dumps([{"content": "in Oslo", "entities": [[3, 7, "Oslo", "LOC"]]}]))
+    with pytest.raises(DataError, match="a label is"):
+        read(path)

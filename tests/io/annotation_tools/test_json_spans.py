@@ -97,7 +97,6 @@ def test_every_tool_says_the_same(tmp_path: Path, value: dict[str, Any]) -> None
         ("annotations", {"start": 0, "end": 3, "kind": "PER"}),
         ("mentions", [0, 3, "PER", "Q7259"]),
         ("annotation", ["PER", 0, 3]),
-        ("mentions", {"offset": 0, "length": 3, "type": "PER"}),
         ("Entities", {"BeginOffset": 0, "EndOffset": 3, "Type": "PERSON"}),
         ("predictions", {"entity_group": "PER", "score": 0.9, "word": "ada", "start": 0, "end": 3}),
     ],

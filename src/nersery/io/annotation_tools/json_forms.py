@@ -1,27 +1,28 @@
 """Other forms of JSON with texts and labels, brought to the one that `json_spans` reads.
 
-They are those of Flair, PubAnnotation, Rasa, Dataturks and CLUENER, and of data sets whose labels have their place
-under ``span`` or ``pos``. Dataturks and CLUENER count the last character of a label; both repeat what a label covers,
-so that a label is never read one character short.
+They are those of Flair, PubAnnotation, Rasa, LUIS, Azure, Dataturks and CLUENER, and of data sets whose labels have
+their place under ``span`` or ``pos``. Dataturks, CLUENER and LUIS count the last character of a label; the first two
+repeat what a label covers, so that a label is never read one character short.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.annotation_tools.argilla import is_record
+from nersery.io.annotation_tools.labelled_text import Span
 from nersery.io.columns_and_rows.objects import Object, array_values, inner_values
 
-TEXTS = ("text", "data", "sentence", "content")
+TEXTS = ("text", "data", "sentence", "content", "originalText")
 """Keys of a text; ``data`` is an object in Label Studio."""
 LABEL_KEYS = ("label", "labels", "entities", "spans")
 ANNOTATIONS = ("annotations", "completions")
-STARTS = ("start", "start_offset", "begin", "start_char", "startOffset")
-ENDS = ("end", "end_offset", "end_char", "endOffset")
-TYPES = ("label", "labels", "type", "entity_type", "tag", "category")
+STARTS = ("start", "start_offset", "begin", "start_char", "startOffset", "start_pos", "start_idx", "start_index")
+ENDS = ("end", "end_offset", "end_char", "endOffset", "end_pos", "end_idx", "end_index")
+TYPES = ("label", "labels", "type", "entity_type", "tag", "category", "label_type")
 _START_KEY, _END_KEY = re.compile("start|begin|offset", re.IGNORECASE), re.compile("end|stop|length", re.IGNORECASE)
 _PLACE_KEY = re.compile("span|pos|offset|range|location", re.IGNORECASE)
 
@@ -122,8 +123,26 @@ def _usual(label: Any) -> Iterator[Any]:
         yield {"start": place[0], "end": place[1], "label": type_, "text": label.get("name", label.get("text"))}
     elif {"start", "end", "value", "entity"} <= label.keys():  # of Rasa, where a value may be a synonym
         yield {"start": label["start"], "end": label["end"], "label": label["entity"]}
+    elif {"startPos", "endPos", "entity"} <= label.keys() and type(label["endPos"]) is int:  # of LUIS
+        yield {"start": label["startPos"], "end": label["endPos"] + 1, "label": label["entity"]}
+    elif type(label.get("offset")) is int and type(label.get("length")) is int:  # of Azure
+        yield label | {"start": label["offset"], "end": label["offset"] + label["length"]}
     else:
         yield label
+
+
+def counts_last(text: str, labels: Sequence[tuple[Any, Span]]) -> bool:
+    """Whether the ends of all labels are their last characters, as the mentions that they repeat under any key show.
+
+    >>> counts_last("In Oslo .", [({"type": "LOC", "entity": "Oslo"}, Span(3, 6, "LOC", 1))])
+    True
+    """
+    short = long = 0
+    for label, span in labels:
+        repeated = [value for value in label.values() if isinstance(value, str)] if isinstance(label, dict) else []
+        short += span.start < span.end and text[span.start : span.end] in repeated
+        long += text[span.start : span.end + 1] in repeated
+    return long > 0 and not short
 
 
 def is_place(value: Any) -> bool:

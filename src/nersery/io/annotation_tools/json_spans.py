@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nersery.core.errors import Issue
@@ -24,6 +25,7 @@ from nersery.io.annotation_tools.json_forms import (
     LABEL_KEYS,
     STARTS,
     TYPES,
+    counts_last,
     has_parts,
     has_text,
     holds_texts,
@@ -54,6 +56,7 @@ SOURCE: Mapping[str, type] = {"id": str, "language": str, "document": str, "star
 """The keys under ``meta`` that make a sentence whole again, and the types of their values."""
 REFUSALS = ("reject", "ignore")
 """Answers in Prodigy to a text whose labels are not to be used."""
+LAST_CHARACTERS = "texts whose labels end with their last character, as what these repeat of the text shows: {}"
 ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
 """doccano 1.8.4 guesses the encoding of a file, and an emoji makes it guess wrong."""
 EXPECTED = 'a "text" with "label": [[start, end, type], …], or a task of Label Studio'
@@ -121,6 +124,8 @@ class SpansSource(StandoffSource):
                 document = _document(value, id, line, labelled=self.labelled, split=self.options.split)
                 if self.labelled and not document.spans and (doubt := doubt_of(value)):
                     findings.noted[doubt] += 1
+                if any(span.written for span in document.spans):
+                    findings.noted[LAST_CHARACTERS] += 1
                 yield document
         except BrokenError as broken:
             findings.broken(id, broken.issues, unread(value))
@@ -207,7 +212,10 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
         raise BrokenError(Issue(message, line=line, kind="a single label judged"))
     if labelled and (issue := issue_of_unannotated(value, line)):
         raise BrokenError(issue)
-    spans = [span for label in _labels(value, line, labelled=labelled) for span in _spans(label, line)]
+    labels = [(label, span) for label in _labels(value, line, labelled=labelled) for span in _spans(label, line)]
+    spans = [span for _, span in labels]
+    if counts_last(text, labels):
+        spans = [replace(span, end=span.end + 1, written=(span.start, span.end)) for span in spans]
     language = value.get("language", written.get("language"))
     if not isinstance(language, str | None):
         raise wrong_object(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
@@ -250,8 +258,12 @@ def _refuse_other_forms(value: Object, line: int) -> None:
 
 def _spans(label: Any, line: int) -> Iterator[LabelledSpan]:
     """A label; where it has several types, one for each."""
-    if isinstance(label, list) and len(label) == 3:
-        start, end, types, text = *label, None
+    if (
+        isinstance(label, list)
+        and len(label) > 2
+        and not (isinstance(label[-1], str) and len(label) == 4 and label[-1])
+    ):
+        start, end, types, text = *label[:3], None  # spaCy may add an id, and spacy-ner-annotator a number and colour
     else:
         values = label if isinstance(label, dict) else {}
         start, end, types = (_first(values, keys) for keys in (STARTS, ENDS, TYPES))
