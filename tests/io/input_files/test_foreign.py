@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -169,3 +170,62 @@ def test_in_raw_text_marks_are_words(tmp_path: Path) -> None:
     path.rename(tmp_path / "a.xml")
     with pytest.raises(DataError, match="XML"):
         open_text(tmp_path / "a.xml")
+
+
+PYTHON = """[("Ada's in Oslo", {"entities": [(0, 3, "PER"), (9, 13, "LOC")]}),
+('Bo "left"', {'entities': []}),
+]
+"""
+QUESTION = '{"context": "in Ada Os lo", "end_position": [%s], "entity_label": "%s", "span_position": ["%s"]}'
+UIE = '{"content": "Ada in Oslo", "result_list": [{"text": "x", "start": %d, "end": %d}], "prompt": "%s"}\n'
+TRUTH = (
+    '{"annotations": {"entities": [{"endOffset": 3, "startOffset": 0, "label": "PER"}], "labels": [{"label": "PER"}]}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "labels"),
+    [
+        ("a.txt", PYTHON, [((0, 1, "PER"), (3, 4, "LOC")), ()]),
+        ("a.json", PYTHON, [((0, 1, "PER"), (3, 4, "LOC")), ()]),
+        ("a.py", f"import spacy\nTRAIN_DATA = {PYTHON}", [((0, 1, "PER"), (3, 4, "LOC")), ()]),
+        ("a.txt", PYTHON[1:-2], [((0, 1, "PER"), (3, 4, "LOC")), ()]),
+        ("a.jsonl", "{'tokens': ['Ada', 'left'], 'ner_tags': ['B-PER', 'O']}\n", [((0, 1, "PER"),)]),
+        ("a.txt", "{'text': 'Ada', 'label': [[0, 3, 'PER']]}\n\n{'text': 'Bo', 'label': []}\n", [((0, 1, "PER"),), ()]),
+        ("a.txt", UIE % (0, 3, "PER") + UIE % (7, 11, "LOC"), [((0, 1, "PER"), (2, 3, "LOC"))]),
+        (
+            "a.json",
+            f"[{QUESTION % (1, 'PER', '1;1')},\n{QUESTION % (3, 'LOC', '2;3')}]",
+            [((1, 2, "PER"), (2, 4, "LOC"))],
+        ),
+        (
+            "a.jsonl",
+            '{"id": "0", "utt": "x", "annot_utt": "go [place : new york] at [time : ten]"}\n',
+            [((1, 3, "place"), (4, 5, "time"))],
+        ),
+        ("a.manifest", f'{{"source": "Ada left", "job": {TRUTH}, "job-metadata": {{"x": 1}}}}\n', [((0, 1, "PER"),)]),
+    ],
+)
+def test_the_command_that_an_error_names_makes_json_that_is_read(
+    tmp_path: Path, name: str, text: str, labels: list[object]
+) -> None:
+    (tmp_path / name).write_text(text, "utf-8")
+    for reading in (open_corpus, open_text):
+        with pytest.raises(DataError, match="this seems to be") as caught:
+            reading(tmp_path / name)
+        assert "--format" not in caught.value.fix
+    command = re.sub(r"\bold( >|$)", rf"{name}\1", caught.value.fix.partition(": ")[2])
+    if command.startswith("jq") and shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    assert [sentence.labels for sentence in read(tmp_path / "new.jsonl")] == labels
+
+
+def test_translations_of_data_sets_become_a_text_for_each_language(tmp_path: Path) -> None:
+    (tmp_path / "old.jsonl").write_text('{"id": "1", "translation": {"en": "Go\\n on .", "de": "Weiter ."}}\n', "utf-8")
+    with pytest.raises(DataError, match="this seems to be parallel text") as caught:
+        open_text(tmp_path / "old.jsonl")
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    subprocess.run(caught.value.fix.partition(": ")[2], shell=True, check=True, cwd=tmp_path)
+    assert (tmp_path / "text.en").read_text("utf-8") == "Go on .\n"

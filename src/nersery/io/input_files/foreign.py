@@ -26,6 +26,37 @@ _FROM_XLIFF = (
     '"segment") for u in E.parse(sys.argv[1]).findall(".//{*}"+t)]\' FILE.xlf source > text.source (and target > '
     "text.target)"
 )
+_FROM_PYTHON = (
+    "make JSON of it: python3 -c 'import ast, json, sys; [print(json.dumps(ast.literal_eval(n), ensure_ascii=False)) "
+    "for n in ast.walk(ast.parse(sys.stdin.read())) if isinstance(n, ast.Tuple) and n.elts and isinstance(n.elts[-1], "
+    "ast.Dict)]' < old > new.jsonl"
+)
+_FROM_DICTS = (
+    "make JSON of it: python3 -c 'import ast, json, sys; [print(json.dumps(ast.literal_eval(line), "
+    "ensure_ascii=False)) for line in sys.stdin if line.strip()]' < old > new.jsonl"
+)
+_FROM_UIE = (
+    "bring the types of each text together: jq -cs 'flatten | group_by(.content)[] | {text: .[0].content, label: "
+    "[.[] | .prompt as $type | .result_list[] | [.start, .end, $type]]}' old > new.jsonl"
+)
+_FROM_QUESTIONS = (
+    "bring the types of each text together: jq -cs 'flatten | group_by(.context)[] | {words: .[0].context | "
+    'split(" "), entities: [.[] | .entity_label as $type | .span_position[] | split(";") | map(tonumber) | {start: '
+    ".[0], end: (.[1] + 1), type: $type}]}' old > new.jsonl"
+)
+_FROM_MASSIVE = (
+    r"""make words and tags of it: jq -c '[.annot_utt | scan("\\[(\\S+) : ([^\\]]+)\\]|([^\\[\\s]+)") | if .[0] """
+    'then . as [$type, $mention] | $mention | split(" ") | to_entries[] | [.value, (if .key == 0 then "B-" else "I-" '
+    'end) + $type] else [.[2], "O"] end] | {words: map(.[0]), tags: map(.[1])}\' old > new.jsonl'
+)
+_FROM_GROUND_TRUTH = (
+    "keep the texts and their labels: jq -c '{text: .source, label: [.[] | objects | .annotations | objects | "
+    ".entities[] | [.startOffset, .endOffset, .label]]}' old > new.jsonl"
+)
+_FROM_TRANSLATIONS = (
+    'write each language to a file of its own, a line for each pair: jq -r \'.translation.en | gsub("\\\\s+"; " ")\' '
+    "old.jsonl > text.en"
+)
 _BY_CHARACTERS = 'write each text as {"text": …, "label": [[start, end, type], …]} on a line of its own'
 
 _SPANS_IN_CELL = re.compile(
@@ -72,6 +103,50 @@ FOREIGN = (
         re.compile(rf"{_XML}(?:BioC\.dtd|<collection>)|\"infons\"\s*:"),
         "convert it to PubTator or brat, e.g. with the Python package bconv",
         is_sure=True,
+    ),
+    Foreign(
+        "Python code with training data of spaCy",
+        re.compile(r"^[ \t]*(?:\w+\s*=\s*)?(?:\[\s*)?\(\s*[ru]?[\"'](?s:.*?)[\"']entities[\"']\s*:", re.MULTILINE),
+        _FROM_PYTHON,
+        is_sure=True,
+        is_text=False,
+    ),
+    Foreign(
+        "Python's form of JSON",
+        re.compile(r"\A\ufeff?\s*(?:\[\s*)?\{\s*'\w+'\s*:"),
+        _FROM_DICTS,
+        is_sure=True,
+        is_text=False,
+    ),
+    Foreign("UIE", re.compile(r"[{,]\s*\"result_list\"\s*:"), _FROM_UIE, is_sure=True, is_text=False),
+    Foreign(
+        "NER as questions (MRC)",
+        re.compile(r"[{,]\s*\"(?:span|end)_position\"\s*:"),
+        _FROM_QUESTIONS,
+        is_sure=True,
+        is_text=False,
+    ),
+    Foreign("MASSIVE", re.compile(r"[{,]\s*\"annot_utt\"\s*:"), _FROM_MASSIVE, is_sure=True, is_text=False),
+    Foreign(
+        "a manifest of Ground Truth",
+        re.compile(r"\A\ufeff?\{\s*\"source\"\s*:\s*\"(?s:.*?)[{,]\s*\"startOffset\"\s*:"),
+        _FROM_GROUND_TRUTH,
+        is_sure=True,
+        is_text=False,
+    ),
+    Foreign(
+        "tagtog's JSON, whose text is in another file",
+        re.compile(r"[{,]\s*\"annotatable\"\s*:"),
+        _BY_CHARACTERS,
+        is_sure=True,
+        is_text=False,
+    ),
+    Foreign(
+        "parallel text of Hugging Face datasets",
+        re.compile(r"[{,]\s*\"translation\"\s*:\s*\{"),
+        _FROM_TRANSLATIONS,
+        is_sure=True,
+        is_text=False,
     ),
     Foreign("TMX", re.compile(rf"{_XML}<tmx\b"), _FROM_TMX, is_sure=True, is_text=False),
     Foreign("XLIFF", re.compile(rf"{_XML}<xliff\b"), _FROM_XLIFF, is_sure=True, is_text=False),
