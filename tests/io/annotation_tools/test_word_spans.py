@@ -1,4 +1,4 @@
-"""Training data of GLiNER, DyGIE (SciERC) and SpERT, whose entities are ranges of words."""
+"""Training data of GLiNER, DyGIE (SciERC), SpERT, OneIE and W2NER, whose entities are ranges of words."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ SPERT = {
     "relations": [{"type": "At", "head": 0, "tail": 1}],
     "orig_id": 7,
 }
+ONEIE = {
+    "sent_id": "x-1",
+    "entity_mentions": [
+        {"id": "x-E1", "start": 3, "end": 4, "entity_type": "LOC", "mention_type": "NAM", "text": "Oslo"},
+        {"id": "x-E0", "start": 0, "end": 2, "entity_type": "PER", "mention_type": "NAM", "text": "Ada Lovelace"},
+    ],
+    "relation_mentions": [],
+    "tokens": WORDS,
+    "sentence": "Ada Lovelace saw Oslo",
+}
+W2NER = {"sentence": WORDS, "ner": [{"index": [0, 1], "type": "PER"}, {"index": [3], "type": "LOC"}], "word": []}
 
 FORM = r'expected an object such as {"tokenized_text": \["Ada", .* "ner": \[\[0, 0, "PER"\]'
 
@@ -37,7 +48,7 @@ def save(path: Path, *values: Any, as_array: bool = False, indent: int | None = 
     return path
 
 
-@pytest.mark.parametrize("value", [GLINER, DYGIE, SPERT], ids=["GLiNER", "DyGIE", "SpERT"])
+@pytest.mark.parametrize("value", [GLINER, DYGIE, SPERT, ONEIE, W2NER], ids=["GLiNER", "DyGIE", "SpERT", "OneIE", "W2"])
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
 @pytest.mark.parametrize("as_array", [True, False])
 def test_each_form_says_the_same(tmp_path: Path, name: str, value: Any, *, as_array: bool) -> None:
@@ -50,7 +61,7 @@ def test_each_form_says_the_same(tmp_path: Path, name: str, value: Any, *, as_ar
         assert [(s.id, s.words, s.labels) for s in rest] == [("a:2", ("In", "Rome", "."), ((1, 2, "LOC"),))]
 
 
-@pytest.mark.parametrize("value", [GLINER, DYGIE, SPERT, [GLINER], [DYGIE], [SPERT]])
+@pytest.mark.parametrize("value", [GLINER, DYGIE, SPERT, ONEIE, W2NER, [GLINER], [DYGIE], [SPERT], [W2NER]])
 def test_json_may_be_indented(tmp_path: Path, value: Any) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(value, indent=1), "utf-8")
@@ -67,6 +78,8 @@ def test_what_gliner_is_given_comes_back(tmp_path: Path) -> None:
     ("value", "message"),
     [
         ({**GLINER, "ner": [[0, 4, "PER"]]}, "does not lie within the 4 words"),
+        ({**W2NER, "ner": [{"index": [2, 3, 4], "type": "PER"}]}, "does not lie within the 4 words"),
+        ({**W2NER, "ner": [{"index": [0, 2], "type": "PER"}]}, "expected an object such as"),
         ({**GLINER, "ner": [[0, 1, "PER"], [1, 1, "X"]]}, "overlap"),
         ({**GLINER, "ner": [[0, 0, "X"], [0, "0", "X"]]}, rf"sentence a:2\): \[0, '0', 'X'\], {FORM}"),
         ({"tokenized_text": "Ada", "ner": []}, rf"{{'tokenized_text': 'Ada', 'ner': \[\]}}, {FORM}"),

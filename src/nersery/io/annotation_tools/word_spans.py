@@ -1,9 +1,11 @@
-"""JSON whose entities are ranges of words: training data of GLiNER, DyGIE and SpERT.
+"""JSON whose entities are ranges of words: training data of GLiNER, DyGIE, SpERT, OneIE and W2NER.
 
 - GLiNER: ``{"tokenized_text": […], "ner": [[first, last, type], …]}``
 - DyGIE, as SciERC: ``{"sentences": [[…], …], "ner": [[[first, last, type], …], …]}``; words are counted through all
   sentences
 - SpERT: ``{"tokens": […], "entities": [{"start": …, "end": …, "type": …}, …], "relations": […]}``
+- OneIE: ``{"tokens": […], "entity_mentions": [{"start": …, "end": …, "entity_type": …}, …]}``
+- W2NER: ``{"sentence": […], "ner": [{"index": [3, 4], "type": …}, …]}``, with the number of each word
 
 Objects stand one per line or in an array, or a single one on several lines. Relations and other keys are left out.
 """
@@ -31,7 +33,13 @@ EXPECTED = (
     'an object such as {"tokenized_text": ["Ada", "saw", "New", "York"], "ner": [[0, 0, "PER"], [2, 3, "LOC"]]}: the '
     "numbers of the first and last word, from 0, and the type; or one of DyGIE or SpERT"
 )
-_KEYS = ({"tokenized_text", "ner"}, {"sentences", "ner"}, {"tokens", "entities", "relations"})
+_KEYS = (
+    {"tokenized_text", "ner"},
+    {"sentences", "ner"},
+    {"tokens", "entities", "relations"},
+    {"tokens", "entity_mentions"},
+    {"sentence", "ner"},
+)
 
 
 class WordSpansSource(JsonlSource):
@@ -84,8 +92,12 @@ def _sentences(value: Any) -> list[Any]:
         return [ENCODER.encode(value) if isinstance(value, str) else value]  # a text would be taken for a line
     if "tokenized_text" in value:
         return [_if_right(_sentence(value["tokenized_text"], value["ner"], 0), value)]
+    if isinstance(value.get("sentence"), list):
+        return [_if_right({"words": value["sentence"], "entities": [*map(_of_numbers, value["ner"])]}, value)]
     if "tokens" in value:
-        entities = [{key: entity.get(key) for key in ("start", "end", "type")} for entity in value["entities"]]
+        labels, type_ = value.get("entity_mentions"), "entity_type"
+        labels, type_ = (value["entities"], "type") if labels is None else (labels, type_)
+        entities = [{"start": one.get("start"), "end": one.get("end"), "type": one.get(type_)} for one in labels]
         return [_if_right({"words": value["tokens"], "entities": entities}, value)]
     sentences, word_count, document = [], 0, value.get("doc_key")
     for words, ranges in zip(value["sentences"], value["ner"], strict=True):
@@ -102,15 +114,27 @@ def _if_right(sentence: Object, written: Object) -> Object:
 
 
 def _is_known(value: Any) -> bool:
-    """Whether a value has one of the three forms, down to the kinds of its lists."""
+    """Whether a value has one of these forms, down to the kinds of its lists."""
     if not isinstance(value, dict) or not any(keys <= value.keys() for keys in _KEYS):
         return False
     if "sentences" in value:
         words, ranges = value["sentences"], value["ner"]
         parts = [*words, *ranges] if isinstance(words, list) and isinstance(ranges, list) else [None]
         return len(words) == len(ranges) and all(isinstance(part, list) for part in parts)
-    labels = value["ner"] if "tokenized_text" in value else value["entities"]
+    if value.keys() & {"tags", "ner_tags"} or ("tokens" not in value and isinstance(value.get("sentence"), str)):
+        return False
+    labels = value.get("ner", value.get("entity_mentions", value.get("entities")))
     return isinstance(labels, list) and ("tokenized_text" in value or all(isinstance(label, dict) for label in labels))
+
+
+def _of_numbers(label: Object) -> Object:
+    """An entity of the numbers of its words; as it is where these do not follow one another."""
+    numbers = label.get("index")
+    if not isinstance(numbers, list) or {*map(type, numbers)} != {int}:
+        return label
+    if numbers != [*range(numbers[0], numbers[0] + len(numbers))]:
+        return label
+    return {"start": numbers[0], "end": numbers[-1] + 1, "type": label.get("type")}
 
 
 def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
@@ -124,7 +148,7 @@ def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
 
 
 def recognises(start: Beginning) -> bool:
-    """Whether the first object of a file has one of the three forms."""
+    """Whether the first object of a file has one of these forms."""
     text = "".join(start.lines)
     value = _first_value(text)
     if value is None and start.extension == ".json":  # one on several lines
