@@ -16,6 +16,24 @@ LABELS = ((0, 2, "PER"), (4, 5, "LOC"))
 LABEL = [[0, 12, "PER"], [22, 28, "LOC"]]
 PAIR = [TEXT, {"entities": LABEL}]
 FORMS: dict[str, Any] = {
+    "Snips": {
+        "data": [
+            {"text": "Ada Lovelace", "entity": "PER"},
+            {"text": " lived in "},
+            {"text": "London", "entity": "LOC", "slot_name": "place"},
+            {"text": "."},
+        ]
+    },
+    "Dialogflow": {
+        "id": "860619cb",
+        "data": [
+            {"text": "Ada Lovelace", "alias": "PER", "meta": "@person", "userDefined": False},
+            {"text": " lived in", "userDefined": False},
+            {"text": " London", "alias": "LOC", "meta": "@place", "userDefined": False},
+            {"text": ".", "userDefined": False},
+        ],
+        "isTemplate": False,
+    },
     "Flair": {"id": 7, "data": TEXT, "label": LABEL},
     "PubAnnotation": {
         "text": TEXT,
@@ -85,6 +103,7 @@ def test_a_label_must_cover_what_it_repeats(tmp_path: Path, form: str) -> None:
     [
         {"classes": ["PER", "LOC"], "annotations": [PAIR, PAIR]},
         {"rasa_nlu_data": {"entity_synonyms": [], "common_examples": [FORMS["Rasa"]] * 2}},
+        {"intents": {"go": {"utterances": [FORMS["Snips"]] * 2}}, "language": "en"},
         {"lang": "en", "data": [{"text": TEXT, "annotation_spans": FORMS["Stockmark"]["entities"]}] * 2, "n": 2},
         [PAIR, PAIR],
     ],

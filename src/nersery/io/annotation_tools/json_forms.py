@@ -1,8 +1,8 @@
 """Other forms of JSON with texts and labels, brought to the one that `json_spans` reads.
 
-They are those of Flair, PubAnnotation, Rasa, LUIS, Azure, Dataturks and CLUENER, and of data sets whose labels have
-their place under ``span`` or ``pos``. Dataturks, CLUENER and LUIS count the last character of a label; the first two
-repeat what a label covers, so that a label is never read one character short.
+They are those of Flair, PubAnnotation, Rasa, LUIS, Azure, Snips, Dialogflow, Dataturks and CLUENER, and of data sets
+whose labels have their place under ``span`` or ``pos``. Dataturks, CLUENER and LUIS count the last character of a
+label; the first two repeat what a label covers, so that a label is never read one character short.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def holds_texts(value: Any) -> bool:
     """
     if not isinstance(value, dict) or has_text(value) or value.keys() & {"words", "tokens"} or is_record(value):
         return False
-    if isinstance(value.get("data"), dict) and value.keys() & {*ANNOTATIONS, "predictions"}:
-        return False  # a task of Label Studio
+    if is_cut(value) or (isinstance(value.get("data"), dict) and value.keys() & {*ANNOTATIONS, "predictions"}):
+        return False  # a sentence of Snips, or a task of Label Studio
     return any(_is_labelled(content) or _are_texts(content) or holds_texts(content) for content in value.values())
 
 
@@ -63,7 +63,8 @@ def texts_in(text: str, at: int = 0) -> Iterator[tuple[int, Any]]:
 
 def _are_texts(content: Any) -> bool:
     """Whether some of a list are texts; one in a list in one of them makes it broken, so that it is not overlooked."""
-    return isinstance(content, list) and any(is_pair(item) or _is_text(item) or holds_texts(item) for item in content)
+    known = (is_pair, _is_text, is_cut, holds_texts)
+    return isinstance(content, list) and any(is_known(item) for item in content for is_known in known)
 
 
 def _is_text(value: Any) -> bool:
@@ -82,10 +83,37 @@ def usual_form(value: Object) -> Object:
 
     What has another form stays as it is.
     """
+    if is_cut(value):
+        value = _joined(value)
     text_keys = [key for key in TEXTS if isinstance(value.get(key), str)]
     if "text" not in value and len(text_keys) == 1:
         value = {"text" if key == text_keys[0] else key: content for key, content in value.items()}
     return {key: _usual_labels(content) for key, content in value.items()}
+
+
+def is_cut(value: Any) -> bool:
+    """Whether an object has a text in pieces under ``data``, some with a type, as those of Snips and Dialogflow."""
+    pieces = value.get("data") if isinstance(value, dict) else None
+    if not isinstance(pieces, list) or not pieces or not all(isinstance(piece, dict) for piece in pieces):
+        return False
+    if any(not isinstance(piece.get("text"), str) or list in map(type, piece.values()) for piece in pieces):
+        return False
+    return len(pieces) == 1 or any(isinstance(_type_of_piece(piece), str) for piece in pieces)
+
+
+def _type_of_piece(piece: Object) -> Any:
+    return piece.get("entity", piece.get("alias"))
+
+
+def _joined(value: Object) -> Object:
+    """The text of all pieces, and a label for each that has a type."""
+    text, labels = "", []
+    for piece in value["data"]:
+        end = len(text) + len(piece["text"])
+        if isinstance(type_ := _type_of_piece(piece), str):
+            labels.append([len(text), end, type_])
+        text += piece["text"]
+    return {key: content for key, content in value.items() if key != "data"} | {"text": text, "spans": labels}
 
 
 def _usual_labels(content: Any) -> Any:

@@ -30,6 +30,7 @@ from nersery.io.annotation_tools.json_forms import (
     has_text,
     holds_texts,
     inner_label,
+    is_cut,
     is_label,
     is_pair,
     is_place,
@@ -76,7 +77,11 @@ def holds_spans(line: str) -> bool | None:
     tokens = value.get("tokens")
     if isinstance(tokens, list) and any(isinstance(token, str) for token in tokens):
         return False
-    return "text" in value or has_text(value) or isinstance(value.get("data"), dict) or holds_texts(value)
+    if isinstance(value.get("text"), list):
+        return False
+    return (
+        "text" in value or has_text(value) or isinstance(value.get("data"), dict) or is_cut(value) or holds_texts(value)
+    )
 
 
 class SpansSource(StandoffSource):
@@ -150,7 +155,7 @@ def _is_one_object(file: TextFile, first: str) -> bool:
         value = json.loads(file.whole())
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and (has_text(value) or holds_texts(value))
+    return isinstance(value, dict) and (has_text(value) or is_cut(value) or holds_texts(value))
 
 
 def _left_out(first: tuple[int, Any]) -> list[str]:
