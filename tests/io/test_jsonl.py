@@ -441,3 +441,27 @@ def test_a_file_of_rejects_is_no_corpus(tmp_path: Path) -> None:
         read(path)
     assert len(caught.value.issues) == 2
     assert all("seems to be a file of rejects, expected a corpus" in one.message for one in caught.value.issues)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a"])
+@pytest.mark.parametrize("words", ["words", "tokens", "text", "sentence", "token"])
+@pytest.mark.parametrize("tags", ["ner_tags", "labels", "label"])
+def test_an_array_of_words_and_tags_is_read_as_lines_are(
+    tmp_path: Path, name: str, words: str, tags: str, indent: int | None
+) -> None:
+    rows = [{words: ["in", "Oslo"], tags: ["O", "B-LOC"]}, {"id": 7, words: ["Ada"], tags: ["B-PER"]}]
+    path = tmp_path / name
+    path.write_text(json.dumps(rows, indent=indent), "utf-8")
+    expected = [("a:1", ("in", "Oslo"), ((1, 2, "LOC"),)), ("7", ("Ada",), ((0, 1, "PER"),))]
+    assert [(s.id, s.words, s.labels) for s in read(path)] == expected
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    assert [(s.id, s.words, s.labels) for s in read(path)] == expected
+
+
+def test_what_is_wrong_in_an_array_is_said_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"tokens": ["Ada"], "ner_tags": ["B-PER"]}, "x", {"tokens": ["Bo"]}, {}], indent=1))
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert [(issue.line, issue.kind) for issue in caught.value.issues] == [(10, "wrong object"), (16, "wrong object")]

@@ -1,10 +1,11 @@
-"""JSONL, the native format: one object per line, lossless.
+"""JSONL, the native format: one object per line, lossless; an array of such objects is read, too.
 
 Keys: ``id``, ``words``, ``language``, ``entities`` (``start``, ``end``, ``type``, ``score``), ``origin`` (``method``,
 ``parents``, ``copy``), ``scores``, ``columns``, ``comments``, ``soft_labels`` (``word``, ``type``, ``begin``,
 ``inside``), ``document``, ``offsets``; empty ones are omitted. As in Hugging Face datasets,
-``tokens`` is read as ``words``, and ``tags``, ``ner_tags``, ``ner``, ``labels`` or ``ner_labels`` in any scheme as
-``entities``. Of other keys beside labels, those with a value per word become columns; the rest is left out and named.
+``tokens`` is read as ``words``, like a list under ``text``, ``sentence`` or ``token``, and ``tags``, ``ner_tags``,
+``ner``, ``labels``, ``label`` or ``ner_labels`` in any scheme as ``entities``. Of other keys beside labels, those with
+a value per word become columns; the rest is left out and named.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, is
 from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, Object, parsed
 from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, key_of_tags, usual_row, without_nulls, words_of
 from nersery.io.formats import EVERYTHING, Beginning, Format
+from nersery.io.columns_and_rows.objects import DECODER, ENCODER, BrokenError, Object, array_values, parsed
+from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, holds_words, key_of_tags, usual_row, without_nulls, words_of
+from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
 from nersery.io.input_files.text_file import BLANKS, TextFile
 
 FIRST_ROWS = 100
@@ -73,8 +77,12 @@ class JsonlSource(Source):
             warn(f"{self.file.name}: left out {', '.join(unnamed)}, which lines behind the first {FIRST_ROWS} have")
 
     def values(self) -> Iterator[tuple[int, Any]]:
-        """The lines that are not blank, with their numbers from 1; other formats give objects in place of lines."""
-        return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
+        """The lines that are not blank, or the objects of an array, each with its line from 1."""
+        if not next(filter(str.strip, self.file.beginnings(LONGEST_LINE)), "").lstrip(BLANKS).startswith("["):
+            return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
+        text = self.file.whole()
+        values = array_values(text, text.index("["), self.file.name)
+        return ((line, ENCODER.encode(value) if isinstance(value, str) else value) for line, value in values)
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
         """The issues of a sentence, perhaps in the lines of their words."""
@@ -240,9 +248,19 @@ def _reject(text: str, line: int) -> Reject:
     return Reject(reason, _built(value, words_of(value), value.get("id", ""), _entities_of(value), "", line))
 
 
+def first_of_array(start: Beginning) -> Any:
+    """The first value of a file that is an array; None for other files."""
+    if not start.first_line.lstrip(BLANKS).startswith("["):
+        return None
+    try:
+        return DECODER.raw_decode(start.file.whole().lstrip(BLANKS)[1:].lstrip(BLANKS))[0]
+    except (ValueError, RecursionError):
+        return None
+
+
 def _recognises(start: Beginning) -> bool:
     is_object = start.first_line.startswith("{") and start.first_line.rstrip(BLANKS).endswith("}")
-    return start.extension == ".jsonl" or is_object
+    return start.extension == ".jsonl" or is_object or holds_words(first_of_array(start))
 
 
 FORMATS = (

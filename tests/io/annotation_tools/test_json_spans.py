@@ -240,12 +240,6 @@ def test_what_has_words_of_its_own_is_read_as_before(tmp_path: Path) -> None:
     assert "numbers must be turned into them first" in issues(tmp_path / "a.jsonl")[0]
 
 
-def test_an_array_of_words_and_tags_must_be_lines(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps([{"tokens": ["Ada"], "ner_tags": ["B-PER"]}]))
-    with pytest.raises(DataError, match=r"such objects on a line each\nFix: .*jq -c"):
-        read(tmp_path / "a.json")
-
-
 def test_an_array_whose_tokens_are_labels_has_no_text_for_them(tmp_path: Path) -> None:
     """As UBIAI exports it; a line for each object would not help."""
     tokens = [{"text": "Ada", "start": 0, "end": 3, "entityLabel": "PER"}]

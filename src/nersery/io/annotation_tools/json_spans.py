@@ -45,7 +45,10 @@ from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotat
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.columns_and_rows.objects import BrokenError, Object, array_values, parsed, wrong_object
 from nersery.io.formats import Beginning, Format
+from nersery.io.columns_and_rows.objects import BrokenError, Object, array_values, parsed, wrong_object
+from nersery.io.columns_and_rows.rows import holds_words
 from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
+from nersery.io.jsonl import first_of_array
 from nersery.io.temporary_tables.ids import Ids
 
 ARRAYS = (".json", ".jsonl", "")
@@ -200,10 +203,6 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     else:
         value = usual_form(of_record(value, line, labelled=labelled) if is_record(value) else value)
     text = value.get("text")
-    if text is None and value.keys() & {"words", "tokens"} and not has_parts(value.get("tokens")):
-        message = "an array holds words with their tags, expected such objects on a line each"
-        fix = 'jq -c ".[]" array.json > new.jsonl'
-        raise BrokenError(Issue(message, line=line, kind="an array of words", fixes=(fix,)))
     if text is None and "paragraphs" in value:
         fix = "make a DocBin of it: spacy convert"
         message = "this is training data of spaCy 2, which cannot be read"
@@ -346,7 +345,10 @@ def _recognises(start: Beginning) -> bool:
     first = start.lines[0].lstrip(BLANKS)
     if first.startswith("{"):
         return _is_one_object(start.file, first)
-    return _ARRAY.match("".join(start.lines)) is not None
+    if _ARRAY.match("".join(start.lines)) is None:
+        return False
+    value = first_of_array(start)
+    return not holds_words(value) or holds_spans(json.dumps(value)) is True
 
 
 FORMATS = (

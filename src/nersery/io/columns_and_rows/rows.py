@@ -88,8 +88,10 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "tokens": (_texts, "a list of strings"),
     **dict.fromkeys(_TAGS, (_texts, f"a list of strings such as B-PER; {_NUMBERS}")),
 }
-_OTHER_TAGS = ("ner", "labels", "ner_labels")
+_OTHER_TAGS = ("ner", "labels", "ner_labels", "label")
 """What tags are called in the examples of transformers and in some data sets."""
+_OTHER_WORDS = ("text", "sentence", "token")
+"""What lists of words are called in some data sets."""
 MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in _OTHER_TAGS))
 """One of these is in each line that has tags."""
 _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
@@ -124,6 +126,8 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
     if isinstance(row, dict):
         row = without_nulls(row)
         row |= {key: str(row[key]) for key in ("id", "document") if type(row.get(key)) is int}
+        if not has_words(row) and (name := next((name for name in _OTHER_WORDS if _is_filled(row.get(name))), "")):
+            row = {"tokens" if key == name else key: content for key, content in row.items()}
     if messages := [*_issues(row)]:
         raise wrong_object(line, *messages)
     others = _others(row)
@@ -167,6 +171,20 @@ def words_of(row: Object) -> Any:
     return row["words"] if "words" in row else row.get("tokens")
 
 
+def has_words(row: Object) -> bool:
+    """Whether a row has a key for words."""
+    return not row.keys().isdisjoint(("words", "tokens"))
+
+
+def holds_words(value: Any) -> bool:
+    """Whether a value is a row with a list of words, under whatever key."""
+    return isinstance(value, dict) and any(_is_filled(value.get(key)) for key in ("words", "tokens", *_OTHER_WORDS))
+
+
+def _is_filled(words: Any) -> bool:
+    return words != [] and _texts(words)
+
+
 def _seem_tags(value: Any, row: Object) -> bool:
     """Whether a value is a list of tags, or of numbers of tags, for the words of a row; the number may be wrong."""
     words = words_of(row)
@@ -200,7 +218,7 @@ def _issues(row: Any) -> Iterator[str]:
     if isinstance(row.get("reason"), str) and not tags:
         yield 'it has a "reason": this seems to be a file of rejects, expected a corpus without this key'
         return
-    if row.keys().isdisjoint(("words", "tokens")) and len(others) > 1:
+    if not has_words(row) and len(others) > 1:
         keys = ", ".join(map(repr, row))
         expected = 'expected "words" with "entities" or "tags", or "text" with "label": [[start, end, type], …]'
         yield f"its keys are {keys:.60}, {expected}"
