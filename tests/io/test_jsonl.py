@@ -465,3 +465,23 @@ def test_what_is_wrong_in_an_array_is_said_with_its_line(tmp_path: Path) -> None
     with pytest.raises(DataError) as caught:
         read(path)
     assert [(issue.line, issue.kind) for issue in caught.value.issues] == [(10, "wrong object"), (16, "wrong object")]
+
+
+def test_repairs_of_white_space_in_words(path: Path) -> None:
+    """Data sets made by splitting text at single spaces have words that are empty, or end with a line break."""
+    row = {"tokens": ["Ada", "", "left\n", " "], "ner_tags": ["B-PER", "O", "O", "O"], "pos": ["A", "B", "C", "D"]}
+    with pytest.raises(DataError, match=r"word 1 is empty\n.*blank-words"):
+        list(opened(path, row))
+    with pytest.raises(DataError, match=r"word 1 is 'left\\n'.*\n.*outer-space"):
+        list(opened(path, row, repair=("blank-words",)))
+    source = opened(path, row, repair=("blank-words", "outer-space"))
+    [sentence] = source
+    assert (sentence.words, sentence.labels, sentence.columns) == (("Ada", "left"), ((0, 1, "PER"),), (("A", "C"),))
+    assert source.repaired == {"blank-words": 2, "outer-space": 1}
+
+
+def test_a_blank_word_stays_where_entities_count_words(path: Path) -> None:
+    row = {"words": ["", "Ada"], "entities": [{"start": 1, "end": 2, "type": "PER"}]}
+    with pytest.raises(DataError, match="word 0 is empty") as caught:
+        list(opened(path, row, repair=("blank-words",)))
+    assert "blank-words" not in caught.value.fix

@@ -218,11 +218,13 @@ class Pass:
         return *tags.decode(mended, scheme), counts
 
     def clean(self, words: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, int]]:
-        """The words, without control characters if that repair is named, and how many words it changed."""
-        if repairs.CONTROL_CHARACTERS not in self.options.repair:
-            return tuple(words), {}
-        cleaned = tuple(map(without_control, words))
-        return cleaned, +Counter({repairs.CONTROL_CHARACTERS: sum(map(str.__ne__, words, cleaned))})
+        """The words as the repairs that are named make them, and how many words each of these changed."""
+        cleaned, counts = tuple(words), Counter[str]()
+        for name, clean in repairs.ON_WORDS.items():
+            if name in self.options.repair:
+                unclean, cleaned = cleaned, tuple(map(clean, cleaned))
+                counts[name] += sum(map(str.__ne__, unclean, cleaned))
+        return cleaned, +counts
 
     def skip(self, sentence: str, reason: str, remains: Sentence) -> None:
         """Count an item that the file itself marks as not to be used."""

@@ -11,7 +11,7 @@ a value per word become columns; the rest is left out and named.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from nersery.io.columns_and_rows.objects import DECODER, ENCODER, BrokenError, O
 from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, holds_words, key_of_tags, usual_row, without_nulls, words_of
 from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
 from nersery.io.input_files.text_file import BLANKS, TextFile
+from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, WHITE_SPACE, repair_hint
 
 FIRST_ROWS = 100
 """So many are searched for keys that are left out, to name these before anything is read."""
@@ -61,7 +62,7 @@ class JsonlSource(Source):
         for number, (line, given) in enumerate(self.values(), start=1):
             id, value = f"{self.file.stem}:{number}", None
             try:
-                value = self.load(given, line)
+                value, blank = self._without_blanks(self.load(given, line))
                 id = value.get("id") or id
                 if clash := findings.clash(id, line):
                     raise BrokenError(clash)
@@ -71,10 +72,23 @@ class JsonlSource(Source):
             except BrokenError as broken:
                 findings.broken(id, self.placed(broken.issues, given), _remains(value, given))
             else:
-                findings.count(repaired, cleaned, self.repaired_in(given))
+                findings.count(repaired, cleaned, blank, self.repaired_in(given))
                 yield sentence
         if unnamed := [key for key in self._left_out if key not in self._named]:
             warn(f"{self.file.name}: left out {', '.join(unnamed)}, which lines behind the first {FIRST_ROWS} have")
+
+    def _without_blanks(self, value: Object) -> tuple[Object, Mapping[str, int]]:
+        """A row without its blank words and their tags if that repair is named, and how many these are."""
+        key, words = key_of_tags(value), words_of(value)
+        if BLANK_WORDS not in self.options.repair or not key or len(words) != len(value[key]):
+            return value, {}
+        kept = [at for at, word in enumerate(words) if word.strip(WHITE_SPACE)]
+        if not kept or len(kept) == len(words):
+            return value, {}
+        columns = [[column[at] for at in kept] for column in value.get("columns", ())]
+        parts = {"words": [words[at] for at in kept], key: [value[key][at] for at in kept]}
+        value = {name: content for name, content in value.items() if name not in ("tokens", "columns")} | parts
+        return value | ({"columns": columns} if columns else {}), {BLANK_WORDS: len(words) - len(kept)}
 
     def values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, or the objects of an array, each with its line from 1."""
@@ -153,7 +167,15 @@ def _built(
             tuple(map(tuple, value.get("offsets", ()))),
         )
     except DataError as error:
-        raise BrokenError(*issues_in(error, line)) from None
+        hints = _hints(words, labelled=bool(key_of_tags(value)))
+        raise BrokenError(*(replace(issue, fixes=issue.fixes or hints) for issue in issues_in(error, line))) from None
+
+
+def _hints(words: Sequence[str], *, labelled: bool) -> tuple[str, ...]:
+    """The repair of white space in words."""
+    if labelled and not all(word.strip(WHITE_SPACE) for word in words):
+        return (repair_hint(BLANK_WORDS),)
+    return (repair_hint(OUTER_SPACE),) if any(word.strip(WHITE_SPACE) != word for word in words) else ()
 
 
 def _remains(value: Object | None, given: Any) -> Sentence:

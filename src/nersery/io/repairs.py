@@ -19,6 +19,7 @@ from nersery.core.tags import (
     is_bare,
     parts_of,
 )
+from nersery.core.validation import without_control
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +103,9 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
         INNER_MARK: Repair("a sentence in columns loses its byte order mark"),
         EXTRA_ROWS: Repair("CoNLL-U's ranges (3-4) and empty nodes (8.1) are left out"),
-        BLANK_WORDS: Repair("a line whose word is empty or a space is left out"),
+        BLANK_WORDS: Repair("a word that is empty or a space is left out"),
         RAGGED_LINES: Repair("a line with other columns than most keeps only its word and tag"),
-        OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
+        OUTER_SPACE: Repair("a word or tag loses the white space at its ends", _outer_space),
         LANGUAGE_PREFIX: Repair("en:Oslo becomes Oslo if all words begin with a language"),
         WORD_DIGIT: Repair("西0 becomes 西 if all words are a character and a number"),
         "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),
@@ -126,6 +127,12 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
     }
 )
 """Every repair by name, in the order in which they act."""
+WHITE_SPACE = " \t\r\n"
+"""What a word may not begin or end with."""
+ON_WORDS: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {CONTROL_CHARACTERS: without_control, OUTER_SPACE: lambda word: word.strip(WHITE_SPACE)}
+)
+"""What repairs make of a word in any format."""
 
 
 def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list[str], Counter[str]]:
