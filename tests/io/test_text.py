@@ -214,6 +214,10 @@ def test_html_entities_are_told_of(tmp_path: Path, split: str, text: str, found:
             "She left .\tEr ging .\t7\r\n\r\nShe met\tEr traf\t8\r\n",
             "3 columns, all read as words (keep the text alone",
         ),
+        (
+            "Geh !\tShe left .\tCC-BY 2.0 (France) #1\nSie traf\tShe met\tCC-BY 2.0 (France) #2\n",
+            "3 columns, all read as words (keep the text alone, e.g. cut -f2 raw.txt",
+        ),
         ("She left . ||| Er ging .\nAda ||| Ada\nShe met ||| \n", "several texts parted by |||, all read as words"),
         ('<doc id="1">\n<seg id="1">She met Ada</seg>\n<seg>She left</seg>\n', "sed -E 's/<[^>]*>//g'"),
     ],

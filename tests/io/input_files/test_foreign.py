@@ -229,3 +229,37 @@ def test_translations_of_data_sets_become_a_text_for_each_language(tmp_path: Pat
         pytest.skip("jq is not installed")
     subprocess.run(caught.value.fix.partition(": ")[2], shell=True, check=True, cwd=tmp_path)
     assert (tmp_path / "text.en").read_text("utf-8") == "Go on .\n"
+
+
+ATIS = "BOS fly from new york EOS\tO O O B-from I-from atis_flight\n"
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.iob", "a.tsv"])
+@pytest.mark.parametrize("text", [ATIS, ATIS.replace("BOS ", "").replace("\tO", "\t").replace("\t ", "\t")])
+def test_sentences_with_their_tags_beside_them_become_columns_as_the_error_says(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text + "hello there\tO O\n", "utf-8")
+    with pytest.raises(DataError, match="make columns of it: awk") as caught:
+        open_corpus(tmp_path / name)
+    command = caught.value.fix.partition(": ")[2].replace("old >", f"{name} >")
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    assert [s.labels for s in read(tmp_path / "new.conll")] == [((2, 4, "from"),), ()]
+
+
+@pytest.mark.parametrize("labels", ["[(0, 3, 'PER')]", "[{'label': 'PER', 'start': 0, 'end': 3}]"])
+def test_a_table_with_labels_by_characters_becomes_json_as_the_error_says(tmp_path: Path, labels: str) -> None:
+    (tmp_path / "a.csv").write_text(f'id,text,label\n1,"Ada, left","{labels}"\n', "utf-8")
+    with pytest.raises(DataError, match="a table of texts with labels by characters") as caught:
+        open_corpus(tmp_path / "a.csv")
+    command = caught.value.fix.partition(": ")[2].replace("old >", "a.csv >")
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    assert [s.labels for s in read(tmp_path / "new.jsonl")] == [((0, 1, "PER"),)]
+
+
+def test_a_table_of_parallel_text_is_told_to_be_cut(tmp_path: Path) -> None:
+    path = tmp_path / "deu.tsv"
+    path.write_text("Go on.\tGeh weiter.\tCC-BY 2.0\nAda left.\tAda ging.\tCC-BY 2.0\n", "utf-8")
+    for reading in (open_corpus, open_text):
+        with pytest.raises(DataError, match="cut -f1 pairs"):
+            reading(path)

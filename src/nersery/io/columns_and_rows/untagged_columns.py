@@ -13,6 +13,10 @@ from nersery.io.input_files.text_file import TextFile
 
 _BEFORE_TAG = re.compile(r"([,;|]|[^\S\t ])(?:O|[BI]-[^\s,;|]+)$")
 _BRACKET = re.compile(r"\*\)?|\([^\s()*]+(?:\*|\))")
+FROM_SIDE_BY_SIDE = (
+    r"""make columns of it: awk -F'\t' '{n = split($1, w, " "); split($2, t, " "); for (i = 1; i <= n; i++) if """
+    r"""(t[i] ~ /^(O$|[BI]-)/ && w[i] != "BOS") print w[i] "\t" t[i]; print ""}' old > new.conll"""
+)
 FROM_BRACKETS = (
     r"""write tags for the brackets in the last column: awk '{sub(/\r$/,"")} NF{t=$NF; if(t~/^\(/){e=t; """
     r"""gsub(/[()*]/,"",e); $NF="B-"e} else $NF=e==""?"O":"I-"e; if(t~/\)/)e=""} 1' old > new.conll"""
@@ -50,6 +54,10 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
         fix = f"where the digit 0 means no entity, {_to_letter('0')}"
     if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
         fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
+    if sum(" " in column[0] for column in columns) > 1:
+        fix = "of parallel text, save each language in a file of its own, e.g. cut -f1 pairs.tsv > text.en"
+    if any(" " in column[0] and looks_like_tag(column[0].split()[0]) for column in columns):
+        fix = FROM_SIDE_BY_SIDE
     if any(holds_several(column[0]) for column in columns):
         fix = ONE_LEVEL
     if any(all(map(_BRACKET.fullmatch, column)) and "*" in column for column in columns):

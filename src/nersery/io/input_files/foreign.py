@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from nersery.core.errors import DataError, Issue
+from nersery.io.columns_and_rows.untagged_columns import FROM_BRACKETS, FROM_SIDE_BY_SIDE
 from nersery.io.columns_and_rows.untagged_columns import FROM_BRACKETS
 from nersery.io.formats import Beginning
 
@@ -56,6 +57,11 @@ _FROM_GROUND_TRUTH = (
 _FROM_TRANSLATIONS = (
     'write each language to a file of its own, a line for each pair: jq -r \'.translation.en | gsub("\\\\s+"; " ")\' '
     "old.jsonl > text.en"
+)
+_FROM_TABLE = (
+    "make JSON of it, with the names of your columns: python3 -c 'import ast, csv, json, sys; [print(json.dumps("
+    '{"text": row["text"], "label": ast.literal_eval(row["label"])}, ensure_ascii=False)) for row in '
+    "csv.DictReader(sys.stdin)]' < old > new.jsonl"
 )
 _BY_CHARACTERS = 'write each text as {"text": …, "label": [[start, end, type], …]} on a line of its own'
 
@@ -115,6 +121,13 @@ FOREIGN = (
         "Python's form of JSON",
         re.compile(r"\A\ufeff?\s*(?:\[\s*)?\{\s*'\w+'\s*:"),
         _FROM_DICTS,
+        is_sure=True,
+        is_text=False,
+    ),
+    Foreign(
+        "a table of texts with labels by characters",
+        re.compile(r"[,\t]\"?\[ *(?:\( *\d+ *, *\d+ *,|\{[^{}]*'(?:start|begin)\w*' *:)"),
+        _FROM_TABLE,
         is_sure=True,
         is_text=False,
     ),
@@ -200,6 +213,12 @@ FOREIGN = (
         ),
         "name the column of the types and what becomes of them: --tag-column 2 with --repair bare-type (PER, O), "
         "letter-behind (PER-B) or small-letter (b-per)",
+        is_text=False,
+    ),
+    Foreign(
+        "sentences with their tags beside them",
+        re.compile(r"^[^\t\n]*\S \S[^\t\n]*\t(?:(?:O|[BI]-\S+) )+(?:O|[BI]-\S+|\w+)\s*?$", re.MULTILINE),
+        FROM_SIDE_BY_SIDE,
         is_text=False,
     ),
     Foreign(
