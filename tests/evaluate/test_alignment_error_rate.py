@@ -49,6 +49,7 @@ def test_nothing_at_all():
 
 def test_gold_lines():
     assert parse_gold("1-1 2p3 4-1\n", first=1) == ({(0, 0), (3, 0)}, {(0, 0), (3, 0), (1, 2)})
+    assert parse_gold("0-0 1?2") == parse_gold("0-0 1p2")
     assert parse_gold("") == (frozenset(), frozenset())
     with pytest.raises(ValueError, match=r"'0-1' is not a link, expected e\.g\. 1-1, or 1p1"):
         parse_gold("0-1", first=1)

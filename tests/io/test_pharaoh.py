@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,10 @@ def test_forms():
         ("0-0\u00a01-1", "is not a link"),
         ("0-0:nan", "is not a link"),
         ("0-0:-0.5", "is not a link"),
+        ("0-0 ||| -12.3", r"'\|\|\|' is not a link.* sed 's/ \*\|\|\|\.\*//'"),
+        ("0-0 1p1", r"'1p1' is not a link.* sed 's/\[p\?\]/-/g'"),
+        ("0-0 1?1", r"'1\?1' is not a link.* sed"),
+        ("0-0/0.5", r"'0-0/0\.5' is not a link.* tr / :"),
         ("0-0:0", "a probability is 0, expected a number above 0"),
         ("0-0:1.5", "a probability is 1.5, expected"),
         ("0-0 1-1 0-0:0.5", "a link occurs twice"),
@@ -164,3 +169,14 @@ def test_a_file_of_probabilities(tmp_path: Path):
     beside.write_text("0.5 0.25\n")
     with pytest.raises(DataError, match="the file ends before line 2"):
         list(AlignmentFile(alignment, probabilities=beside))
+
+
+def test_a_link_in_each_line_becomes_a_line_of_each_pair_as_the_error_says(tmp_path: Path) -> None:
+    """The form of the shared tasks of NAACL 2003 and ACL 2005."""
+    (tmp_path / "old").write_text("0001 1 1 S\n0001 2 3 P\n0003 1 2\n")
+    with pytest.raises(DataError, match="a link in each line") as caught:
+        read_gold(tmp_path / "old")
+    subprocess.run(caught.value.fix.partition(": ")[2].partition(" (which")[0], shell=True, check=True, cwd=tmp_path)
+    sure, possible = frozenset({(0, 0)}), frozenset({(0, 0), (1, 2)})
+    empty: frozenset[tuple[int, int]] = frozenset()
+    assert read_gold(tmp_path / "new", first=1) == [(sure, possible), (empty, empty), ({(0, 1)}, {(0, 1)})]

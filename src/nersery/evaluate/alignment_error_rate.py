@@ -111,7 +111,7 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
 
 
 def parse_gold(text: str, *, first: int = 0) -> Gold:
-    """The sure and the possible links of a line such as ``0-0 1p2``.
+    """The sure and the possible links of a line such as ``0-0 1p2`` or ``0-0 1?2``.
 
     Args:
         first: The number of the first word, 0 or 1.
@@ -125,7 +125,7 @@ def parse_gold(text: str, *, first: int = 0) -> Gold:
     """
     sure, possible = set(), set()
     for field in text.split():
-        source, sign, target = field.partition("p" if "p" in field else "-")
+        source, sign, target = field.partition(next((sign for sign in "p?" if sign in field), "-"))
         if not (sign and source.isdecimal() and target.isdecimal() and min(int(source), int(target)) >= first):
             raise ValueError(
                 f"{field!r:.40} is not a link, expected e.g. {first}-{first}, or {first}p{first} if possible"

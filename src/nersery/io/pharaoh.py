@@ -24,6 +24,12 @@ _PROBABILITY = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LINK = re.compile(rf"(?<!\S)(\d+)-(\d+)(?::({_PROBABILITY}))?(?!\S)", re.ASCII)
 _WEIGHTED = re.compile(r"\d+-\d+:\d*\.?\d+(?: \d+-\d+:\d*\.?\d+)*\n?", re.ASCII)
 """A line of links that all have a probability, as `format_alignment` writes it unless one is tiny."""
+_HINTS = {
+    re.compile(r"\|\|\|"): "; delete the scores behind the links: sed 's/ *|||.*//' old > new",
+    re.compile(r"\d+[p?]\d+"): "; make links that are possible sure: sed 's/[p?]/-/g' old > new",
+    re.compile(r"\d+-\d+/[\d.]+"): "; write the probabilities behind colons: tr / : < old > new",
+}
+"""What to do about the forms of other programs."""
 _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
 """What `Link._make` does, in a third of the time; files have more links than words."""
 MOST_ISSUES = 1000
@@ -38,6 +44,11 @@ GIZA_MARK = "# Sentence pair ("
 GIZA_FIX = (
     "let nersery run GIZA++ both ways: nersery crosslingual align SOURCE TARGET OUTPUT --method external --set "
     "program=giza++ (or mgiza); or convert the A3.final files of both directions, e.g. by giza2bal.pl and symal"
+)
+_OF_WORDS = re.compile(r"\d+ \d+ \d+(?: [SP])?(?: [\d.]+)?\r?\n?")
+OF_WORDS_FIX = (
+    """make a line of each pair: awk '{l[$1+0] = l[$1+0] " " $2 ($4 == "P" ? "p" : "-") $3; if ($1 > n) n = $1+0} """
+    """END {for (i = 1; i <= n; i++) print l[i]}' old > new (which counts words from 1)"""
 )
 
 
@@ -84,7 +95,8 @@ def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
     fields = _LINK.findall(text)
     if len(fields) < len(parts := _parts(text)):
         odd = next(part for part in parts if not _LINK.fullmatch(part))
-        raise ValueError(f"{odd!r:.40} is not a link, expected e.g. 0-0 or 0-0:0.83")
+        hint = next((hint for form, hint in _HINTS.items() if form.fullmatch(odd)), "")
+        raise ValueError(f"{odd!r:.40} is not a link, expected e.g. 0-0 or 0-0:0.83{hint}")
     return tuple(zip(*fields, strict=True)) if fields else ((), (), ())  # type: ignore[return-value]
 
 
@@ -145,6 +157,9 @@ def lines_of_links(file: TextFile) -> Iterator[str]:
         if first.startswith(GIZA_MARK):
             message = "this is a file of GIZA++ (A3.final), expected links such as 0-0 1-2 in each line"
             raise DataError(Issue(message, file.name, 1), fix=GIZA_FIX)
+        if _OF_WORDS.fullmatch(first):
+            message = "this has a link in each line (0001 1 1 S), expected links such as 0-0 1-2 of a pair in each line"
+            raise DataError(Issue(message, file.name, 1), fix=OF_WORDS_FIX)
         yield first
     yield from lines
 
