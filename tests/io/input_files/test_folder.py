@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,12 @@ def test_splits_that_are_read_together_are_noted(tmp_path: Path, capsys: pytest.
     list(open_text(tmp_path / "data"))
     read(write(tmp_path / "raw", train_jsonl=sentence, more_jsonl=sentence))
     assert not capsys.readouterr().err
+
+
+def test_documents_of_bionlp_become_a_folder_of_brat_as_the_error_says(tmp_path: Path) -> None:
+    label, event = "T1\tPER 0 3\tAda\n", "T2\tTravel 4 8\tleft\nE1\tTravel:T2 Agent:T1\n"
+    folder = write(tmp_path / "my texts", b_txt="Ada left\n", b_a1=label, b_a2=event, a_txt="Bo\n", a_a1="")
+    with pytest.raises(DataError, match="make a folder of brat of it: mkdir brat") as caught:
+        open_corpus(folder)
+    subprocess.run(caught.value.fix.partition(": ")[2], shell=True, check=True, cwd=tmp_path)
+    assert [(s.text, s.labels) for s in read(tmp_path / "brat")] == [("Bo", ()), ("Ada left", ((0, 1, "PER"),))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -30,6 +31,11 @@ ABOUT_EXTENSIONS, PLAIN_EXTENSIONS = (".md", ".rst", ".cff"), ("", ".txt")
 SPLIT_NAMES = ("train", "dev", "valid", "validation", "test")
 """What files of one dataset are called that should not be mixed."""
 READABLE = "allow to read it, or name another folder"
+FROM_BIONLP = (
+    """make a folder of brat of it: mkdir brat; for f in {}/*.a1; do to=brat/$(basename "$f" .a1); cp "${{f%a1}}txt" """
+    """"$to.txt"; cat "${{f%1}}"[12] > "$to.ann"; done"""
+)
+"""What to do about the files of the BioNLP shared tasks, which have labels and events apart."""
 
 Open = Callable[[Path, ReadOptions], Source]
 
@@ -88,6 +94,8 @@ class FolderSource(Source):
                 )
 
     def _advice(self) -> str:
+        if any(path.suffix == ".a1" for path in self.paths):
+            return FROM_BIONLP.format(shlex.quote(str(self.file.path)))
         exported = next((file for path in self.paths if path.is_dir() for file in sorted(path.glob("*.tsv"))), None)
         if exported is None:
             return "name a file, or a folder that holds nothing else than files of one corpus with names of their own"
