@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -366,3 +367,33 @@ def test_carriage_returns_alone_as_excel_for_the_mac_writes_them_are_called_so(t
 def test_a_second_byte_order_mark_is_no_part_of_a_name(tmp_path: Path, first: str) -> None:
     path = save(tmp_path, f"\ufeff\ufeff{first},word,tag\n1,Ada,B-PER\n2,runs,O\n")
     assert [(s.id, s.words, s.columns) for s in read(path)] == [("1", ("Ada",), ()), ("2", ("runs",), ())]
+
+
+@pytest.mark.parametrize(
+    ("tag", "repair"), [("PER", "bare-type"), ("b-PER", "small-letter"), ("PER-B", "letter-behind")]
+)
+def test_a_first_row_whose_tag_is_used_again_is_no_header(tmp_path: Path, tag: str, repair: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"Ada,{tag}\nleft,O\n,\nBo,{tag}\n", "utf-8")
+    sentences = read(path, word_column=1, tag_column=2, repair=repair)
+    assert [(s.words, s.labels) for s in sentences] == [
+        (("Ada", "left"), ((0, 1, "PER"),)),
+        (("Bo",), ((0, 1, "PER"),)),
+    ]
+
+
+def test_rows_between_sentences_do_not_hide_the_column_of_tags(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("Ada,B-PER\n,\nBo,B-PER\n,\n", "utf-8")
+    assert [sentence.words for sentence in read(path)] == [("Ada",), ("Bo",)]
+
+
+def test_tags_without_a_type_get_one_as_the_error_says(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("Ada,B\nKing,I\nleft,O\n,\nBo,B\n", "utf-8")
+    with pytest.raises(DataError, match="its type is missing") as caught:
+        read(path, word_column=1, tag_column=2)
+    command = re.search(r"sed .*? old > new", caught.value.fix)
+    assert command is not None
+    subprocess.run(command[0].replace("old > new", "a.csv > b.csv"), shell=True, check=True, cwd=tmp_path)
+    assert [s.labels for s in read(tmp_path / "b.csv")] == [((0, 2, "Disease"),), ((0, 1, "Disease"),)]

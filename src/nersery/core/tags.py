@@ -320,7 +320,8 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
     elif tag[1:2] == "-" and tag[:1] not in scheme.letters:
         why = f"{scheme.name} has no letter {tag[0]}"
     elif tag in (*LETTERS, *(f"{letter}-" for letter in LETTERS)):
-        why, fix = "its type is missing", r"add the type, e.g. sed -E 's/\t([BIES])-?\r?$/\t\1-Disease/' old > new"
+        fix = r"add the type, e.g. sed -E 's/([\t ,;])([BIES])-?\r?$/\1\2-Disease/' old > new"
+        why = "its type is missing"
     elif len(tag) == 1 and tag.isupper():
         fix = ONE_LETTER_TYPES
     elif tag[1:2] == "-":

@@ -1,7 +1,8 @@
 """CSV: a row for each word, or for each sentence with lists of words and tags in its cells.
 
 A header names the columns, as in ``Sentence #,Word,POS,Tag``; between tabs, it shows that a file is such a table.
-Without one, the tags are in the column that looks like tags, and the words in the first other one. An empty row ends a
+Without one, the tags are in the column that looks like tags, and the words in the first other one. A first row whose
+tag stands below it again is no header. An empty row ends a
 sentence, and one without a word where no column names the sentences. Where another column names the documents, these
 end sentences, too, and sentences may be numbered within them.
 """
@@ -266,7 +267,8 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     check_named_columns(file, options, max(map(len, rows)))
     first = [name.strip().casefold() for name in rows[0]]
     tag = _only(options.tag_column, "tag", first, file.name, TAG_NAMES, _like_tags(rows))
-    names = [] if any(map(looks_like_tag, tags_of(_cell(rows[0], tag)))) else first
+    top, below = _cell(rows[0], tag), {_cell(row, tag) for row in rows[1:]}
+    names = [] if top in below or any(map(looks_like_tag, tags_of(top))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
     by_sentence = any(cell_holds_several(_cell(row, tag)) for row in sample)
     word_names = WORD_NAMES if WORD_NAMES.intersection(names) or not by_sentence else {"sentence"}
@@ -315,7 +317,7 @@ def _only(
 
 def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
     """The columns in which nearly all cells are tags, or lists of them."""
-    columns = [*zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)]
+    columns = [*zip(*(row for row in rows if len(row) == len(rows[0]) and "".join(row).strip()), strict=True)]
     tag_counts = [sum(map(_holds_tags, column)) for column in columns]
     return [at for at, count in enumerate(tag_counts) if count >= NEARLY_ALL * len(columns[at])]
 
