@@ -33,8 +33,6 @@ from nersery.io import open_corpus, open_text, read
         ("a.csv", "text,spans\nAda,\"[{'start': 0, 'end': 3, 'label': 'PER'}]\"\n", "labels by characters"),
         ("a.json", '{\n "tokens": [\n  "a"\n ],\n "tags": [\n  "O"\n ]\n}', r"JSON on several lines.*\n.*jq -c \. "),
         ("a.xml", "<GateDocument>\n</GateDocument>\n", "XML"),
-        ("nlu.md", "## intent:search\n- in the [north](location)\n", r"Rasa.*\n.*rasa data convert nlu"),
-        ("nlu.yml", 'version: "3.0"\nnlu:\n- intent: search\n', "Rasa"),
         ("a.xml", '<?xml version="1.0"?>\n<corpus><s>x</s></corpus>\n', r'XML.*\n.*\{"text": …'),
         ("a.txt", "<DOC>\n<DOCID>1</DOCID>\n<LOCAL>Braga</LOCAL>\n", "XML"),
         ("a.txt", "<START:person> Ada <END> wrote .\nNobody else did .\n", r"marks in it.*<START:person> Ada <END>"),

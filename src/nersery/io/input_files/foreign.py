@@ -175,11 +175,6 @@ FOREIGN = (
         re.compile(r"\A\s*\{\s*\n\s*\""),
         "put each object on a line of its own: jq -c . old.json > new.jsonl",
     ),
-    Foreign(
-        "training data of Rasa",
-        re.compile(r"^(?:version:.*\n)?nlu:\s*$|^## (?:intent|synonym|lookup|regex):", re.MULTILINE),
-        "make JSON of it: rasa data convert nlu --format json",
-    ),
     Foreign("XML", re.compile(r"^\ufeff?\s*<(?:\?xml|!DOCTYPE|DOC|doc|corpus|TEI|GateDocument)\b"), _BY_CHARACTERS),
     Foreign(
         "text with tags behind its words, as WikiNER",
