@@ -155,6 +155,12 @@ def test_prodigys_tokens_are_the_words(tmp_path: Path) -> None:
         assert '"tokens" are' in issues(save(tmp_path / "a.jsonl", {**value, "tokens": broken}))[0]
 
 
+def test_the_token_is_named_that_the_text_does_not_have(tmp_path: Path) -> None:
+    tokens = [{"text": "Oslo", "start": 0, "end": 4}, {"text": "is", "start": 4, "end": 6}]
+    [issue] = issues(save(tmp_path / "a.jsonl", {"text": "Oslo is", "tokens": tokens, "spans": []}))
+    assert issue.endswith("in order, as {'text': 'is', 'start': 4, 'end': 6}, where the text has ' i'")
+
+
 def test_a_blank_token_of_prodigy_may_have_a_wrong_place(tmp_path: Path) -> None:
     """Scripts that make tasks search the text for each token, and find white space in front."""
     words = [{"text": "Oslo", "start": 0, "end": 4}, {"text": "a.b", "start": 6, "end": 9}]

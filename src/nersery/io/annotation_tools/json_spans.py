@@ -295,7 +295,9 @@ def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
         raise wrong_object(line, '"tokens" are expected to be objects with text, start and end') from None
     words = [place for place in offsets if text[slice(*place)].strip()]
     if not _are_words(words, text):
-        raise wrong_object(line, '"tokens" are not the words of the text, all of them and in order')
+        odd = next((token for token in tokens if text[token["start"] : token["end"]] != token.get("text")), None)
+        seen = "" if odd is None else f", as {odd!r:.90}, where the text has {text[odd['start'] : odd['end']]!r:.40}"
+        raise wrong_object(line, f'"tokens" are not the words of the text, all of them and in order{seen}')
     return words
 
 
