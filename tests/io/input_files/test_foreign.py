@@ -135,7 +135,7 @@ def test_words_with_slashes_and_tags_become_columns_as_the_error_says(
     text = f"Ada/{first} Lovelace/{second} lives/O in/O and/or/O Oslo/{place}{end}"
     (tmp_path / "old.txt").write_text(text * 2, "utf-8", newline="")
     with pytest.raises(DataError) as caught:
-        open_text(tmp_path / "old.txt")
+        open_corpus(tmp_path / "old.txt")
     command = re.search(r"sed .* > new\.conll", caught.value.fix)
     assert command is not None
     subprocess.run(command[0], shell=True, cwd=tmp_path, check=True)
@@ -261,3 +261,24 @@ def test_a_table_of_parallel_text_is_told_to_be_cut(tmp_path: Path) -> None:
     for reading in (open_corpus, open_text):
         with pytest.raises(DataError, match="cut -f1 pairs"):
             reading(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In <LOC>New York</LOC> . <PER>Ada</PER>\nno one\n",
+        'In <ENAMEX TYPE="LOC">New York</ENAMEX> . <ENAMEX TYPE="PER" ID="1">Ada</ENAMEX>\nno one\n',
+        "In <START:LOC> New York <END> . <START:PER> Ada <END>\r\nno one\r\n",
+    ],
+)
+def test_marks_in_text_become_labels_as_the_error_says(tmp_path: Path, text: str) -> None:
+    (tmp_path / "old.txt").write_text(text, "utf-8", newline="")
+    with pytest.raises(DataError, match="labels as marks in it") as caught:
+        open_corpus(tmp_path / "old.txt")
+    command = caught.value.fix.partition(": ")[2].partition("; or read")[0].replace("old >", "old.txt >")
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    sentences = read(tmp_path / "new.jsonl")
+    assert [(s.text, s.labels) for s in sentences] == [
+        ("In New York . Ada", ((1, 3, "LOC"), (4, 5, "PER"))),
+        ("no one", ()),
+    ]

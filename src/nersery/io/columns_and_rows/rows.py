@@ -69,7 +69,10 @@ def _text(value: Any) -> bool:
 
 _TAGS = ("tags", "ner_tags")
 _LABELS = ("entities", *_TAGS)
-_NUMBERS = 'numbers must be turned into them first, in Python by Corpus.from_dataset(rows, names=["O", "B-PER", …])'
+_NUMBERS = (
+    'numbers must be turned into them first, in Python by Corpus.from_dataset(rows, names=["O", "B-PER", …]), with '
+    'rows = map(json.loads, open("old.jsonl"))'
+)
 _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "id": (_text, "a string"),
     "words": (_texts, "a list of strings"),

@@ -58,6 +58,12 @@ _FROM_TRANSLATIONS = (
     'write each language to a file of its own, a line for each pair: jq -r \'.translation.en | gsub("\\\\s+"; " ")\' '
     "old.jsonl > text.en"
 )
+_FROM_MARKS = (
+    r"""make JSON of it: python3 -c 'import json, re, sys; m = re.compile(r"(?i)<(?:enamex\s+type=.|start:)?([\w-]+)"""
+    r"""[^<>]*>\s?([^<>]*?)\s?<(?:/[\w-]+|end)>"); plain = lambda s: m.sub(r"\2", s); [print(json.dumps({"text": """
+    r"""plain(s.rstrip("\r\n")), "label": [[len(plain(s[:f.start()])), len(plain(s[:f.start()])) + len(f[2]), f[1]] """
+    r"""for f in m.finditer(s)]}, ensure_ascii=False)) for s in sys.stdin]' < old > new.jsonl"""
+)
 _FROM_TABLE = (
     "make JSON of it, with the names of your columns: python3 -c 'import ast, csv, json, sys; [print(json.dumps("
     '{"text": row["text"], "label": ast.literal_eval(row["label"])}, ensure_ascii=False)) for row in '
@@ -219,7 +225,7 @@ FOREIGN = (
     Foreign(
         "text with labels as marks in it",
         re.compile(r"<START(?::\w+)?> .+? <END>|<(?P<tag>[A-Z][A-Z_]{2,})(?: [^<>]*)?>[^<>]+</(?P=tag)>"),
-        _BY_CHARACTERS,
+        _FROM_MARKS,
     ),
 )
 
