@@ -20,13 +20,10 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, issues_in, tag_issue, unread
-from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, Object, parsed
-from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, key_of_tags, usual_row, without_nulls, words_of
-from nersery.io.formats import EVERYTHING, Beginning, Format
 from nersery.io.columns_and_rows.objects import DECODER, ENCODER, BrokenError, Object, array_values, parsed
 from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, holds_words, key_of_tags, usual_row, without_nulls, words_of
+from nersery.io.formats import EVERYTHING, Beginning, Format
 from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
-from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, WHITE_SPACE, repair_hint
 
 FIRST_ROWS = 100

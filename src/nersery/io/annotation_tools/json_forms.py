@@ -13,7 +13,7 @@ from typing import Any
 
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.annotation_tools.argilla import is_record
-from nersery.io.annotation_tools.labelled_text import Span
+from nersery.io.annotation_tools.labelled_text import LabelledSpan
 from nersery.io.columns_and_rows.objects import Object, array_values, inner_values
 
 TEXTS = ("text", "data", "sentence", "content", "originalText")
@@ -159,10 +159,10 @@ def _usual(label: Any) -> Iterator[Any]:
         yield label
 
 
-def counts_last(text: str, labels: Sequence[tuple[Any, Span]]) -> bool:
+def counts_last(text: str, labels: Sequence[tuple[Any, LabelledSpan]]) -> bool:
     """Whether the ends of all labels are their last characters, as the mentions that they repeat under any key show.
 
-    >>> counts_last("In Oslo .", [({"type": "LOC", "entity": "Oslo"}, Span(3, 6, "LOC", 1))])
+    >>> counts_last("In Oslo .", [({"type": "LOC", "entity": "Oslo"}, LabelledSpan(3, 6, "LOC", 1))])
     True
     """
     short = long = 0

@@ -44,9 +44,8 @@ from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, s
 from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.columns_and_rows.objects import BrokenError, Object, array_values, parsed, wrong_object
-from nersery.io.formats import Beginning, Format
-from nersery.io.columns_and_rows.objects import BrokenError, Object, array_values, parsed, wrong_object
 from nersery.io.columns_and_rows.rows import holds_words
+from nersery.io.formats import Beginning, Format
 from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
 from nersery.io.jsonl import first_of_array
 from nersery.io.temporary_tables.ids import Ids

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nersery.core.errors import Issue
-from nersery.io.annotation_tools.labelled_text import Document, Span
+from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, unread
 from nersery.io.formats import Beginning, Format
@@ -33,11 +33,11 @@ class RasaSource(StandoffSource):
     def documents(self, findings: Pass) -> Iterator[Document]:
         """The sentences whose labels can be read."""
         for number, (line, written) in enumerate(self._examples(), start=1):
-            id, text, spans = f"{self.file.stem}:{number}", "", list[Span]()
+            id, text, spans = f"{self.file.stem}:{number}", "", list[LabelledSpan]()
             at = 0
             for label in _LABEL.finditer(written):
                 text += written[at : label.start()]
-                spans.append(Span(len(text), len(text) + len(label[1]), label[2] or _type(label[3]), line))
+                spans.append(LabelledSpan(len(text), len(text) + len(label[1]), label[2] or _type(label[3]), line))
                 text, at = text + label[1], label.end()
             if all(span.type for span in spans):
                 yield Document(id, text + written[at:], spans, line)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from nersery.core.errors import DataError, Issue
 from nersery.io.columns_and_rows.untagged_columns import FROM_BRACKETS, FROM_SIDE_BY_SIDE
-from nersery.io.columns_and_rows.untagged_columns import FROM_BRACKETS
 from nersery.io.formats import Beginning
 
 COMPARED = 100_000
