@@ -95,7 +95,7 @@ def test_a_signal_ends_it_with_one_line(
         struck += 1
         assert code == {"SIGTERM": 143, "SIGINT": 130}[fault], (where, process.err)
         (line,) = errors(process)
-        assert line.startswith(f"error: {'terminated' if fault == 'SIGTERM' else 'interrupted'}. "), where
+        assert line.startswith(f"error: {'terminated' if fault == 'SIGTERM' else 'interrupted'}."), where
         assert files(original) == before
     record_property("tried", f"{struck} times")
     assert struck or case.startswith("list") or case == "inspect doctor"

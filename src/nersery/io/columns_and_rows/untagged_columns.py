@@ -78,7 +78,12 @@ def outside_value(columns: Sequence[Sequence[str]]) -> str:
         return ""
     value, count = types.most_common(1)[0]
     is_known = 2 * count >= types.total() or 20 * len(types) <= types.total()
-    is_pair = types.total() >= 4 * FEWEST_ROWS and len(columns) == 2 and not any(" " in word for word in columns[0])
+    is_pair = (
+        types.total() >= 4 * FEWEST_ROWS
+        and len(types) > 1
+        and len(columns) == 2
+        and not any(" " in word for word in columns[0])
+    )
     return value if is_known and (value == OUTSIDE or (is_pair and value.isalnum())) else ""
 
 
