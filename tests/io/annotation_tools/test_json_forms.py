@@ -257,6 +257,16 @@ def test_an_end_is_the_last_character_where_what_labels_repeat_shows_it(
     assert "last character" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [{"end": 3, "name": "Ada "}, {"end": 2, "label": "Ada"}])
+def test_a_blank_behind_a_mention_or_a_type_like_the_text_moves_no_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "Ada met Bo", "spans": [{"label": "PER", "start": 0, **more}]}))
+    read(path, repair="whole-words")
+    assert "last character" not in capsys.readouterr().err
+
+
 def test_luis_counts_the_last_character_and_azure_the_length(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     luis = [{"entity": "LOC", "role": "to", "startPos": 3, "endPos": 6, "children": []}]

@@ -28,7 +28,8 @@ def test_columns_with_types_alone_are_not_read_as_text_without_a_word(tmp_path: 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("outside", ["0", "OUT"])
 def test_whatever_stands_outside_entities_labels_are_no_words(tmp_path: Path, outside: str, end: str) -> None:
-    text = TYPES.replace(" O", f"   {outside}").replace("\n", end) * 4
+    numbered = "".join(TYPES.replace("wrote", f"wrote{n}").replace("in O", f"in{n} O") for n in range(4))
+    text = numbered.replace(" O", f"   {outside}").replace("\n", end)
     (tmp_path / "old.txt").write_bytes(text.encode())
     for open_ in (open_corpus, open_text):
         with pytest.raises(DataError, match=f"seem to be words and types .*\n.*where {outside} means no") as caught:
@@ -41,11 +42,26 @@ def test_whatever_stands_outside_entities_labels_are_no_words(tmp_path: Path, ou
 
 
 @pytest.mark.parametrize(
-    "text", ["Turn left\nGo left\n" * 5, "Ada Lovelace\nJohn Smith\nAnn Lee\n" * 9, "Yes .\nNo .\n" * 20]
+    "text",
+    [
+        "Turn left\nGo left\n" * 5,
+        "Ada Lovelace\nJohn Smith\nAnn Lee\n" * 99,
+        "Yes .\nNo .\n" * 20,
+        "hello world\ngoodbye world\nhello there\n" * 30,
+        "apples 0\npears 0\nplums 1\n" * 20,
+    ],
 )
 def test_lines_of_two_words_are_text(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.txt").write_text(text)
     assert open_corpus(tmp_path / "a.txt").description.startswith("text")
+
+
+def test_a_few_types_of_many_words_are_labels(tmp_path: Path) -> None:
+    """As the languages of words, of which none stands in half of the lines."""
+    kinds = ("ENG", "SPA", "N")
+    (tmp_path / "a.txt").write_text("".join(f"word{n}\t{kinds[n % 3]}\n" for n in range(60)))
+    with pytest.raises(DataError, match="seem to be words and types"):
+        open_corpus(tmp_path / "a.txt")
 
 
 def test_types_of_one_letter_are_to_be_written_as_tags(tmp_path: Path) -> None:

@@ -167,7 +167,8 @@ def counts_last(text: str, labels: Sequence[tuple[Any, LabelledSpan]]) -> bool:
     """
     short = long = 0
     for label, span in labels:
-        repeated = [value for value in label.values() if isinstance(value, str)] if isinstance(label, dict) else []
+        values = label.values() if isinstance(label, dict) else ()
+        repeated = {value.strip() for value in values if isinstance(value, str)} - {span.type}
         short += span.start < span.end and text[span.start : span.end] in repeated
         long += text[span.start : span.end + 1] in repeated
     return long > 0 and not short

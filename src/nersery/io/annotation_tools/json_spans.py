@@ -261,12 +261,8 @@ def _refuse_other_forms(value: Object, line: int) -> None:
 
 def _spans(label: Any, line: int) -> Iterator[LabelledSpan]:
     """A label; where it has several types, one for each."""
-    if (
-        isinstance(label, list)
-        and len(label) > 2
-        and not (isinstance(label[-1], str) and len(label) == 4 and label[-1])
-    ):
-        start, end, types, text = *label[:3], None  # spaCy may add an id, and spacy-ner-annotator a number and colour
+    if isinstance(label, list) and _is_triple(label):
+        (start, end, types), text = label[:3], None
     else:
         values = label if isinstance(label, dict) else {}
         start, end, types = (_first(values, keys) for keys in (STARTS, ENDS, TYPES))
@@ -276,6 +272,16 @@ def _spans(label: Any, line: int) -> Iterator[LabelledSpan]:
     if not right or not isinstance(text, str | None):
         raise wrong_object(line, f"a label is {label!r:.60}, expected {EXPECTED_LABEL}")
     yield from (LabelledSpan(start, end, type_, line, text) for type_ in types)
+
+
+def _is_triple(label: Sequence[Any]) -> bool:
+    """Whether a list begins with start, end and type.
+
+    spaCy may write an empty id behind them, and spacy-ner-annotator a number and a colour. A single name there may be
+    the type, and what stands before it the mention.
+    """
+    has_name = len(label) == 4 and isinstance(label[3], str) and bool(label[3])
+    return len(label) > 2 and not has_name
 
 
 def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:

@@ -71,20 +71,20 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
 def outside_value(columns: Sequence[Sequence[str]]) -> str:
     """What the last column, of types alone as in ``Oslo LOC``, has outside entities; empty if it seems to be another.
 
-    It is ``O`` or in lines of two values, a word and its type, and in half of them or one of very few.
+    It is the most frequent value, in half of the lines or one of few: ``O``, or another one in many lines of a word and
+    its type with far more words than types. Lines of two words are text, as those of a list of names.
     """
     types = Counter(columns[-1] if len(columns) > 1 else ())
     if types.total() < FEWEST_ROWS:
         return ""
     value, count = types.most_common(1)[0]
-    is_known = 2 * count >= types.total() or 20 * len(types) <= types.total()
-    is_pair = (
-        types.total() >= 4 * FEWEST_ROWS
-        and len(types) > 1
-        and len(columns) == 2
-        and not any(" " in word for word in columns[0])
-    )
-    return value if is_known and (value == OUTSIDE or (is_pair and value.isalnum())) else ""
+    words = len({*columns[0]})
+    is_most, enough = 2 * count >= types.total(), 20 * len(types)
+    if value == OUTSIDE:
+        return value if is_most or enough <= types.total() else ""
+    are_pairs = len(columns) == 2 and types.total() >= 4 * FEWEST_ROWS and not any(" " in word for word in columns[0])
+    has_types = len(types) > 1 and 4 * len(types) <= words and (is_most or enough <= words)
+    return value if are_pairs and has_types and value.isalnum() else ""
 
 
 def types_alone(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError | None:
