@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from nersery.core.errors import DataError
 from nersery.io import open_corpus, open_text, read
+from nersery.io.input_files.foreign import COMPARED, FOREIGN
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,15 @@ def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, mess
     if path.suffix not in (".txt", ".train", ".md", ".yml", ".xmi"):
         with pytest.raises(DataError, match=message):
             open_text(path)
+
+
+@pytest.mark.parametrize("part", ["word ", "a/b ", "a|b ", "O ", ",[{a", "<START:a> x ", "<AAA>x ", "(", "x"])
+def test_long_lines_are_compared_in_time_that_grows_with_their_length(part: str) -> None:
+    line = (part * COMPARED)[:COMPARED] + "\n"
+    began = time.process_time()
+    for foreign in FOREIGN:
+        foreign.begins.search(line)
+    assert time.process_time() - began < 2, "one that goes back at each place takes a minute"
 
 
 @pytest.mark.parametrize("name", ["a.tmx", "a.xml", "a.txt"])

@@ -71,8 +71,8 @@ _FROM_TABLE = (
 _BY_CHARACTERS = 'write each text as {"text": …, "label": [[start, end, type], …]} on a line of its own'
 
 _SPANS_IN_CELL = re.compile(
-    r"\"\[(?:\{[^\]}]*\"\"(?:start|begin)|[\[(]\d+, ?\d+, ?\"\")"
-    r"|[,;\t\"]\[(?:\{[^\]}]*'(?:start|begin)|[\[(]\d+, ?\d+, ?')"
+    r"\"\[(?:\{[^\]{}]*\"\"(?:start|begin)|[\[(]\d+, ?\d+, ?\"\")"
+    r"|[,;\t\"]\[(?:\{[^\]{}]*'(?:start|begin)|[\[(]\d+, ?\d+, ?')"
 )
 """Labels by characters in a cell, as JSON, whose quotation marks are doubled there, or as Python writes them."""
 
@@ -202,7 +202,7 @@ FOREIGN = (
     ),
     Foreign(
         "words and entities in brackets, in columns",
-        re.compile(r"(?=(?s:.*?)[\t ]\*\r?\n)(?:^\S.*[\t ](?:\*\)?|\([^\s()*]+[*)])\r?\n){3}", re.MULTILINE),
+        re.compile(r"\A(?=(?s:.*?)[\t ]\*\r?\n)(?s:.*?)(?:^\S.*[\t ](?:\*\)?|\([^\s()*]+[*)])\r?\n){3}", re.MULTILINE),
         FROM_BRACKETS,
         is_text=False,
     ),
@@ -217,13 +217,13 @@ FOREIGN = (
     ),
     Foreign(
         "sentences with their tags beside them",
-        re.compile(r"^[^\t\n]*\S \S[^\t\n]*\t(?:(?:O|[BI]-\S+) )+(?:O|[BI]-\S+|\w+)\s*?$", re.MULTILINE),
+        re.compile(r"^(?=[^\t\n]*\S \S)[^\t\n]+\t(?:(?:O|[BI]-\S+) )+(?:O|[BI]-\S+|\w+)\s*?$", re.MULTILINE),
         FROM_SIDE_BY_SIDE,
         is_text=False,
     ),
     Foreign(
         "text with labels as marks in it",
-        re.compile(r"<START(?::\w+)?> .+? <END>|<(?P<tag>[A-Z][A-Z_]{2,})(?: [^<>]*)?>[^<>]+</(?P=tag)>"),
+        re.compile(r"<START(?::\w+)?> [^<\n]+ <END>|<(?P<tag>[A-Z][A-Z_]{2,})(?: [^<>]*)?>[^<>]+</(?P=tag)>"),
         _FROM_MARKS,
     ),
 )
