@@ -27,16 +27,17 @@ def word_and_number(
         named: The column of the words if the user names it.
         is_conllu: The words of sentences of one word are known to be numbered, too.
     """
-    rows = [*chain.from_iterable(sentences)]
+    rows, tagged = [*chain.from_iterable(sentences)], {*tags}  # a set: a line of text may have 100,000 columns
     others = [at for at in range(len(rows[0])) if at not in (tags[0], named)]
     numbers = [at for at in others if _numbers_words(_column(sentences, at), is_conllu=is_conllu)]
     number = numbers[0] if numbers else None
     if named is not None:
         return named, number
-    first, *rest = [at for at in others if at not in numbers] or others[-1:]
-    varied = [at for at in rest if at not in tags and not _names_document(_column(sentences, at))]
+    numbering = {*numbers}
+    first, *rest = [at for at in others if at not in numbering] or others[-1:]
+    varied = [at for at in rest if at not in tagged and not _names_document(_column(sentences, at))]
     word = varied[0] if varied and _names_document(_column(sentences, first)) else first
-    word = _behind_offsets(rows, [at for at in others if at >= word and at not in tags], word)
+    word = _behind_offsets(rows, [at for at in others if at >= word and at not in tagged], word)
     return word, None if word == number else number
 
 
