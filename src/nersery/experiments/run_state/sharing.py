@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from nersery.annotate.base import Annotator
-from nersery.core.files import copy_atomic, write_atomic
+from nersery.core.files import copy_atomic, unfinished_path, write_atomic
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.fingerprint import hashes
 from nersery.experiments.run_state.run_folder import RunFolder, read_record
@@ -40,6 +41,7 @@ def _copy_first(others: Iterable[Path], path: Path, *companions: Callable[[Path]
         path.parent.mkdir(parents=True, exist_ok=True)
         for companion in companions:
             copy_atomic(companion(source), companion(path))
+        shutil.rmtree(unfinished_path(path), ignore_errors=True)  # of a job that stopped before the other ended
         copy_atomic(source, path)  # last, because it marks the stage as finished
     return source is not None
 
@@ -99,6 +101,7 @@ def take_first_copies(made: Path, path: Path, method: str, copies: int) -> bool:
             return False
         kept_lines[target] = [line for line, number in pairs if number and int(number[1]) <= copies]
     path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(unfinished_path(path), ignore_errors=True)
     for target, lines in kept_lines.items():  # the sentences last, because they mark the stage as finished
         write_atomic(target, "".join(lines))
     return True
