@@ -197,6 +197,24 @@ def test_a_system_on_raw_text_is_worth_a_shorter_training_on_all_sentences(monke
         assert search.tried[name].folds == folds
 
 
+def test_a_better_encoder_is_worth_a_shorter_training_and_no_method_on_gold_alone_makes_use_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("gold, bundled-multilingual", "mention replacement, bundled-multilingual")
+    for minutes, folds in ((6, []), (14, [0])):
+        search = searched(
+            monkeypatch,
+            minutes,
+            names=names,
+            last=Schedule(600, 16),
+            better=("bundled-multilingual",),
+            f1={names[0]: 0.6},
+            final_takes=ten_minutes_or_two,
+        )
+        assert search.tried[names[0]].folds[:1] == [0]
+        assert search.tried[names[1]].folds[:1] == folds
+
+
 @pytest.mark.parametrize(("f1", "folds", "others"), [(0.6, [0, 1], []), (0.5, [0], [0])])
 def test_a_second_fold_of_what_labels_raw_text_goes_before_methods_on_gold_alone(
     f1: float, folds: list[int], others: list[int], monkeypatch: pytest.MonkeyPatch

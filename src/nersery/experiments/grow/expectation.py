@@ -20,9 +20,9 @@ USUAL = {
     "questions": (0.05, 0.03),
     "questions again": (0.06, 0.03),
     "self-training": (0.025, 0.02),
-    "melm": (0.015, 0.02),
-    "aclm": (0.015, 0.02),
-    "mention_replacement": (0.01, 0.015),
+    "melm": (0.01, 0.02),
+    "aclm": (0.01, 0.02),
+    "mention_replacement": (-0.005, 0.015),
     "start": (0.075, 0.03),
 }
 """The `Gain` of systems with the encoder of gold only; see docs/results.md."""

@@ -130,6 +130,7 @@ class Search:
 
     def execute(self) -> None:
         """Try what the time allows."""
+        planned = self.final_schedule
         gold, *others = encoders = [system for system in self.run.recipe.systems if not system.makes_sentences]
         self.attempt(gold, 0)
         for system in others:
@@ -139,7 +140,7 @@ class Search:
             return
         leader = next((t for t in scored if t.leads), None) or max(scored, key=lambda t: self.gain(t, 1))
         leader.leads = True
-        self._try_methods(self.run.recipe.system(leader.name))
+        self._try_methods(self.run.recipe.system(leader.name), planned)
         for system in others:
             self.attempt(system, 0, needed_later=self._seconds_of_second_fold())
         planned_schedule = self.final_schedule
@@ -198,18 +199,23 @@ class Search:
         model = str(system.tagger_settings.get("model", self.run.recipe.tagger.settings.get("model")))
         return ENCODERS.get(model, model)
 
-    def _try_methods(self, encoder: System) -> None:
-        """Try the methods with a tagger of that encoder on the first fold."""
+    def _try_methods(self, encoder: System, planned: Schedule | None) -> None:
+        """Try the methods with a tagger of that encoder on the first fold.
+
+        Args:
+            planned: The schedule on all sentences, before another encoder made it shorter.
+        """
         methods = self._methods(encoder)
         on_raw = [system for system in methods if system.labels_raw_text]
         for system in on_raw:
             if not self._is_round(system):
                 self.attempt(system, 0)
         self._relabel(on_raw)  # before methods on gold alone, which gain less in the same time
-        second_fold_seconds = self._seconds_of_second_fold()
+        # A longer training gains more than methods on gold alone, and so does a sure choice.
+        needed_later = max(self._seconds_of_second_fold(), self._final_cost(encoder, planned))
         for system in methods:
             if not system.labels_raw_text:
-                self.attempt(system, 0, needed_later=second_fold_seconds)
+                self.attempt(system, 0, needed_later=needed_later)
 
     def _seconds_of_second_fold(self) -> float:
         """Estimated seconds that the best system with labelled raw text needs on a second fold and on all sentences.
