@@ -49,7 +49,6 @@ class SystemTrial:
     leads: bool = False
 
 
-SAMPLES = 2000
 LEAST = 60.0
 """Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger was in vain."""
 
@@ -101,7 +100,7 @@ class Search:
         key = tried.name, tuple(tried.folds)
         if key not in self._compared:
             counts, gold_counts = (self._counts(name, tried.folds) for name in (tried.name, GOLD))
-            self._compared[key] = paired_bootstrap(gold_counts, counts, samples=SAMPLES)
+            self._compared[key] = paired_bootstrap(gold_counts, counts)
         return self._compared[key]
 
     def _counts(self, name: str, folds: Sequence[int]) -> Any:
