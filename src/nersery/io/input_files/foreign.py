@@ -92,8 +92,8 @@ class Foreign:
     name: str
     begins: re.Pattern[str]
     advice: str
-    is_sure: bool = False
-    is_text: bool = True
+    is_sure: bool = True
+    is_text: bool = False
 
 
 FOREIGN = (
@@ -101,110 +101,90 @@ FOREIGN = (
         "UIMA CAS",
         re.compile(rf"{_XML}<(?:xmi:XMI|cas:)|\"%(?:TYPES|FEATURE_STRUCTURES)\""),
         "export the document from INCEpTION as WebAnno TSV v3.3",
-        is_sure=True,
+        is_text=True,
     ),
     Foreign(
         "WebAnno TSV 2",
         re.compile(r"\A\s*# [\w.]+ \|.*\n#id=\d"),
         "export the document as WebAnno TSV v3.3",
-        is_sure=True,
+        is_text=True,
     ),
     Foreign(
         "BioC",
         re.compile(rf"{_XML}(?:BioC\.dtd|<collection>)|\"infons\"\s*:"),
         "convert it to PubTator or brat, e.g. with the Python package bconv",
-        is_sure=True,
+        is_text=True,
     ),
     Foreign(
         "Python code with training data of spaCy",
         re.compile(r"^[ \t]*(?:\w+\s*=\s*)?(?:\[\s*)?\(\s*[ru]?[\"'](?s:.*?)[\"']entities[\"']\s*:", re.MULTILINE),
         _FROM_PYTHON,
-        is_sure=True,
-        is_text=False,
     ),
-    Foreign(
-        "Python's form of JSON",
-        re.compile(r"\A\ufeff?\s*(?:\[\s*)?\{\s*'\w+'\s*:"),
-        _FROM_DICTS,
-        is_sure=True,
-        is_text=False,
-    ),
+    Foreign("Python's form of JSON", re.compile(r"\A\ufeff?\s*(?:\[\s*)?\{\s*'\w+'\s*:"), _FROM_DICTS),
     Foreign(
         "a table of texts with labels by characters",
         re.compile(r"[,\t]\"?\[ *(?:\( *\d+ *, *\d+ *,|\{[^{}]*'(?:start|begin)\w*' *:)"),
         _FROM_TABLE,
-        is_sure=True,
-        is_text=False,
     ),
-    Foreign("UIE", re.compile(r"[{,]\s*\"result_list\"\s*:"), _FROM_UIE, is_sure=True, is_text=False),
-    Foreign(
-        "NER as questions (MRC)",
-        re.compile(r"[{,]\s*\"(?:span|end)_position\"\s*:"),
-        _FROM_QUESTIONS,
-        is_sure=True,
-        is_text=False,
-    ),
-    Foreign("MASSIVE", re.compile(r"[{,]\s*\"annot_utt\"\s*:"), _FROM_MASSIVE, is_sure=True, is_text=False),
+    Foreign("UIE", re.compile(r"[{,]\s*\"result_list\"\s*:"), _FROM_UIE),
+    Foreign("NER as questions (MRC)", re.compile(r"[{,]\s*\"(?:span|end)_position\"\s*:"), _FROM_QUESTIONS),
+    Foreign("MASSIVE", re.compile(r"[{,]\s*\"annot_utt\"\s*:"), _FROM_MASSIVE),
     Foreign(
         "a manifest of Ground Truth",
         re.compile(r"\A\ufeff?\{\s*\"source\"\s*:\s*\"(?s:.*?)[{,]\s*\"startOffset\"\s*:"),
         _FROM_GROUND_TRUTH,
-        is_sure=True,
-        is_text=False,
     ),
+    Foreign("tagtog's JSON, whose text is in another file", re.compile(r"[{,]\s*\"annotatable\"\s*:"), _BY_CHARACTERS),
     Foreign(
-        "tagtog's JSON, whose text is in another file",
-        re.compile(r"[{,]\s*\"annotatable\"\s*:"),
-        _BY_CHARACTERS,
-        is_sure=True,
-        is_text=False,
+        "parallel text of Hugging Face datasets", re.compile(r"[{,]\s*\"translation\"\s*:\s*\{"), _FROM_TRANSLATIONS
     ),
-    Foreign(
-        "parallel text of Hugging Face datasets",
-        re.compile(r"[{,]\s*\"translation\"\s*:\s*\{"),
-        _FROM_TRANSLATIONS,
-        is_sure=True,
-        is_text=False,
-    ),
-    Foreign("TMX", re.compile(rf"{_XML}<tmx\b"), _FROM_TMX, is_sure=True, is_text=False),
-    Foreign("XLIFF", re.compile(rf"{_XML}<xliff\b"), _FROM_XLIFF, is_sure=True, is_text=False),
+    Foreign("TMX", re.compile(rf"{_XML}<tmx\b"), _FROM_TMX),
+    Foreign("XLIFF", re.compile(rf"{_XML}<xliff\b"), _FROM_XLIFF),
     Foreign(
         "a table with labels by characters, as Label Studio's CSV",
         _SPANS_IN_CELL,
         "a table is read if each row has a word, or lists of words and tags; else export JSON or JSON-MIN from Label "
         f"Studio, or {_BY_CHARACTERS}",
-        is_sure=True,
+        is_text=True,
     ),
     Foreign(
         "JSON on several lines",
         re.compile(r"\A\s*\{\s*\n\s*\""),
         "put each object on a line of its own: jq -c . old.json > new.jsonl",
+        is_sure=False,
+        is_text=True,
     ),
-    Foreign("XML", re.compile(r"^\ufeff?\s*<(?:\?xml|!DOCTYPE|DOC|doc|corpus|TEI|GateDocument)\b"), _BY_CHARACTERS),
+    Foreign(
+        "XML",
+        re.compile(r"^\ufeff?\s*<(?:\?xml|!DOCTYPE|DOC|doc|corpus|TEI|GateDocument)\b"),
+        _BY_CHARACTERS,
+        is_sure=False,
+        is_text=True,
+    ),
     Foreign(
         "text with tags behind its words, as WikiNER",
         re.compile(r"^(?:[^\s|]+(?:\|[^\s|]+)*\|(?:O|[BI]-[^\s|]+)(?: |$)){3}", re.MULTILINE),
         r"make columns of it: sed 's/$/\n/' old.txt | tr ' |' '\n\t' > new.conll",
-        is_text=False,
+        is_sure=False,
     ),
     Foreign(
         "text with a slash and a tag behind each word",
         re.compile(r"^(?=.*/O(?: |\r?$))(?:\S+/(?:O|[A-Za-z][\w-]+)(?: +|(?=\r?$))){3,}\r?$", re.MULTILINE),
         r"make columns of it: sed -E 's/$/\n/; s:/([^/ ]+)( +|\r?$):\t\1\n:g' old.txt > new.conll (types without B- "
         "are then read by --repair bare-type)",
-        is_text=False,
+        is_sure=False,
     ),
     Foreign(
         "a table of words and tags without the extension .csv",
         re.compile(r"(?:^(?:.*[,;]|\S*\|)(?:O|[BI]-[^\s,;|]+)\r?\n){3}", re.MULTILINE),
         "read it as a table: --format csv",
-        is_text=False,
+        is_sure=False,
     ),
     Foreign(
         "words and entities in brackets, in columns",
         re.compile(r"\A(?=(?s:.*?)[\t ]\*\r?\n)(?s:.*?)(?:^\S.*[\t ](?:\*\)?|\([^\s()*]+[*)])\r?\n){3}", re.MULTILINE),
         FROM_BRACKETS,
-        is_text=False,
+        is_sure=False,
     ),
     Foreign(
         "words and types in columns, without B- and I-, as Few-NERD",
@@ -213,18 +193,20 @@ FOREIGN = (
         ),
         "name the column of the types and what becomes of them: --tag-column 2 with --repair bare-type (PER, O), "
         "letter-behind (PER-B) or small-letter (b-per)",
-        is_text=False,
+        is_sure=False,
     ),
     Foreign(
         "sentences with their tags beside them",
         re.compile(r"^(?=[^\t\n]*\S \S)[^\t\n]+\t(?:(?:O|[BI]-\S+) )+(?:O|[BI]-\S+|\w+)\s*?$", re.MULTILINE),
         FROM_SIDE_BY_SIDE,
-        is_text=False,
+        is_sure=False,
     ),
     Foreign(
         "text with labels as marks in it",
         re.compile(r"<START(?::\w+)?> [^<\n]+ <END>|<(?P<tag>[A-Z][A-Z_]{2,})(?: [^<>]*)?>[^<>]+</(?P=tag)>"),
         _FROM_MARKS,
+        is_sure=False,
+        is_text=True,
     ),
 )
 
