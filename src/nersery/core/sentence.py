@@ -206,16 +206,7 @@ class Sentence:
         unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
         words, columns = _spliced(self.words, edits), tuple([_spliced(column, unknown) for column in self.columns])
         entities = tuple([_moved(entity, edits, self) for entity in self.entities])
-        edited = Sentence.unchecked(
-            words,
-            entities,
-            self.id,
-            language=self.language,
-            origin=self.origin,
-            scores=self.scores,
-            columns=columns,
-            comments=self.comments,
-        )
+        edited = self._with_words(words, entities, columns)
         if edit_issue(edited.words, edited.entities) is not None:  # the other parts were checked with this sentence
             edited.__post_init__()
         return edited
@@ -236,9 +227,15 @@ class Sentence:
             raise DataError(Issue(issue, sentence=self.id))
         words = tuple([self.words[position] for position in order])
         columns = tuple([tuple([column[position] for position in order]) for column in self.columns])
-        return Sentence.unchecked(  # all parts were checked with this sentence
+        return self._with_words(words, self.entities, columns)  # all parts were checked with this sentence
+
+    def _with_words(
+        self, words: tuple[str, ...], entities: tuple[Entity, ...], columns: tuple[tuple[str, ...], ...]
+    ) -> Sentence:
+        """Other words, unchecked, without what is known of the old ones: soft labels, document and offsets."""
+        return Sentence.unchecked(
             words,
-            self.entities,
+            entities,
             self.id,
             language=self.language,
             origin=self.origin,
