@@ -176,15 +176,10 @@ class CodeMixing(Augmenter, ModelSettings):
         words: dict[str, list[str]] = {}
         for (language, _), members in mentions.items():
             words.setdefault(language, []).extend(word for mention in members for word in mention)
+        advice = "Name a multilingual sentence encoder by the setting model, e.g. {}"
         for language in sorted(words):
-            warn_if_unsuited(
-                self.model,
-                self._encoder.subwords.vocabulary_issue(words[language]),
-                [language],
-                "Name a multilingual sentence encoder by the setting model, e.g. {}",
-                SENTENCE_ENCODER,
-                text=language,
-            )
+            issue = self._encoder.subwords.vocabulary_issue(words[language])
+            warn_if_unsuited(self.model, issue, [language], advice, SENTENCE_ENCODER, text=language)
 
     def _embed_all(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> dict[LanguageAndType, Embeddings]:
         """The embeddings of mentions, language after language: words are looked up once in a file of vectors."""

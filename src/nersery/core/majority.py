@@ -22,7 +22,6 @@ def elected(votes: Sequence[Iterable[Entity]], weights: Sequence[float] | None =
     without the entity, 1 for an entity without a score.
 
     Args:
-        votes: The entities of each voter.
         weights: Of the voters; None for equal ones.
 
     >>> ada, here = Entity(0, 1, "PER", score=0.9), Entity(1, 2, "LOC")

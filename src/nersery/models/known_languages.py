@@ -39,7 +39,6 @@ def warn_if_unsuited(
 
     Args:
         vocabulary_issue: What the words show; see `nersery.models.subwords.subwords.SubwordEncoder.vocabulary_issue`.
-        languages: Those of the text.
         advice: The end of the warning; ``{}`` stands for examples of other models.
         examples: Those from the hub; empty takes encoders.
         fills_gaps: See `knows`.
@@ -78,7 +77,6 @@ def unknown_languages(name: str, present: Iterable[str], *, fills_gaps: bool = F
     Nothing is known of models that are not bundled.
 
     Args:
-        present: The languages of the text.
         fills_gaps: See `knows`.
     """
     unknown = (
@@ -110,7 +108,6 @@ def alternatives(others: str, name: str, present: Iterable[str] = (), *, fills_g
     Args:
         others: Examples from the hub.
         name: The model that does not suit.
-        present: The languages of the text.
         fills_gaps: See `knows`.
 
     >>> alternatives("xlm-roberta-base", "bundled", ["hi"])

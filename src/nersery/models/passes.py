@@ -33,7 +33,6 @@ def by_length(
     their inputs alone.
 
     Args:
-        lengths: The length of each input.
         rows: The most inputs in a pass, by the padded length.
         multiple: Lengths are padded to a multiple of this.
         packed: Fill rows without padding instead; see `nersery.models.packed.packed_encoder.rows`.

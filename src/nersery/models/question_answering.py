@@ -71,19 +71,11 @@ class QuestionAnswerer:
         self.pairs = PairEncoder(self.subwords, token_types(self.network))
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
-        """Warn if the model was made for other text than this.
-
-        Args:
-            languages: The languages of the sentences.
-        """
-        name = self.source.name
-        is_unsuited = known_languages.warn_if_unsuited(
-            name,
-            self.subwords.vocabulary_issue(words),
-            languages,
-            "Its answers will be poor. Name a question-answering model of the language, e.g. {}",
-            "deepset/xlm-roberta-base-squad2",
-        )
+        """Warn if the model was made for other text than this, in these languages."""
+        name, issue = self.source.name, self.subwords.vocabulary_issue(words)
+        advice = "Its answers will be poor. Name a question-answering model of the language, e.g. {}"
+        example = "deepset/xlm-roberta-base-squad2"
+        is_unsuited = known_languages.warn_if_unsuited(name, issue, languages, advice, example)
         if not is_unsuited and bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             advise(
                 "the bundled question-answering model reads lower case only. For text with capitals, name a cased "

@@ -82,20 +82,12 @@ class MaskedLM:
         return capitals == small and self.encoder.tokenizer.unk_token_id not in small
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
-        """Warn if the model was made for other text than this.
-
-        Args:
-            languages: The languages of the sentences.
-        """
+        """Warn if the model was made for other text than this, in these languages."""
         name, present = self.source.name, set(languages)
         instead = partial(known_languages.alternatives, name=name, present=present, fills_gaps=True)
-        if known_languages.warn_if_unsuited(
-            name,
-            self.encoder.vocabulary_issue(words),
-            present,
-            "Its words will not fit. Name a masked language model of the language, e.g. {}",
-            fills_gaps=True,
-        ):
+        issue = self.encoder.vocabulary_issue(words)
+        advice = "Its words will not fit. Name a masked language model of the language, e.g. {}"
+        if known_languages.warn_if_unsuited(name, issue, present, advice, fills_gaps=True):
             return
         if (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
             warn(
