@@ -13,7 +13,7 @@ from typing import Any
 from nersery import io
 from nersery.core import tags
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import DESCRIPTION, write_atomic
+from nersery.core.files import DESCRIPTION, write_atomic, write_json
 from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.version import __version__
@@ -94,7 +94,7 @@ def publish(
             names = {split: f"{split}.jsonl" for split in spans.files}
             text = front_matter(about, divided, replace(spans, files=names))
             write_atomic(unfinished / SPANS / CARD, f"{text}\nSee the [card](../README.md) one folder up.\n")
-        write_atomic(unfinished / DESCRIPTION, json.dumps(full, ensure_ascii=False, indent=1) + "\n")
+        write_json(unfinished / DESCRIPTION, full)
         check_folder(folder, force=force)  # somebody may have made one in the meantime
     return full
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import write_atomic
+from nersery.core.files import write_atomic, write_json
 from nersery.core.folders import replaced_folder
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.parts import SweepCell
@@ -63,7 +62,7 @@ def write_sweep(report: SweepReport, folder: Path, *, is_over: bool = True) -> N
     """
     readable: dict[str, Any] = {name: visible(getattr(report, name)) for name in ("description", "failures", "notes")}
     report = replace(report, **readable)
-    write_atomic(folder / "report.json", json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
+    write_json(folder / "report.json", report.as_dict())
     tables_by_name = {table.name: table for table in report.tables}
     context = {
         "charts": charts,
