@@ -18,7 +18,7 @@ from nersery.augment.masked_lm.mention_masking import fill, with_words
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.registry import name_of, unfitted
-from nersery.core.sentence import Entity, Sentence, types_in
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
@@ -151,7 +151,8 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
 
     def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
         """The words to rewrite, by position: those of flipped entities, and of all others a share; one at least."""
-        flipped = {position for entity in _flipped(sentence, target) for position in entity.positions}
+        pairs = zip(sentence.entities, target.entities, strict=True)
+        flipped = {position for old, new in pairs if old.type != new.type for position in old.positions}
         positions = replaceable_positions(sentence.words)
         hidden = [position for position in positions if position in flipped or rng.random() < self.mask_rate]
         return hidden or [rng.choice(positions)]
@@ -181,10 +182,6 @@ def _whole_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
     return linearized_input(sentence, replaceable_positions(sentence.words))
 
 
-def _flipped(sentence: Sentence, target: Sentence) -> list[Entity]:
-    return [old for old, new in zip(sentence.entities, target.entities, strict=True) if old.type != new.type]
-
-
 def _judged(candidate: Sentence, seen: Sentence, parent: Sentence) -> Judged:
     """How far a candidate gets, and it or why it is rejected.
 
@@ -195,7 +192,10 @@ def _judged(candidate: Sentence, seen: Sentence, parent: Sentence) -> Judged:
         return (1, 0.0), Reject(NO_AGREEMENT, candidate)
     if not _is_new(candidate, parent):
         return (2, 0.0), Reject(NOT_NEW, candidate)
-    return (3, _certainty(seen)), candidate
+    certainty = math.prod(
+        1.0 if entity.score is None else entity.score for entity in seen.entities
+    )  # as if independent
+    return (3, certainty), candidate
 
 
 def _is_new(candidate: Sentence, parent: Sentence) -> bool:
@@ -203,8 +203,3 @@ def _is_new(candidate: Sentence, parent: Sentence) -> bool:
     pairs = zip(parent.entities, candidate.entities, strict=True)  # an encoder-decoder may move them
     kept = (parent.mention(old) == candidate.mention(new) for old, new in pairs if old.type != new.type)
     return candidate.words != parent.words and not any(kept)
-
-
-def _certainty(seen: Sentence) -> float:
-    """The probability of all entities that a tagger saw, as if each were seen by itself."""
-    return math.prod(1.0 if entity.score is None else entity.score for entity in seen.entities)

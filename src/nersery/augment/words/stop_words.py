@@ -93,11 +93,14 @@ def function_words(gold: Sequence[Sentence]) -> frozenset[str]:
 
 def _shown_language(gold: Iterable[Sentence], language: str) -> str:
     """The language, or the one whose list has the words of sentences that name none; empty if that is not sure."""
+    from stopwordsiso import langs
+
     if language:
         return language
     counts = Counter(bare(word) for sentence in gold if not sentence.language for word in sentence.words)
     del counts[""]
-    listed = {code: sum(counts[word] for word in _listed(code) & counts.keys()) for code in _codes()}
+    codes = sorted({*langs(), *_shipped()})
+    listed = {code: sum(counts[word] for word in _listed(code) & counts.keys()) for code in codes}
     best, second = sorted(listed, key=listed.__getitem__, reverse=True)[:2]
     is_sure = listed[best] >= LEAST_SHARE * counts.total() and listed[second] <= MOST_OF_SECOND * listed[best]
     return best if is_sure and counts.total() >= LEAST_WORDS else ""
@@ -143,13 +146,6 @@ def _listed(language: str) -> frozenset[str]:
     code = primary(language)
     shipped_words = read_words(path) if (path := _shipped().get(code)) else ()
     return frozenset(map(bare, (*stopwords(code), *shipped_words))) - {""}
-
-
-def _codes() -> list[str]:
-    """The languages that have a list."""
-    from stopwordsiso import langs
-
-    return sorted({*langs(), *_shipped()})
 
 
 def _shipped() -> dict[str, Path]:

@@ -45,7 +45,9 @@ def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> M
     )
     frames = (Area("chosen", _span(entity), _span(other), inset=1) for entity, other in projected.items())
     title = f"Links: {printable(source.text)} → {printable(target.text)}"
-    return matrix(title, rows, columns, [*_bands(source, target), *cells, *frames], LEGEND)
+    across = (Area("band", _span(entity), (0, len(target))) for entity in source.entities)
+    down = (Area("band", (0, len(source)), _span(entity)) for entity in target.entities)
+    return matrix(title, rows, columns, [*across, *down, *cells, *frames], LEGEND)
 
 
 def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Projection) -> None:
@@ -102,11 +104,6 @@ def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
             shown = labels[position].shown + (f" {printable(entity.type)}" if position == entity.start else "")
             labels[position] = replace(labels[position], shown=shown, kind=kind)
     return labels
-
-
-def _bands(source: Sentence, target: Sentence) -> list[Area]:
-    across = [Area("band", _span(entity), (0, len(target))) for entity in source.entities]
-    return across + [Area("band", (0, len(source)), _span(entity)) for entity in target.entities]
 
 
 def _span(entity: Entity) -> tuple[int, int]:
