@@ -86,7 +86,7 @@ def _print_grow_plan(plan: Plan) -> None:
 
 @app.command(
     cls=Command,
-    epilog="Examples:\n\n  nersery run demo --out runs/demo\n\n"
+    epilog="Examples:\n\n  nersery run demo --out runs/comparison\n\n"
     "  nersery run my-recipe.toml --out runs/mine --set data.train=my.conll --set 'seeds=[0, 1, 2]'\n\n"
     "  nersery run melm --models bundled --check",
 )
