@@ -15,7 +15,8 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.schedules import Schedule
-from nersery.experiments.grow.search import Search, SystemTrial
+from nersery.experiments.grow.search import Search
+from nersery.experiments.grow.trials import SystemTrial
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import System
 from nersery.experiments.text_profile import TextProfile
@@ -95,7 +96,7 @@ def searched(
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
     say = (said if said is not None else []).append
     gains = dict.fromkeys(better, (0.065, 0.05))
-    found = Search(run, SimpleNamespace(), budget, say, lambda: None, {}, named, last, gains)  # type: ignore[arg-type]
+    found = Search(run, SimpleNamespace(), budget, say, lambda: None, named, last, better=gains)  # type: ignore[arg-type]
     found.execute()
     return found
 

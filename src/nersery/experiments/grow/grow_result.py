@@ -22,7 +22,7 @@ from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.grow.grow_data import RAW_ID
 from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.schedules import Schedule
-from nersery.experiments.grow.search import Search, SystemTrial
+from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import run_fingerprint
 from nersery.experiments.systems import GOLD, System
@@ -50,7 +50,7 @@ class GrowResult:
         test: The difference of the two, if both are known.
         notes: What weakens the result.
         compared: How many other systems were scored.
-        expected: Gain in F1 that the best is expected to have on other sentences; see `Search.gain`.
+        expected: Gain in F1 that the best is expected to have on other sentences; see `Trials.gain`.
     """
 
     folder: Path
@@ -106,15 +106,15 @@ class GrowResult:
         return f"F1 {100 * best:.1f}, gold only {100 * gold:.1f} ({self.test})"
 
 
-def save_result(search: Search, folder: Path, seed: int | None, notes: Sequence[str]) -> GrowResult:
+def save_result(trials: Trials, folder: Path, seed: int | None, notes: Sequence[str]) -> GrowResult:
     """Put the best system's results in their places.
 
     Args:
         seed: Of the training on all sentences; None takes a training of a fold.
     """
-    best = search.best()
+    best = trials.best()
     assert best is not None
-    run, system = search.run, search.run.recipe.system(best.name)
+    run, system = trials.run, trials.run.recipe.system(best.name)
     all_notes = list(notes)
     folds = [fold for fold in best.folds if run.path(fold, system, "tagger").exists()]
     trained_seed = seed if seed is not None else [*folds, best.folds[0]][0]
@@ -131,9 +131,9 @@ def save_result(search: Search, folder: Path, seed: int | None, notes: Sequence[
     }
     io.write(sentences_by_id.values(), folder / "corpus.jsonl")
     io.write(_with_equal_columns([*sentences_by_id.values()]), folder / "corpus.conll")
-    write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system))
-    result = _result(search, folder, best, seed, all_notes)
-    _report(search, folder, best, seed if result.test else None, result)
+    write_atomic(folder / "recipe.toml", _winning_recipe(trials, folder, system))
+    result = _result(trials, folder, best, seed, all_notes)
+    _report(trials, folder, best, seed if result.test else None, result)
     return result
 
 
@@ -148,22 +148,22 @@ def _with_equal_columns(sentences: Sequence[Sentence]) -> list[Sentence]:
     return [*map(filled, sentences)]
 
 
-def remove_other_taggers(search: Search, keep: tuple[int, System]) -> None:
+def remove_other_taggers(trials: Trials, keep: tuple[int, System]) -> None:
     """Remove the taggers of all seeds and systems but one, which the same call finds again."""
-    run = search.run
+    run = trials.run
     for seed in run.recipe.seeds:
         for system in run.recipe.systems:
             if (seed, system) != keep:
                 remove_folder(run.path(seed, system, "tagger"))
 
 
-def _result(search: Search, folder: Path, best: SystemTrial, seed: int | None, notes: list[str]) -> GrowResult:
+def _result(trials: Trials, folder: Path, best: SystemTrial, seed: int | None, notes: list[str]) -> GrowResult:
     gold = SystemTrial(GOLD, best.folds)
-    dev_f1 = search.f1(gold), search.f1(best)
-    compared = sum(bool(tried.folds) for tried in search.tried.values()) - 1
-    dev, expected = search.against_gold(best), search.gain(best)
+    dev_f1 = trials.f1(gold), trials.f1(best)
+    compared = sum(bool(tried.folds) for tried in trials.tried.values()) - 1
+    dev, expected = trials.against_gold(best), trials.gain(best)
     result = GrowResult(folder, best.name, dev_f1, dev, notes=notes, compared=compared, expected=expected)
-    run = search.run
+    run = trials.run
     if seed is None or not run.corpora["test"]:
         return replace(result, test_f1=(None, None)) if run.corpora["test"] else result
     systems = [run.recipe.baseline, run.recipe.system(best.name)]
@@ -179,27 +179,27 @@ def _f1(counts: Any) -> float | None:
     return pooled_f1(counts[0]) if counts is not None else None
 
 
-def _report(search: Search, folder: Path, best: SystemTrial, seed: int | None, result: GrowResult) -> None:
+def _report(trials: Trials, folder: Path, best: SystemTrial, seed: int | None, result: GrowResult) -> None:
     seeds = [seed] if seed is not None else best.folds
-    recipe = search.run.recipe
+    recipe = trials.run.recipe
     systems = [recipe.baseline, *(one for one in recipe.chain(recipe.system(best.name)) if not one.is_baseline)]
-    part = search.run.part(seeds, systems)
-    report = build_report(part, run_fingerprint(search.run.recipe)["inputs"])
+    part = trials.run.part(seeds, systems)
+    report = build_report(part, run_fingerprint(trials.run.recipe)["inputs"])
     report.name, report.description = "grow", result.verdict
     report.command, report.run_time = "", {}  # the search measures what it tried
     report.files = _files(report.files)
     if seed is None:
         report.data.pop("test", None)  # nothing in the report was scored on it
     report.notes = [*dict.fromkeys([*result.notes, *report.notes])]
-    report.next_sentences = _valuable(search, folder)
-    all_tried = sorted(search.tried.values(), key=lambda tried: -len(tried.folds))
-    report.search = [_tried(search, tried, best) for tried in all_tried]
+    report.next_sentences = _valuable(trials, folder)
+    all_tried = sorted(trials.tried.values(), key=lambda tried: -len(tried.folds))
+    report.search = [_tried(trials, tried, best) for tried in all_tried]
     write_report(report, folder)
 
 
-def _valuable(search: Search, folder: Path) -> list[ScoredSentence]:
+def _valuable(trials: Trials, folder: Path) -> list[ScoredSentence]:
     """The raw sentences that the best tagger knows least about."""
-    raw, gold = search.run.corpora["raw"], search.run.corpora["train"]
+    raw, gold = trials.run.corpora["raw"], trials.run.corpora["train"]
     if not raw:
         return []
     labelled = Corpus(gold.sentences[:PREDICTED])
@@ -226,7 +226,7 @@ def _files(files: Sequence[FileLink]) -> list[FileLink]:
     return [*(FileLink(label=label, path=path) for path, label in labels.items()), *run_files]
 
 
-def _tried(search: Search, tried: SystemTrial, best: SystemTrial) -> TriedReport:
+def _tried(trials: Trials, tried: SystemTrial, best: SystemTrial) -> TriedReport:
     fate = tried.fate
     if best is tried:
         fate = CHOSEN
@@ -235,24 +235,24 @@ def _tried(search: Search, tried: SystemTrial, best: SystemTrial) -> TriedReport
     row = TriedReport(name=tried.name, fate=fate)
     if not tried.folds:
         return row
-    comparison = search.against_gold(tried) if tried.name != GOLD else None
-    expected = f"{100 * search.gain(tried):+z.1f}" if comparison else ""
+    comparison = trials.against_gold(tried) if tried.name != GOLD else None
+    expected = f"{100 * trials.gain(tried):+z.1f}" if comparison else ""
     times = {"estimate": in_minutes(tried.estimate), "took": in_minutes(tried.seconds)}
-    scores = {"f1": search.f1(tried), "difference": str(comparison or ""), "expected": expected}
+    scores = {"f1": trials.f1(tried), "difference": str(comparison or ""), "expected": expected}
     return row.model_copy(update={"folds": len(tried.folds), **scores, **times})
 
 
-def _winning_recipe(search: Search, folder: Path, system: System) -> str:
+def _winning_recipe(trials: Trials, folder: Path, system: System) -> str:
     """The recipe of the search with the best system and those that it goes on from."""
     table = tomllib.loads((folder / "search.toml").read_text("utf-8"))
     table["name"] = REPEATED
-    names = {one.name for one in search.run.recipe.chain(system)}
+    names = {one.name for one in trials.run.recipe.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
-    used = search.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
+    used = trials.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
     table["tagger"] |= {name: used[name] for name in Schedule._fields}
     beside = "" if system.name == GOLD else f"{label_of(system.name)} beside "
     table["description"] = f"{beside}gold only, as nersery grow has chosen it"
-    if search.run.recipe.data.test:
+    if trials.run.recipe.data.test:
         del table["sample"]
-        table["data"]["test"], table["seeds"] = "data/test.jsonl", [search.folds]
+        table["data"]["test"], table["seeds"] = "data/test.jsonl", [trials.folds]
     return recipe_text(table)

@@ -4,128 +4,45 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from nersery.core.counting import in_minutes, plural
 from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError, SettingsError
 from nersery.core.progress import time_limit
-from nersery.evaluate.significance import Comparison, paired_bootstrap
-from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.costs import Costs
-from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
 from nersery.experiments.grow.schedules import ENOUGH, SCHEDULES, SHORTEST_FOR_SECOND_FOLD, Schedule
+from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.run_time import RunTime
-from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
-from nersery.models.bundled import ENCODERS
 from nersery.report.model import label_of
-
-
-@dataclass
-class SystemTrial:
-    """What became of a system.
-
-    Args:
-        folds: Those that it was scored on.
-        seconds: What they took together.
-        fate: Why it was dropped; empty while it is in the race.
-        dropped: After that many folds it was in the weaker half; 0 if it never was.
-        answers: F1 of its questions alone on some labelled sentences; None if that was not measured, 1 if they say
-            too little.
-        leads: Whether its encoder was chosen for the methods; a resumed search keeps it.
-    """
-
-    name: str
-    folds: list[int] = field(default_factory=list)
-    estimate: float = 0.0
-    seconds: float = 0.0
-    fate: str = ""
-    dropped: int = 0
-    answers: float | None = None
-    leads: bool = False
-
 
 LEAST = 60.0
 """Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger was in vain."""
 
 
 @dataclass
-class Search:
-    """Tries the systems of a run.
+class Search(Trials):
+    """Tries the systems of a run; see `Trials` for its other arguments.
 
     Args:
-        run: Its recipe has a seed for each fold, and one more for all sentences.
         save: Called after each system with what was tried.
         named: The encoder that the user asked for, if any.
         final_schedule: How long the training on all sentences is, at least; None: as long as those of the search.
-        better: Encoders that usually gain more than any method, and what they gain.
     """
 
-    run: Run
     run_time: RunTime
     budget: Budget
     say: Callable[[str], None]
     save: Callable[[], None]
-    tried: dict[str, SystemTrial] = field(default_factory=dict)
     named: str = ""
     final_schedule: Schedule | None = None
-    better: Mapping[str, Gain] = field(default_factory=dict)
     costs: Costs = field(init=False)
-    _compared: dict[tuple[str, tuple[int, ...]], Comparison] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.costs = Costs(self.run, self.run_time)
-
-    @property
-    def folds(self) -> int:
-        """How many folds there are; the seed of that number trains on all sentences."""
-        return self.run.recipe.sample.folds or 0
-
-    # --- results ------------------------------------------------------------------------------------------------
-
-    def f1(self, tried: SystemTrial, first: int | None = None) -> float:
-        """F1 over the sentences of its folds.
-
-        Args:
-            first: Of that many folds only, so that a resumed search decides as before.
-        """
-        return pooled_f1(self._counts(tried.name, tried.folds[:first])[0])
-
-    def against_gold(self, tried: SystemTrial) -> Comparison:
-        """The difference from gold only on its folds."""
-        key = tried.name, tuple(tried.folds)
-        if key not in self._compared:
-            counts, gold_counts = (self._counts(name, tried.folds) for name in (tried.name, GOLD))
-            self._compared[key] = paired_bootstrap(gold_counts, counts)
-        return self._compared[key]
-
-    def _counts(self, name: str, folds: Sequence[int]) -> Any:
-        return counts_on_test(self.run.part(folds), self.run.recipe.system(name))
-
-    def best(self) -> SystemTrial | None:
-        """The system with the largest expected gain, or gold only, which is tried first, if no other is expected to."""
-        return max((tried for tried in self.tried.values() if tried.folds), key=self.gain, default=None)
-
-    def gain(self, tried: SystemTrial, first: int | None = None) -> float:
-        """F1 over gold only that can be expected of a system; 0 of gold only.
-
-        Args:
-            first: Judged by that many folds only, so that a resumed search decides as before.
-        """
-        if tried.name == GOLD:
-            return 0.0
-        judged, system = replace(tried, folds=tried.folds[:first]), self.run.recipe.system(tried.name)
-        return expected_gain(
-            usual_gain(self.run.recipe.chain(system), self._encoder(self.run.recipe.baseline), self.better),
-            self.against_gold(judged),
-            len(judged.folds),
-        )
-
-    # --- the search -----------------------------------------------------------------------------------------------
 
     def execute(self) -> None:
         """Try what the time allows."""
@@ -145,7 +62,7 @@ class Search:
         planned_schedule = self.final_schedule
         for fold in range(1, self.folds):
             self._halve(fold)
-            rivals = self._racing(fold)
+            rivals = self.racing(fold)
             if not rivals:
                 return
             systems = [self.run.recipe.system(rival.name) for rival in rivals]
@@ -175,7 +92,7 @@ class Search:
         That is nothing before a better encoder, one method before the encoder that the user named, which may be
         better, and all methods of the first encoder before another one, which seldom is.
         """
-        if self._encoder(encoder) in self.better:
+        if self.encoder(encoder) in self.better:
             return 0.0
         methods = self._methods(self.run.recipe.baseline)
         if encoder.tagger_settings.get("model") == self.named:
@@ -191,12 +108,7 @@ class Search:
         systems = [system for system in self.run.recipe.systems if system.makes_sentences]
         roots = [(system, self.run.recipe.chain(system)[0]) for system in systems]
         same = [system for system, root in roots if root.tagger_settings == encoder.tagger_settings]
-        return same or [system for system, root in roots if self._encoder(root) == self._encoder(encoder)]
-
-    def _encoder(self, system: System) -> str:
-        """The encoder of a system's tagger; a bundled tagger's own, if it starts from that."""
-        model = str(system.tagger_settings.get("model", self.run.recipe.tagger.settings.get("model")))
-        return ENCODERS.get(model, model)
+        return same or [system for system, root in roots if self.encoder(root) == self.encoder(encoder)]
 
     def _try_methods(self, encoder: System, planned: Schedule | None) -> None:
         """Try the methods with a tagger of that encoder on the first fold.
@@ -255,16 +167,11 @@ class Search:
                     return tried
         return None
 
-    def _racing(self, fold_count: int) -> list[SystemTrial]:
-        """The systems that were scored on the first folds, that many, and not dropped; others cannot be compared."""
-        racing = [tried for tried in self.tried.values() if tried.name != GOLD and not tried.dropped]
-        return [tried for tried in racing if len(tried.folds) >= fold_count]
-
     def _halve(self, folds: int) -> None:
         """Drop the weaker half after that many folds, unless an earlier call has done so."""
         if any(tried.dropped == folds for tried in self.tried.values()):
             return
-        racing = sorted(self._racing(folds), key=lambda tried: self.gain(tried, folds), reverse=True)
+        racing = sorted(self.racing(folds), key=lambda tried: self.gain(tried, folds), reverse=True)
         for tried in racing[max(1, (len(racing) + 1) // 2) :]:
             gap = 100 * (self.gain(racing[0], folds) - self.gain(tried, folds))
             tried.dropped = folds
@@ -294,7 +201,7 @@ class Search:
         if fold in tried.folds:
             return True
         is_needed = system.name == GOLD and fold == 0
-        if fold == 0 and (system.labels_raw_text or self._encoder(system) in self.better):
+        if fold == 0 and (system.labels_raw_text or self.encoder(system) in self.better):
             self._make_room(system, needed_later)
         estimate, reserve = self.costs.on_fold(system, fold), self._reserve(system, needed_later)
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
@@ -352,7 +259,7 @@ class Search:
     def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
         planned = self.final_schedule
-        shortest = ENOUGH if self._encoder(system) in self.better else SHORTEST_FOR_SECOND_FOLD
+        shortest = ENOUGH if self.encoder(system) in self.better else SHORTEST_FOR_SECOND_FOLD
         while not self._fits(system, 0, needed_later):
             if not self._shorten_final(shortest):
                 self.final_schedule = planned

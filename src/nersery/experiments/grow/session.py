@@ -50,7 +50,8 @@ from nersery.experiments.grow.grow_data import GrowData, read_data, save_data
 from nersery.experiments.grow.grow_result import GrowResult, remove_other_taggers, save_result
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.schedules import Schedule, with_schedule
-from nersery.experiments.grow.search import Search, SystemTrial
+from nersery.experiments.grow.search import Search
+from nersery.experiments.grow.trials import SystemTrial
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run

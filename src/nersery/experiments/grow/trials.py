@@ -1,0 +1,107 @@
+"""What a grow job has tried, and what each system can be expected to gain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nersery.evaluate.significance import Comparison, paired_bootstrap
+from nersery.experiments.analysis import counts_on_test, pooled_f1
+from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
+from nersery.experiments.runner import Run
+from nersery.experiments.systems import GOLD, System
+from nersery.models.bundled import ENCODERS
+
+
+@dataclass
+class SystemTrial:
+    """What became of a system.
+
+    Args:
+        folds: Those that it was scored on.
+        seconds: What they took together.
+        fate: Why it was dropped; empty while it is in the race.
+        dropped: After that many folds it was in the weaker half; 0 if it never was.
+        answers: F1 of its questions alone on some labelled sentences; None if that was not measured, 1 if they say
+            too little.
+        leads: Whether its encoder was chosen for the methods; a resumed search keeps it.
+    """
+
+    name: str
+    folds: list[int] = field(default_factory=list)
+    estimate: float = 0.0
+    seconds: float = 0.0
+    fate: str = ""
+    dropped: int = 0
+    answers: float | None = None
+    leads: bool = False
+
+
+@dataclass
+class Trials:
+    """The systems of a run that were tried on folds.
+
+    Args:
+        run: Its recipe has a seed for each fold, and one more for all sentences.
+        tried: By name, gold only first.
+        better: Encoders that usually gain more than any method, and what they gain.
+    """
+
+    run: Run
+    tried: dict[str, SystemTrial] = field(default_factory=dict, kw_only=True)
+    better: Mapping[str, Gain] = field(default_factory=dict, kw_only=True)
+    _compared: dict[tuple[str, tuple[int, ...]], Comparison] = field(default_factory=dict, init=False)
+
+    @property
+    def folds(self) -> int:
+        """How many folds there are; the seed of that number trains on all sentences."""
+        return self.run.recipe.sample.folds or 0
+
+    def f1(self, tried: SystemTrial, first: int | None = None) -> float:
+        """F1 over the sentences of its folds.
+
+        Args:
+            first: Of that many folds only, so that a resumed search decides as before.
+        """
+        return pooled_f1(self._counts(tried.name, tried.folds[:first])[0])
+
+    def against_gold(self, tried: SystemTrial) -> Comparison:
+        """The difference from gold only on its folds."""
+        key = tried.name, tuple(tried.folds)
+        if key not in self._compared:
+            counts, gold_counts = (self._counts(name, tried.folds) for name in (tried.name, GOLD))
+            self._compared[key] = paired_bootstrap(gold_counts, counts)
+        return self._compared[key]
+
+    def _counts(self, name: str, folds: Sequence[int]) -> Any:
+        return counts_on_test(self.run.part(folds), self.run.recipe.system(name))
+
+    def best(self) -> SystemTrial | None:
+        """The system with the largest expected gain, or gold only, which is tried first, if no other is expected to."""
+        return max((tried for tried in self.tried.values() if tried.folds), key=self.gain, default=None)
+
+    def gain(self, tried: SystemTrial, first: int | None = None) -> float:
+        """F1 over gold only that can be expected of a system; 0 of gold only.
+
+        Args:
+            first: Judged by that many folds only, so that a resumed search decides as before.
+        """
+        if tried.name == GOLD:
+            return 0.0
+        judged, system = replace(tried, folds=tried.folds[:first]), self.run.recipe.system(tried.name)
+        return expected_gain(
+            usual_gain(self.run.recipe.chain(system), self.encoder(self.run.recipe.baseline), self.better),
+            self.against_gold(judged),
+            len(judged.folds),
+        )
+
+    def racing(self, fold_count: int) -> list[SystemTrial]:
+        """The systems that were scored on the first folds, that many, and not dropped; others cannot be compared."""
+        racing = [tried for tried in self.tried.values() if tried.name != GOLD and not tried.dropped]
+        return [tried for tried in racing if len(tried.folds) >= fold_count]
+
+    def encoder(self, system: System) -> str:
+        """The encoder of a system's tagger; a bundled tagger's own, if it starts from that."""
+        model = str(system.tagger_settings.get("model", self.run.recipe.tagger.settings.get("model")))
+        return ENCODERS.get(model, model)
