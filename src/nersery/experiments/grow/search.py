@@ -56,17 +56,18 @@ class Search(Trials):
             return
         leader = next((t for t in scored if t.leads), None) or max(scored, key=lambda t: self.gain(t, 1))
         leader.leads = True
-        self._try_methods(self.run.recipe.system(leader.name), planned)
+        encoder = self.run.recipe.system(leader.name)
+        self._try_methods(encoder, planned)
         for system in others:
-            self.attempt(system, 0, needed_later=self._seconds_of_second_fold())
-        planned_schedule = self.final_schedule
+            self.attempt(system, 0, needed_later=self._seconds_of_surer_gains(encoder, planned))
+        schedule = self.final_schedule
         for fold in range(1, self.folds):
             self._halve(fold)
             rivals = self.racing(fold)
             if not rivals:
                 return
             systems = [self.run.recipe.system(rival.name) for rival in rivals]
-            self.final_schedule = planned_schedule
+            self.final_schedule = schedule
             least_seconds = self._least_seconds(systems, fold)
             while fold == 1 and not self._fits(gold, fold, least_seconds) and self._shorten_final():
                 least_seconds = self._least_seconds(systems, fold)
@@ -122,11 +123,16 @@ class Search(Trials):
             if not self._is_round(system):
                 self.attempt(system, 0)
         self._relabel(on_raw)  # before methods on gold alone, which gain less in the same time
-        # A longer training gains more than methods on gold alone, and so does a sure choice.
-        needed_later = max(self._seconds_of_second_fold(), self._final_cost(encoder, planned))
+        needed_later = self._seconds_of_surer_gains(encoder, planned)
         for system in methods:
             if not system.labels_raw_text:
                 self.attempt(system, 0, needed_later=needed_later)
+
+    def _seconds_of_surer_gains(self, encoder: System, planned: Schedule | None) -> float:
+        """Estimated seconds of what gains more than methods on gold alone and other encoders: a second fold, or the
+        planned training on all sentences.
+        """
+        return max(self._seconds_of_second_fold(), self._final_cost(encoder, planned))
 
     def _seconds_of_second_fold(self) -> float:
         """Estimated seconds that the best system with labelled raw text needs on a second fold and on all sentences.
