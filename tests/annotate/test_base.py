@@ -74,8 +74,14 @@ def test_a_reject_says_of_which_sentence() -> None:
 def test_words_are_not_to_be_changed() -> None:
     result = annotate(RAW, Capitals(lambda s: replace(s, words=("Rome",), columns=()) if len(s) == 1 else s))
     (reject,) = result.rejects
-    assert reject.reason.startswith("failed: NerseryError: Capitals changed the words of b")
+    assert reject.reason.startswith("failed: MethodError: Capitals changed the words")
     assert reject.sentence == RAW[1]
+
+
+def test_what_is_no_sentence_is_rejected() -> None:
+    result = annotate(RAW, Capitals(lambda s: None if len(s) == 1 else s))
+    (reject,) = result.rejects
+    assert reject.reason == "failed: MethodError: Capitals answered with None, expected a Sentence or Reject"
 
 
 def test_every_sentence_needs_its_outcome() -> None:

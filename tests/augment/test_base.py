@@ -102,6 +102,11 @@ def test_a_method_must_answer_every_sentence():
         augment([PARENT], Short(PARENT), copies=2)
 
 
+def test_what_is_no_sentence_is_rejected_and_not_taken_for_its_parent():
+    with pytest.raises(NerseryError, match="sentence p: Fixed answered with None, expected a Sentence or Reject"):
+        augment([PARENT], Fixed(None))
+
+
 def test_an_invalid_sentence_names_method_and_parent():
     class Wrong(Fixed):
         def generate(self, sentence: Sentence, rng: random.Random) -> Sentence:
@@ -111,7 +116,9 @@ def test_an_invalid_sentence_names_method_and_parent():
         def generate_batch(self, sentences: object, rngs: object) -> list[Sentence | Reject]:
             return [Sentence(())]
 
-    with pytest.raises(NerseryError, match=r"method Wrong made an invalid sentence of p: .*at least one word") as error:
+    with pytest.raises(
+        NerseryError, match=r"sentence p: method Wrong made an invalid sentence: .*at least one word"
+    ) as error:
         augment([PARENT], Wrong(PARENT))
     assert error.value.exit_code == 1
     with pytest.raises(NerseryError, match=r"method WrongBatch made an invalid sentence out of a batch: .*one word"):

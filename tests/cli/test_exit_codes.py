@@ -192,6 +192,12 @@ class TestExitCodes:
         assert result.code == code, result.err
         assert result.err.splitlines()[-1].startswith(f"error: {what}. Finished work is saved")
 
+    def test_a_library_that_would_end_the_process(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(FileJob, "run", lambda *_, **__: sys.exit(0))
+        result = call("dataset", "convert", "train.conll", "x.jsonl", "-q")
+        assert (result.code, result.out) == (1, "")
+        assert result.err.startswith("error: a method or a library called sys.exit(0) where it should raise an error.")
+
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO])
     def test_the_disk(self, number: int, monkeypatch: pytest.MonkeyPatch):
         def fail(*_: object) -> None:

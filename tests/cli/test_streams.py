@@ -16,7 +16,7 @@ from nersery.report.model import Report, SystemReport
 from nersery.report.parts import AgainstGold, Measure
 from nersery.report.verdict import verdict
 from tests.cli.calls import AUGMENT, call, nersery
-from tests.standins import environment, write_recipe
+from tests.standins import environment, register, write_recipe
 
 
 @pytest.mark.usefixtures("folder")
@@ -100,6 +100,12 @@ class TestStreams:
         assert "types mean: nersery list types\nexamples" in out
         assert "Cell_Line" not in out
         assert "Cell_Line" in call("list", "types").out
+
+    def test_a_broken_package_takes_no_other_method_from_the_list(self, monkeypatch: pytest.MonkeyPatch):
+        register(monkeypatch, "augment", "broken", "no_such_module:Broken")
+        listed = json.loads(call("list", "augment", "--json").out)["augment"]
+        assert "cannot be loaded: No module named 'no_such_module'" in listed.pop("broken")
+        assert "melm" in listed
 
     def test_figures_in_json(self):
         (counted,) = json.loads(call("inspect", "stats", "test.conll", "--json").out)
@@ -235,6 +241,20 @@ class TestPipes:
         assert done.returncode == 5
         assert done.stderr.startswith("error: no space left to write")
         assert done.stderr.count("\n") == 1
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+    @pytest.mark.parametrize(("args", "code"), [("dataset convert nothing.conll x.jsonl", 3), ("", 2)])
+    def test_a_message_that_cannot_be_printed_changes_no_exit_code(self, args: str, code: int):
+        command = ["bash", "-c", f'exec "$0" -m nersery {args} 2> /dev/full', sys.executable]
+        assert subprocess.run(command, env=environment(), check=False).returncode == code
+
+    def test_a_current_folder_that_was_removed(self, tmp_path: Path):
+        script = 'cd "$1" && rmdir "$1" && exec "$0" -m nersery run demo --check'
+        command = ["bash", "-c", script, sys.executable, str(tmp_path / "gone")]
+        (tmp_path / "gone").mkdir()
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+        expected = "error: the current folder was removed. Change to another one (cd)\n"
+        assert (done.returncode, done.stderr) == (2, expected)
 
     def test_a_terminal_without_the_script(self, folder: Path):
         io.write([Sentence(("नमस्ते",), (Entity(0, 1, "जगह"),))], "हिन्दी.jsonl")

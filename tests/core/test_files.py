@@ -16,6 +16,7 @@ from nersery.core.files import (
     content_hash,
     copy_atomic,
     open_new,
+    os_message,
     write_atomic,
     write_json,
     write_output,
@@ -156,6 +157,12 @@ def test_an_error_of_another_process_reads_as_it_did_there():
     error = DataError([Issue("one", "a.conll", 3), Issue("two\nlines")], fix="mend it")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.issues, again.fix) == (str(error), error.issues, "mend it")
+
+
+def test_a_name_that_is_too_long_says_what_to_do(tmp_path: Path):
+    with pytest.raises(OSError, match="x" * 300) as caught:
+        (tmp_path / ("x" * 300)).write_text("")
+    assert os_message(caught.value).endswith(": File name too long. Choose a shorter name")
 
 
 def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

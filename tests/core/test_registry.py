@@ -113,7 +113,7 @@ def test_right_settings_have_no_issues():
 
 
 @pytest.fixture
-def third_party(monkeypatch: pytest.MonkeyPatch):
+def third_party(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """A method ``reverse`` of another package, ``reversal``."""
 
     class Reverse(Augmenter):
@@ -134,7 +134,12 @@ def third_party(monkeypatch: pytest.MonkeyPatch):
         "number": "reversal:number",
         "class": "reversal:SimpleNamespace",
         "gone": "no_such_module:Gone",
+        "raising": "raising:Any",
+        "exiting": "exiting:Any",
     }
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "raising.py").write_text("raise ValueError('too old')")
+    (tmp_path / "exiting.py").write_text("raise SystemExit(0)")
     points = [EntryPoint(name, value, "nersery.augment") for name, value in offered.items()]
     monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "nersery.augment" else [])
     registry._entry_points.cache_clear()
@@ -162,6 +167,8 @@ def test_each_method_of_a_module_has_its_own_name(third_party: type[Augmenter]):
     [
         ("gone", 'method "gone" of another package, no_such_module:Gone, cannot be loaded: No module named'),
         ("class", "reversal:SimpleNamespace, cannot be loaded"),
+        ("raising", "raising:Any, cannot be loaded: ValueError: too old. Reinstall that package, or remove it"),
+        ("exiting", "exiting:Any, cannot be loaded: SystemExit: 0. Reinstall"),
         ("number", "is 7, expected a class derived from Augmenter"),
     ],
 )

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.core.errors import ContractError, DataError, DiskError, FormatError, Issue, JobFailedError, SettingsError
+from nersery.core.errors import (
+    ContractError,
+    DataError,
+    DiskError,
+    FormatError,
+    Issue,
+    JobFailedError,
+    MethodError,
+    SettingsError,
+)
 from nersery.core.outcome import Outcome, Reject
 from nersery.pipeline import error_policy
-from nersery.pipeline.error_policy import ErrorPolicy, failure, reason_of, sentence_in
+from nersery.pipeline.error_policy import ErrorPolicy, failure, one_for_each, outcome_of, reason_of, sentence_in
 
 ADA = Sentence(("Ada",), (Entity(0, 1, "PER", 0.5),), id="a", scores={"s": 0.5})
 
@@ -83,6 +93,45 @@ def test_each_half_is_tried_alone_and_what_succeeded_is_not_repeated() -> None:
 def test_an_answer_of_another_length_is_an_error_of_the_method(count: int) -> None:
     with pytest.raises(ContractError, match=f"was given 2 items and answered with {count} outcomes"):
         ErrorPolicy(lambda batch: [ADA] * count)([1, 2])
+
+
+def test_no_list_of_answers_is_an_error_of_the_method() -> None:
+    with pytest.raises(ContractError, match=r"m answered with None, expected a list of outcomes, one for each item"):
+        one_for_each("m", [1], None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("code", [0, None, "bye"])
+def test_a_method_that_would_end_the_process_fails_for_its_item_alone(code: object) -> None:
+    def step(batch: Sequence[int]) -> list[Outcome]:
+        if 2 in batch:
+            sys.exit(code)  # type: ignore[arg-type]
+        return [ADA for _ in batch]
+
+    policy = ErrorPolicy(step)
+    ada, reject, other = policy([1, 2, 3])
+    assert ada == other == ADA
+    assert isinstance(reject, Reject)
+    assert reject.reason.endswith(f"called sys.exit({code!r}) where it should raise an error")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (None, "m answered with None, expected a Sentence or Reject"),
+        ((ADA,), r"m answered with \(Sentence"),
+        (Reject(""), "m rejected it with the reason '', expected a short text"),
+        (Reject(5), "m rejected it with the reason 5, expected"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_outcome_names_method_and_sentence(answer: object, expected: str) -> None:
+    with pytest.raises(MethodError, match=f"^sentence a: {expected}") as caught:
+        outcome_of("m", ADA, answer)
+    assert caught.value.exit_code == 1
+
+
+def test_a_reason_of_a_method_can_be_written() -> None:
+    assert outcome_of("m", ADA, Reject("odd\n\ud800")) == Reject("odd\\n\\ud800")
+    assert outcome_of("m", ADA, ADA) is ADA
 
 
 def test_the_first_error_is_raised_if_nothing_succeeded() -> None:

@@ -45,6 +45,21 @@ class Broken(Selector):
 CORPUS = Corpus(Sentence(("w",) * n, id=f"s{n}") for n in range(1, 6))
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (None, "^Broken answered with None, expected a list of scores, one for each item"),
+        ((score for score in [1.0]), "^Broken answered with <generator object .*expected a list of scores"),
+        (("x",), "^sentence s1: Broken gave it the score 'x', expected a number"),
+        ((None,), "^sentence s1: Broken gave it the score None, expected a number"),
+        ((1j,), "^sentence s1: Broken gave it the score 1j, expected a number"),
+    ],
+)
+def test_what_is_no_list_of_numbers_is_an_error_of_the_method(answer, expected):
+    with pytest.raises(NerseryError, match=expected):
+        select(CORPUS[:1], Broken(answer=answer))
+
+
 def test_below_the_threshold_is_rejected_and_at_it_kept():
     result = select(CORPUS, Length(), CORPUS)
     assert [sentence.id for sentence in result.corpus] == ["s3", "s4", "s5"]

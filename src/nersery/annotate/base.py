@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from nersery.core.definitions import check_texts, check_types
-from nersery.core.errors import NerseryError, SettingsError, did_you_mean
+from nersery.core.errors import Issue, MethodError, SettingsError, did_you_mean
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of
@@ -17,7 +17,7 @@ from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
 from nersery.io.reading import Sentences, opened, opened_if_given
-from nersery.pipeline.error_policy import one_for_each
+from nersery.pipeline.error_policy import one_for_each, outcome_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import run_stage
 from nersery.pipeline.stage_options import split_options
@@ -137,10 +137,11 @@ def annotate_step(annotator: Annotator) -> Step[Sentence]:
 
 
 def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
+    outcome = outcome_of(name, sentence, outcome)
     if isinstance(outcome, Reject):
         return outcome if outcome.sentence is not None else replace(outcome, sentence=sentence)
     if outcome.words != sentence.words:
-        raise NerseryError(f"{name} changed the words of {sentence.id}: an annotator only labels them")
+        raise MethodError(Issue(f"{name} changed the words: an annotator only labels them", sentence=sentence.id))
     origin = outcome.origin if outcome.origin != sentence.origin else None  # what made the raw text is no parent of it
     parents = origin.parents if origin else ()
     return replace(

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.errors import DataError, Issue, MethodError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
@@ -20,7 +20,7 @@ from nersery.core.training_context import NO_TRAINING, Training, in_job, trainin
 from nersery.core.warnings import warn
 from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.io.word_splitting.scripts_without_spaces import is_character
-from nersery.pipeline.error_policy import failure, one_for_each
+from nersery.pipeline.error_policy import failure, one_for_each, outcome_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import run_stage
 from nersery.pipeline.stage_options import split_options
@@ -99,7 +99,8 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
         return method.generate(sentence, rng)
     except DataError as error:
         return failure(
-            NerseryError(f"method {name_of(method)} made an invalid sentence of {sentence.id}: {error}"), sentence
+            MethodError(Issue(f"method {name_of(method)} made an invalid sentence: {error}", sentence=sentence.id)),
+            sentence,
         )
     except Exception as error:
         return failure(error, sentence)
@@ -179,6 +180,7 @@ def ancestors(sentence: Sentence) -> Iterator[str]:
 def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
     """The draft with id and origin, without scores; a draft equal to its parent is a reject."""
     parent, copy = task
+    draft = outcome_of(name, parent, draft)
     reason = draft.reason if isinstance(draft, Reject) else None
     sentence = draft.sentence if isinstance(draft, Reject) else draft
     if reason is None and sentence is not None and _is_unchanged(sentence, parent):

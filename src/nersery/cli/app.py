@@ -18,9 +18,10 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from nersery.core.errors import NerseryError, SettingsError, printable_lines
+from nersery.core.errors import NerseryError, SettingsError, ended_by_exit, printable_lines
 from nersery.core.files import os_message
 from nersery.core.version import __version__
+from nersery.core.warnings import print_error
 from nersery.core.wording import command_line
 
 DISK_EXIT_CODE = 5
@@ -81,7 +82,7 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Without arguments the help is printed, as a usage error."""
         if not args and not ctx.resilient_parsing:
-            print(ctx.get_help(), file=sys.stderr)
+            print_error(ctx.get_help())
             raise typer.Exit(2)
         with command_line(), _errors_as_messages():  # help and version are printed here
             return super().parse_args(ctx, args)
@@ -111,7 +112,16 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command. An error that the user can fix is printed without a traceback."""
         with command_line(), _errors_as_messages():
+            _refuse_removed_folder()
             return super().invoke(ctx)
+
+
+def _refuse_removed_folder() -> None:
+    """Raise `SettingsError` if the current folder is gone, where PyTorch ends the process."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise SettingsError("the current folder was removed. Change to another one (cd)") from None
 
 
 class Command(TyperCommand):
@@ -159,6 +169,8 @@ def _errors_as_messages() -> Iterator[None]:
             sys.stdout.flush()  # so that a full disk or a closed pipe shows here
     except KeyboardInterrupt as error:
         _fail(*stopped(error))
+    except SystemExit as error:  # of a method, a teacher or a library; the item of a job is rejected, see `ErrorPolicy`
+        _fail(f"{ended_by_exit(error)}. Mend the method, or choose another", 1)
     except BrokenPipeError:
         _drop_results()
         raise typer.Exit(UNREAD_EXIT_CODE) from None
@@ -183,7 +195,7 @@ def _drop_results() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"error: {printable_lines(message)}", file=sys.stderr)
+    print_error(f"error: {printable_lines(message)}")
     raise typer.Exit(code)
 
 

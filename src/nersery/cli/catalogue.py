@@ -60,8 +60,14 @@ def _listings() -> dict[str, Any]:
     from nersery.experiments import recipe, sampling
     from nersery.experiments.recipe_file.table_methods import presets
 
+    def summary(kind: str, name: str) -> str:
+        try:
+            return descriptions.summary(kind, name)
+        except SettingsError as error:  # a broken package takes no other method from the list
+            return f"error: {error}"
+
     def methods(kind: str) -> dict[str, str]:
-        return {name: descriptions.summary(kind, name) for name in registry.names(kind)}
+        return {name: summary(kind, name) for name in registry.names(kind)}
 
     return {
         **{kind: partial(methods, kind) for kind in registry.KINDS},

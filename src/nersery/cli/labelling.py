@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import threading
 import webbrowser
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ from nersery.core.errors import SettingsError, printable
 from nersery.core.files import check_writable, content_hash
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.warnings import note, remark
+from nersery.core.warnings import note, print_error, remark
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.pipeline.stage_job import corpus_job, output_format
 
@@ -227,7 +226,7 @@ def _serve(server: ReviewServer, door: Path | None) -> None:
     """
     try:
         with server:
-            print(f"review at {server.address}\nEnd it there, or with Ctrl-C.", file=sys.stderr, flush=True)
+            print_error(f"review at {server.address}\nEnd it there, or with Ctrl-C.")
             if door is not None:
                 _write_door(door, server.address)
                 # in a thread, for a browser in the terminal keeps the caller until it ends

@@ -15,6 +15,7 @@ import typer
 
 from nersery.cli.app import app, interrupt, stopped
 from nersery.core.own_process import own_this_process
+from nersery.core.warnings import print_error
 
 COMMANDS = (
     "catalogue", "datasets", "inspect_agreement", "inspect_doctor", "inspect_measures", "inspect_suggestions",
@@ -54,7 +55,7 @@ def main() -> None:
         _run()
     except KeyboardInterrupt as error:  # outside of a command, e.g. while typer builds them
         message, code = stopped(error)
-        print(f"error: {message}", file=sys.stderr)
+        print_error(f"error: {message}")
         sys.exit(code)
     finally:  # late signals must not print a traceback
         for number in (signal.SIGINT, *ENDING):

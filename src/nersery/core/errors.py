@@ -126,12 +126,23 @@ class FormatError(DataError):
     """An output format that cannot hold what the corpus has, such as plain text for labels."""
 
 
+class MethodError(DataError):
+    """What a method answered for one sentence and nothing can be made of; the other sentences may go well."""
+
+    exit_code = 1
+
+
 class UnfittedError(NerseryError):
     """A method that is used before it has learnt what it needs."""
 
 
 class ContractError(NerseryError):
     """A method that breaks the contract of its kind, whatever the item."""
+
+
+def ended_by_exit(error: SystemExit) -> str:
+    """What to say of a method that would end the process, and with it all that works in it."""
+    return f"a method or a library called sys.exit({error.code!r:.60}) where it should raise an error"
 
 
 DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

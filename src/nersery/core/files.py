@@ -83,6 +83,8 @@ def os_message(error: OSError) -> str:
     reason = f"cannot read or write{name}: {error.strerror or error}"
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
         return f"{reason}. Where a folder is expected, a file or a broken link has its name. Choose another place"
+    if error.errno == errno.ENAMETOOLONG:
+        return f"{reason}. Choose a shorter name"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{reason}. Choose another place, or allow to write there"
     return reason

@@ -104,8 +104,10 @@ def _loaded(kind: str, point: EntryPoint, base: type[Any]) -> type[Any]:
     description = f'the {kind} method "{point.name}" of another package, {point.value},'
     try:
         loaded = point.load()
-    except (ImportError, AttributeError) as error:
-        raise SettingsError(f"{description} cannot be loaded: {error}. Reinstall that package, or remove it") from error
+    except (Exception, SystemExit) as error:
+        reason = error if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+        message = f"{description} cannot be loaded: {reason}. Reinstall that package, or remove it"
+        raise SettingsError(message) from error
     if not (isinstance(loaded, type) and issubclass(loaded, base)):
         raise SettingsError(f"{description} is {loaded!r:.60}, expected a class derived from {base.__name__}")
     return loaded

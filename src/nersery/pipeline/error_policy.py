@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -11,11 +11,14 @@ from nersery.core.errors import (
     DataError,
     DiskError,
     FormatError,
+    Issue,
     JobFailedError,
+    MethodError,
     MissingResourceError,
     NerseryError,
     SettingsError,
     UnfittedError,
+    ended_by_exit,
     printable,
 )
 from nersery.core.outcome import Outcome, Reject, Step
@@ -57,9 +60,26 @@ def one_for_each(
     name: str, items: Sequence[Any], answers: Sequence[Answered], what: str = "outcomes"
 ) -> Sequence[Answered]:
     """The answers of a method; a `ContractError` unless there is one for each item."""
+    if not isinstance(answers, Sized):
+        raise ContractError(f"{name} answered with {answers!r:.60}, expected a list of {what}, one for each item")
     if len(answers) != len(items):
         raise ContractError(f"{name} was given {len(items)} items and answered with {len(answers)} {what}")
     return answers
+
+
+def outcome_of(name: str, sentence: Sentence, answer: Any) -> Outcome:
+    """A method's answer for a sentence; a `MethodError` if it is neither a sentence nor a reject with a reason."""
+    if isinstance(answer, Sentence):
+        return answer
+    if not isinstance(answer, Reject):
+        raise MethodError(
+            Issue(f"{name} answered with {answer!r:.60}, expected a Sentence or Reject", sentence=sentence.id)
+        )
+    if not isinstance(answer.reason, str) or not answer.reason:
+        message = f"{name} rejected it with the reason {answer.reason!r:.60}, expected a short text"
+        raise MethodError(Issue(message, sentence=sentence.id))
+    reason = printable(answer.reason)
+    return answer if reason == answer.reason else replace(answer, reason=reason)
 
 
 def sentence_in(item: Any) -> Sentence | None:
@@ -94,7 +114,8 @@ class ErrorPolicy(Generic[Item]):
             outcomes = one_for_each("a step", batch, self._step(batch))
         except STOPPING:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as raised:
+            error = NerseryError(ended_by_exit(raised)) if isinstance(raised, SystemExit) else raised
             self._first = self._first or error
             if len(batch) == 1:
                 return [self._count(Reject(reason_of(error), self._sentence_of(batch[0]), error))]

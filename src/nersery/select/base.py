@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import Issue, MethodError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of, unfitted
@@ -149,7 +149,11 @@ def select_step(selector: Selector) -> Step[Sentence]:
 
 
 def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> Outcome:
-    score = float(score)
+    try:
+        score = float(score)
+    except (TypeError, ValueError):
+        message = f"{name} gave it the score {score!r:.60}, expected a number"
+        raise MethodError(Issue(message, sentence=sentence.id)) from None
     if not math.isfinite(score):  # a file has no way to write it
         return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)
     scored = sentence if sentence.scores.get(name) == score else sentence.with_scores(**{name: score})

@@ -23,7 +23,7 @@ from nersery.core.outcome import Step
 from nersery.core.own_process import cores, wanted_threads
 from nersery.core.progress import Progress, print_line
 from nersery.core.random import is_whole
-from nersery.core.warnings import NO_NOTES
+from nersery.core.warnings import NO_NOTES, print_error
 from nersery.experiments.execution.cells import Cell, CellQueue
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder
@@ -236,4 +236,4 @@ class Board:
             width = shutil.get_terminal_size().columns - 1
             lines = "\n".join(line[:width] for line in self._lines.values())
             up = f"\x1b[{len(self._lines) - 1}A" if len(self._lines) > 1 else ""
-            print(f"\r\x1b[J{lines}{up}\r", end="", file=sys.stderr, flush=True)
+            print_error(f"\r\x1b[J{lines}{up}\r", end="")
