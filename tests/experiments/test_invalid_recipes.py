@@ -7,6 +7,7 @@ import pytest
 
 from nersery.core.errors import SettingsError
 from nersery.experiments.recipe import load
+from nersery.experiments.recipe_file.overrides import settings_from
 from tests.experiments.asking import CHAIN, GOOD, Write, issue, issues
 
 
@@ -15,6 +16,24 @@ class TestWrongRecipes:
         recipe = GOOD + "[tagger.grid]\nlearning_rate = [0.1, 0.2]\n"
         assert "name a file as dev" in issue(write(recipe))
         load(write(recipe.replace("[[systems]]", 'dev = "dev.conll"\n[[systems]]')))
+
+    @pytest.mark.parametrize(
+        ("table", "key"),
+        [
+            (r'name = "a\u0000"', "name"),
+            (r'[data]\ntrain = "a\u0000"', "data.train"),
+            (r'[tagger]\nmodel = "a\u0000"', "tagger.model"),
+            (r'[[systems]]\nselect = ["a\u0000"]', "systems.select"),
+        ],
+    )
+    def test_a_null_character_is_refused_where_a_name_may_be(self, table: str, key: str, write: Write):
+        found = issue(write(table.replace(r"\n", "\n")))
+        assert found == rf"{key} has the character \u0000, which no name may have; remove it"
+
+    def test_a_null_character_in_an_override_is_refused(self, write: Write):
+        assert "data.dev has the character \\u0000" in issue(write(GOOD), r'data.dev="a\u0000.conll"')
+        with pytest.raises(SettingsError, match=r"model has the character \\u0000"):
+            settings_from([r'model="a\u0000"'])
 
     def test_everything_at_once(self, write: Write):
         found = issues(
@@ -172,8 +191,7 @@ select = ["agrement", 5]
         assert re.search(message, issue(write("\n".join(lines.values()))))
 
     @pytest.mark.parametrize(
-        "name",
-        ["", ".", "..", "a/b", "a\\\\b", "/abs", "a\\u0000b", "a\\nb", " a", "a ", ".hidden", "x" * 201, "व" * 70],
+        "name", ["", ".", "..", "a/b", "a\\\\b", "/abs", "a\\nb", " a", "a ", ".hidden", "x" * 201, "व" * 70]
     )
     def test_names_that_no_folder_can_have(self, write: Write, name: str):
         assert "name is" in issue(write(GOOD + f'name = "{name}"'))

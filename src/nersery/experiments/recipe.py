@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from nersery.core.warnings import warn
 from nersery.experiments.grid import grid_issues
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.model_sets import with_models
-from nersery.experiments.recipe_file.overrides import apply
+from nersery.experiments.recipe_file.overrides import apply, null_issues
 from nersery.experiments.recipe_file.table_methods import presets, section, with_paths
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
@@ -209,6 +209,8 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
         table = tomllib.loads(path.read_text("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # also for a number of thousands of digits
         raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}") from error
+    if issues := [*null_issues(table)]:
+        raise SettingsError(_listed(path, issues))
     table = with_paths(table, path.parent)
     if models:
         table, notes = with_models(table, models)  # systems without a model are left out
@@ -219,10 +221,14 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
     recipe, parse_issues = parse_recipe(table)
     issues += parse_issues
     if recipe is None or issues:
-        lines = "\n".join(f"  {number}. {issue}" for number, issue in enumerate(issues, start=1))
-        raise SettingsError(f"{path}: {plural(len(issues), 'issue')} in the recipe\n{lines}")
+        raise SettingsError(_listed(path, issues))
     recipe.source, recipe.overrides, recipe.models = name, overrides, models
     return recipe
+
+
+def _listed(path: Path, issues: Sequence[str]) -> str:
+    lines = "\n".join(f"  {number}. {issue}" for number, issue in enumerate(issues, start=1))
+    return f"{path}: {plural(len(issues), 'issue')} in the recipe\n{lines}"
 
 
 def parse_recipe(table: Mapping[str, Any]) -> tuple[Recipe | None, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,8 @@ def _issue(pair: str, example: str) -> str:
         return f"--set {pair!r}: this is not UTF-8; if it names a file, rename the file"
     if not equals or not all(part.strip() for part in key.split(".")):
         return f'--set "{pair}": expected key=value, e.g. {example}'
+    if issue := next(null_issues(toml_value(text), key.strip()), ""):
+        return f"--set {pair!r}: {issue}"
     brackets = text.strip()[:1] + text.strip()[-1:]
     if brackets in IN_BRACKETS and toml_value(text) == text:
         shape, example = IN_BRACKETS[brackets]
@@ -103,6 +105,22 @@ def _issue(pair: str, example: str) -> str:
         hint = either(in_shell, f": {key.strip()}={example}")
         return f"--set {pair}: this {shape} cannot be read. Put text in double quotes{hint}"
     return ""
+
+
+def null_issues(value: Any, key: str = "") -> Iterator[str]:
+    """The keys of TOML values with a null character, which the system takes for the end of a file's name.
+
+    >>> [*null_issues({"data": {"train": "a\\0.conll", "dev": "b.conll"}})]
+    ['data.train has the character \\\\u0000, which no name may have; remove it']
+    """
+    if isinstance(value, dict):
+        for name, content in value.items():
+            yield from null_issues(content, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for content in value:
+            yield from null_issues(content, key)
+    elif isinstance(value, str) and "\0" in value:
+        yield f"{key} has the character \\u0000, which no name may have; remove it"
 
 
 def _section(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
