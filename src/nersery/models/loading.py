@@ -28,6 +28,7 @@ from nersery.core.typed_settings import ModelName, Precision
 from nersery.models import bundled, bundled_heads
 from nersery.models.model_folder import refuse_damaged, refuse_without_weights
 from nersery.models.packed.packed_encoder import pack
+from nersery.models.torch_state import kept_random_state
 
 EXAMPLES = {
     "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "
@@ -204,7 +205,7 @@ class ModelSource:
         if self.revision is not None:
             settings["revision"] = self.revision
         try:
-            with ONE_AT_A_TIME, quiet_transformers():
+            with ONE_AT_A_TIME, quiet_transformers(), kept_random_state():
                 _check_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except Exception as error:  # of any kind, as for a configuration whose values have other types
@@ -277,14 +278,16 @@ def quiet_transformers() -> Iterator[None]:
     """Silence transformers: its reports on new heads, unused poolers and written files would drown our messages."""
     from transformers.utils import logging
 
-    verbosity = logging.get_verbosity()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        logging.enable_progress_bar()
+    with ONE_AT_A_TIME:
+        verbosity, shows_progress = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            logging.set_verbosity(verbosity)
+            if shows_progress:
+                logging.enable_progress_bar()
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from nersery.core.progress import Progress
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
 from nersery.io.temporary_tables.ids import Ids
+from nersery.models.torch_state import torch_defaults
 from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_options import JobOptions
@@ -40,6 +41,7 @@ class Rows(Protocol):
         """What tells these rows from others, as JSON values."""
 
 
+@torch_defaults()
 def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, options: JobOptions) -> Result | Tally:
     """Run a stage into a file or a folder of shards, or in memory, where ``output`` is None.
 

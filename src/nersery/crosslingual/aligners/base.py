@@ -20,6 +20,7 @@ from nersery.crosslingual.parallel_corpus.sides import opened_side
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs, pair_of
 from nersery.io.pharaoh import check_first, check_output, format_alignment
 from nersery.io.reading import Sentences
+from nersery.models.torch_state import torch_defaults
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import in_memory, run_stage
@@ -142,6 +143,7 @@ class AlignStage(Stage[Row, Row]):
         return format_alignment(made, first=self.first, probabilities=self.probabilities) + "\n"
 
 
+@torch_defaults()
 def align(
     source: Sentences,
     target: Sentences,

@@ -17,6 +17,7 @@ from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
 from nersery.io.reading import Sentences, opened, opened_together
+from nersery.models.torch_state import torch_defaults
 from nersery.taggers.base import Tagger, load_tagger
 from nersery.taggers.components.description import attached_share_for
 
@@ -62,6 +63,7 @@ class NextSentences:
         )
 
 
+@torch_defaults()
 def next_sentences(
     raw: Sentences,
     taggers: str | Path | Tagger | Sequence[str | Path | Tagger],

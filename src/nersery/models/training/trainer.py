@@ -22,8 +22,10 @@ from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.typed_settings import Precision
 from nersery.core.version import __version__
+from nersery.core.warnings import setting
 from nersery.models.computer import environment
 from nersery.models.loading import ONE_AT_A_TIME, autocast
+from nersery.models.torch_state import SEEDED
 from nersery.models.training.checkpoint import Checkpoint, opened
 from nersery.models.training.deterministic import fixed_order
 from nersery.models.training.memory import kept_memory
@@ -357,6 +359,6 @@ def update(optimizer: torch.optim.Optimizer, clip: float) -> None:
 def seeded(seed: int) -> Iterator[None]:
     """Seed torch's global random state (dropout, new heads) and restore the previous one; other threads wait."""
     devices = range(torch.cuda.device_count())
-    with ONE_AT_A_TIME, torch.random.fork_rng(devices):
+    with ONE_AT_A_TIME, torch.random.fork_rng(devices), setting(SEEDED, True):
         torch.manual_seed(seed)
         yield

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +50,8 @@ def export_onnx(folder: str | Path) -> Path:
     path = Path(folder) / ONNX_FILE
     ids = torch.full((2, 8), encoder.pad)
     sizes = {0: torch.export.Dim("rows", max=MOST), 1: torch.export.Dim("subwords", min=2, max=encoder.max_subwords)}
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings():
+        with _errors_alone("torch.onnx"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 _Logits(network.float().cpu()),
@@ -70,6 +71,18 @@ def export_onnx(folder: str | Path) -> Path:
         ) from error
     os.replace(unfinished_path(path), path)
     return path
+
+
+@contextlib.contextmanager
+def _errors_alone(name: str) -> Iterator[None]:
+    """Within it, a logger reports errors and nothing less."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 class _Logits(nn.Module):

@@ -1,0 +1,49 @@
+"""The state of PyTorch that belongs to the user's program: calls neither change it nor depend on it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
+
+SEEDED: ContextVar[bool] = ContextVar("SEEDED", default=False)
+"""Whether a training has seeded the random state; at its end it gives back the user's."""
+
+
+@contextmanager
+def kept_random_state() -> Iterator[None]:
+    """Within it, what is loaded may draw the weights that its file lacks; the user's random numbers do not change.
+
+    A training goes on from the state after its own draws.
+    """
+    import torch
+
+    with nullcontext() if SEEDED.get() else torch.random.fork_rng(()):  # weights are made on the CPU
+        yield
+
+
+@contextmanager
+def torch_defaults() -> Iterator[None]:
+    """Within it, PyTorch has the defaults that models are written for, such as fp32 and gradients.
+
+    It is also a decorator. It does not import PyTorch: as long as nobody has, nobody has changed the defaults.
+    """
+    if "torch" not in sys.modules:
+        yield
+        return
+    import torch
+
+    with ExitStack() as state:
+        state.enter_context(torch.inference_mode(False))
+        state.enter_context(torch.enable_grad())
+        for kind in ("cpu", "cuda"):
+            if torch.is_autocast_enabled(kind):
+                # Within the user's, a cache would keep the cast weights of the first step.
+                state.enter_context(torch.autocast(kind, enabled=False, cache_enabled=False))
+        if torch.get_default_device().type != "cpu":
+            state.enter_context(torch.device("cpu"))
+        if (dtype := torch.get_default_dtype()) != torch.float32:
+            torch.set_default_dtype(torch.float32)
+            state.callback(torch.set_default_dtype, dtype)
+        yield
