@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -261,3 +262,81 @@ def test_objects_of_other_libraries_have_their_type() -> None:
 def test_a_column_of_numbers_is_a_column_of_words() -> None:
     frame = pandas.DataFrame({"sentence": [1, 1], "word": [7, 8], "tag": ["O", "B-N"]})
     assert [(one.words, one.labels) for one in nersery.Corpus.from_pandas(frame)] == [(("7", "8"), ((1, 2, "N"),))]
+
+
+CHOICES: dict[str, Callable[[Any], Any]] = {
+    "backend": lambda value: nersery.predict(GOLD, "bundled-ner", backend=value),
+    "pair_by": lambda value: nersery.align(GOLD, GOLD, pair_by=value),
+    "protocol": lambda value: nersery.sample(GOLD, 5, value),
+    "voting": lambda value: nersery.project(GOLD, GOLD, [[]] * len(GOLD), voting=value),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_what_is_no_choice_is_refused(name: str) -> None:
+    for value in (None, 5, ["a"], b"a"):
+        with pytest.raises(SettingsError, match=rf"^{name} is {re.escape(repr(value))}, expected one of \w+, "):
+            CHOICES[name](value)
+    with pytest.raises(SettingsError, match=rf'^{name} is "nothing"; known: '):
+        CHOICES[name]("nothing")
+
+
+def test_an_unknown_backend_is_refused_for_every_tagger(tmp_path: Path) -> None:
+    nersery.train(GOLD, "bilstm_crf", output=tmp_path / "tagger", epochs=1, quiet=True)
+    with pytest.raises(SettingsError, match='backend is "onxx"; did you mean "onnx"'):
+        nersery.predict(GOLD, tmp_path / "tagger", backend="onxx")
+
+
+@pytest.mark.parametrize("value", [None, 5, ["a"]], ids=str)
+def test_what_is_no_text_is_refused(value: Any, tmp_path: Path) -> None:
+    calls: dict[str, Callable[[], Any]] = {
+        "format": lambda: nersery.write(GOLD, tmp_path / "never", format=value),
+        "model": lambda: nersery.grow("example:train.conll", model=value or 0, output=tmp_path),
+        "models": lambda: nersery.run("demo", models=value or 0, output=tmp_path),
+    }
+    for name, call in calls.items():
+        if name != "models" or value:
+            with pytest.raises(SettingsError, match=f"{name} is .*, expected text"):
+                call()
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("definitions", [5, ["PER"], "PER"], ids=str)
+def test_definitions_are_a_dictionary(definitions: Any, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"definitions is .*, expected a dictionary"):
+        nersery.grow("example:train.conll", definitions=definitions, output=tmp_path)
+
+
+@pytest.mark.parametrize("also", [None, 5, ["a"], [(GOLD, [], 1)]], ids=["none", "number", "texts", "triples"])
+def test_further_sources_are_pairs(also: Any) -> None:
+    with pytest.raises(SettingsError, match=r"also (is|has) .*, expected a list of pairs"):
+        nersery.project(GOLD, GOLD, [[]] * len(GOLD), also=also)
+
+
+def test_a_training_is_one() -> None:
+    with pytest.raises(SettingsError, match="training is None, expected a Training"):
+        nersery.annotate(GOLD, "tagger_labels", GOLD, training=None)  # type: ignore[call-overload]
+    with pytest.raises(SettingsError, match="training is None, expected a Training"):
+        nersery.select(GOLD, "duplicates", GOLD, training=None)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("option", ["force", "quiet"])
+def test_options_of_a_training_are_true_or_false(option: str) -> None:
+    with pytest.raises(SettingsError, match=f"{option} is 'no': expected true or false"):
+        nersery.train(GOLD, "bilstm_crf", **{option: "no"})
+
+
+def test_what_names_no_file_is_refused(tmp_path: Path) -> None:
+    calls: list[Callable[[str], Any]] = [
+        nersery.read,
+        lambda path: nersery.predict(path, "bundled-ner"),
+        lambda path: nersery.align(path, GOLD),
+        lambda path: nersery.grow("example:train.conll", raw=path, output=tmp_path),
+    ]
+    for call in calls:
+        with pytest.raises(SettingsError, match=r"is .* expected a name without null characters"):
+            call("a\0b")
+        with pytest.raises(SettingsError, match=r"is too long for the name of a file. .* Corpus.from_texts"):
+            call("Ada lives in Oslo. " * 50)
+    with pytest.raises(SettingsError, match="the name of an input is empty"):
+        nersery.align("", GOLD)

@@ -6,6 +6,7 @@ import dataclasses
 import pickle
 import re
 from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,6 +60,27 @@ def test_edits_with_words_that_no_sentence_can_have_are_refused(words: list[str]
 def test_places_of_edits_may_be_numbers_of_numpy() -> None:
     edited = Sentence(("a", "b"), (Entity(1, 2, "X"),), "1").replace_span(np.int64(0), np.int64(1), [])
     assert (edited.labels, type(edited.entities[0].start)) == (((0, 1, "X"),), int)
+
+
+def test_new_words_are_no_string() -> None:
+    """Each character would become a word."""
+    with pytest.raises(DataError, match=r"the new words are the string 'Grace', expected a list of words"):
+        Sentence(("Ada", "wrote")).replace_span(0, 1, "Grace")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"entities": None}, "entities is None, expected a sequence"),
+        ({"columns": 5}, "columns is 5, expected a sequence"),
+        ({"id": 5}, "an id, .* is 5, expected a string"),
+        ({"origin": "melm"}, "origin is 'melm', expected an Origin"),
+        ({"scores": 5}, "scores must be numbers by name, got 5"),
+    ],
+)
+def test_a_part_of_another_type_is_named(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Sentence(("Ada",), **parts)
 
 
 def test_views() -> None:
@@ -307,3 +329,11 @@ def test_a_corpus_is_added_to_anything_that_has_sentences() -> None:
     assert [sentence.id for sentence in made + corpus] == ["2", "1"]
     with pytest.raises(DataError, match="1"):
         corpus + iter(corpus)
+
+
+def test_what_is_added_to_a_corpus_is_named() -> None:
+    corpus = Corpus([Sentence(("Ada",))])
+    with pytest.raises(SettingsError, match=r"what is added is Tally\(.*, expected sentences"):
+        corpus + Tally()  # type: ignore[operator]  # what a call with an output returns
+    with pytest.raises(SettingsError, match="item 1 of what is added is 'Ada', expected a Sentence"):
+        corpus + iter(["Ada"])  # type: ignore[arg-type]

@@ -587,3 +587,33 @@ def test_rows_that_nobody_has_labelled_are_no_sentences_without_entities(tmp_pat
         with pytest.raises(DataError, match='"ner_tags" is None, expected a list'):
             read(path)
         assert [sentence.labels for sentence in open_text(path)] == [((0, 1, "LOC"),), ()]
+
+
+def test_types_to_number_may_be_a_stream_but_no_string() -> None:
+    corpus = Corpus([Sentence(("Oslo",), (Entity(0, 1, "LOC"),))])
+    rows = corpus.to_dataset(types=(name for name in ("PER", "LOC")))  # type: ignore[arg-type]
+    assert Corpus.from_dataset(rows) == corpus
+    for types in ("LOC", 5, None):
+        with pytest.raises(SettingsError, match=f"types is {types!r}, expected a list of types"):
+            corpus.to_dataset(types=types)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("texts", [None, 5, Path("raw.txt")], ids=str)
+def test_what_are_no_texts_is_refused(texts: Any) -> None:
+    with pytest.raises(SettingsError, match=r"the texts are .*, expected a list of strings"):
+        Corpus.from_texts(texts)
+
+
+def test_parts_of_documents_of_spacy_and_files_of_them_are_to_be_made_documents() -> None:
+    doc = spacy.blank("en")("Ada wrote")
+    for spans in (doc[:1], [doc[:1]]):
+        with pytest.raises(SettingsError, match=r"document 1 is the span Ada, expected a Doc. Give span.as_doc\(\)"):
+            Corpus.from_spacy(spans)
+    with pytest.raises(SettingsError, match=r"expected those of spaCy. Give those of a DocBin by get_docs"):
+        Corpus.from_spacy(spacy.tokens.DocBin(docs=[doc]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("vocab", ["en", 5])
+def test_what_is_no_vocabulary_of_spacy_is_refused(vocab: Any) -> None:
+    with pytest.raises(SettingsError, match=f"vocab is {vocab!r}, expected a Vocab of spaCy, or a pipeline"):
+        Corpus([Sentence(("Ada",))]).to_spacy(vocab)

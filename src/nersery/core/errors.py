@@ -181,6 +181,25 @@ def at(place: str, issues: Iterable[str]) -> list[str]:
     return [f"{place}: {issue}" for issue in issues]
 
 
+def checked_text(value: object, name: str) -> str:
+    """A text as users of the library give it; a `SettingsError` if it is none."""
+    if not isinstance(value, str):
+        raise SettingsError(f"{name} is {value!r:.60}, expected text")
+    return value
+
+
+def require_choice(value: object, name: str, known: Iterable[str]) -> None:
+    """Raise `SettingsError` for anything but one of the known values.
+
+    >>> require_choice("weighted", "voting", ["majority", "weighted"])
+    """
+    known = list(known)
+    if not isinstance(value, str):
+        raise SettingsError(f"{name} is {value!r:.60}, expected one of {', '.join(known)}")
+    if value not in known:
+        raise SettingsError(f'{name} is "{value}"; {did_you_mean(value, known)}')
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint to append to an error: all known names, and the one that is spelled or begins like this one, if any.
 

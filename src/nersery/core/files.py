@@ -31,6 +31,8 @@ def as_path(value: object, name: str) -> Path:
     """A path as users of the library give it; a `SettingsError` if it is none."""
     if not isinstance(value, str | Path):
         raise SettingsError(f"{name} is {value!r:.60}, expected the name of a file or folder, as text or as a Path")
+    if "\0" in str(value):
+        raise SettingsError(f"{name} is {str(value)!r:.60}, expected a name without null characters")
     return Path(value)
 
 

@@ -203,6 +203,10 @@ class Sentence:
                     Issue(f"cannot edit words [{start}, {end}): outside the sentence or overlapping", sentence=self.id)
                 )
             position = end
+        if texts := [new for _, _, new in edits if isinstance(new, str)]:
+            raise DataError(
+                Issue(f"the new words are the string {texts[0]!r:.60}, expected a list of words", sentence=self.id)
+            )
         unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
         words, columns = _spliced(self.words, edits), tuple([_spliced(column, unknown) for column in self.columns])
         entities = tuple([_moved(entity, edits, self) for entity in self.entities])
@@ -369,7 +373,7 @@ class Corpus(Conversions, Sequence[Sentence]):
 
     def __add__(self, other: Iterable[Sentence]) -> Corpus:
         """Both, one after the other; the other may be a result or a list, too. The ids must stay distinct."""
-        return Corpus([*self.sentences, *other])
+        return Corpus([*self.sentences, *checked_sentences(other, "what is added")])
 
     @property
     def by_id(self) -> Mapping[str, Sentence]:

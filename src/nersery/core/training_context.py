@@ -75,6 +75,8 @@ def training_from(
     Raises:
         SettingsError: For an output with a tagger that is in memory only.
     """
+    if not isinstance(training, Training):
+        raise SettingsError(f"training is {training!r:.60}, expected a Training. Leave it out to give dev and seed")
     training = Training(dev, seed) if training is NO_TRAINING else training
     cls = get(kind, method) if isinstance(method, str) else method
     if not hasattr(options.get("tagger"), "predict") or "tagger" not in getattr(cls, "__dataclass_fields__", ()):

@@ -40,7 +40,13 @@ def issue_in(sentence: Any) -> str | None:
     if parts != _TUPLES:
         if isinstance(words, str):
             return f"words is a string, expected a sequence of words, such as {words!r:.60}.split()"
-        return "words, entities, columns, comments, soft labels and offsets must be sequences"
+        names = ("words", "entities", "columns", "comments", "soft_labels", "offsets")
+        name = next(name for name, part in zip(names, parts, strict=True) if part is not tuple)
+        return f"{name} is {getattr(sentence, name)!r:.60}, expected a sequence, such as a tuple"
+    if type(scores) is not dict:
+        return f"scores must be numbers by name, got {scores!r:.60}"
+    if origin is not None and not isinstance(origin, Origin):
+        return f"origin is {origin!r:.60}, expected an Origin"
     return (
         _words_issue(words)
         or (_entities_issue(entities, words) if entities else None)
@@ -191,8 +197,6 @@ def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str
 
 
 def _scores_issue(scores: Mapping[str, float]) -> str | None:
-    if type(scores) is not dict:
-        return f"scores must be numbers by name, got {scores!r}"
     wrong = [name for name, score in scores.items() if type(score) not in NUMBERS]
     if wrong:
         return f"the score {wrong[0]} is {scores[wrong[0]]!r}, not a number"
@@ -215,7 +219,11 @@ def _texts_issue(texts: list[str], origin: Origin | None, comments: tuple[str, .
             texts += (origin.method, *origin.parents)
         storable = _is_storable("".join(texts))
     except TypeError:
-        return "an id, language, comment, name of a score, or part of an origin is no string"
+        wrong = next(text for text in texts if not isinstance(text, str))
+        return (
+            f"an id, language, document, comment, name of a score, or part of an origin is {wrong!r:.60}, expected a "
+            "string"
+        )
     if not storable:
         return (
             "a type, id, language, document, comment, score or origin holds a lone surrogate, which no file can store"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, require_choice
 from nersery.core.languages import canonical
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.sentence import Corpus, Sentence, types_in
@@ -49,8 +49,7 @@ def sample(corpus: Sentences, size: int, protocol: str = "stratified", seed: int
     if not is_whole(size):
         raise SettingsError(f"size is {size!r:.60}, expected a whole number")
     corpus, seed = corpus if isinstance(corpus, Corpus) else Corpus(opened(corpus)), checked_seed(seed)
-    if protocol not in PROTOCOLS:
-        raise SettingsError(f'no sampling protocol is called "{protocol}"; {did_you_mean(protocol, PROTOCOLS)}')
+    require_choice(protocol, "protocol", PROTOCOLS)
     if not 1 <= size <= len(corpus):
         raise SettingsError(
             f"cannot sample {size} of {len(corpus)} sentences: give a size from 1 to the size of the corpus"

@@ -211,6 +211,8 @@ class _Texts(TextFile):
 
 def text_sentences(texts: Iterable[str], options: Mapping[str, Any]) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_texts`."""
+    if not hasattr(texts, "__iter__"):
+        raise SettingsError(f"the texts are {texts!r:.60}, expected a list of strings")
     texts = [texts] if isinstance(texts, str) else [*texts]
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
@@ -251,6 +253,9 @@ def to_bio(corpus: Iterable[Sentence], scheme: str) -> tuple[list[list[str]], li
 def to_dataset(corpus: Iterable[Sentence], scheme: str, types: Sequence[str]) -> Any:
     """See `nersery.Corpus.to_dataset`."""
     library = required("datasets", "datasets")
+    if isinstance(types, str) or not hasattr(types, "__iter__"):
+        raise SettingsError(f"types is {types!r:.60}, expected a list of types")
+    types = list(types)
     sentences = list(corpus)
     words, tags = to_bio(sentences, scheme)
     own_types = types_in(sentences)

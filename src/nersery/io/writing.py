@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, checked_text, did_you_mean
 from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable, written_beside
 from nersery.core.sentence import Sentence, checked_sentences
 from nersery.core.wording import either
@@ -58,7 +58,7 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t") -> Write
     Raises:
         SettingsError: If a value is unknown.
     """
-    known = formats().get(format)
+    known = formats().get(checked_text(format, "format"))
     if known is None or (known.writer is None and not known.unwritable):
         of_tool = [name for name in writable() if format.lower() in formats()[name].summary.lower()]
         hint = f'did you mean "{of_tool[0]}"? Known: {", ".join(writable())}' if of_tool and format else ""
@@ -88,7 +88,9 @@ def write(
     """
     path = as_path(path, "the output")
     encoder = writer(
-        format_of(path, can_be_named=True) if format == AUTO else format, scheme=scheme, separator=separator
+        format_of(path, can_be_named=True) if checked_text(format, "format") == AUTO else format,
+        scheme=scheme,
+        separator=separator,
     )
     refuse_unwritable(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import Any, ClassVar, Literal, Self, get_args, overload
 
-from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
+from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, require_choice
 from nersery.core.file_settings import files_in
 from nersery.core.files import as_path, content_hash
 from nersery.core.folders import check_replaceable, replaced_folder
@@ -23,9 +23,10 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
 from nersery.core.typed_settings import settings_of
 from nersery.io.reading import Sentences, opened, opened_if_given
+from nersery.models.torch_state import torch_defaults
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import check_training, resume_training, run_stage
-from nersery.pipeline.stage_options import options_without_settings, text_paths
+from nersery.pipeline.stage_options import JobOptions, options_without_settings, text_paths
 from nersery.taggers.components.description import DESCRIPTION, attached_share_learnt, missing_folder, read_description
 
 FILES = (
@@ -149,6 +150,7 @@ def load_tagger(
         MissingResourceError: If there is no such tagger, or what the backend needs is missing.
     """
     as_path(folder, "the tagger")
+    require_choice(backend, "backend", get_args(Backend))
     name = read_description(folder).get("tagger", "transformer")
     missing = missing_folder(str(folder))
     try:
@@ -283,6 +285,7 @@ def predict(
     return run_stage(PredictStage(tagger, backend), rows, output, options_without_settings(options))
 
 
+@torch_defaults()
 def train(
     gold: Sentences,
     method: str | type[Tagger] | Tagger = "transformer",
@@ -306,6 +309,7 @@ def train(
         settings: Of the tagger, if it is no object.
     """
     training = Training(seed=seed)  # refuses a wrong seed before anything is read
+    JobOptions(force=force, quiet=quiet)  # as well as what is neither true nor false
     folder = None if output is None else as_path(output, "output")
     tagger: Tagger = instance("tagger", method, text_paths(settings))
     tagger.check()

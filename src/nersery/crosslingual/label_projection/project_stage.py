@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, get_args, overload
 
 from nersery.core.alignments import Alignment
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, require_choice
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -60,8 +60,7 @@ class ProjectStage(Stage[Task, Task]):
     voting: Voting = "majority"
 
     def __post_init__(self) -> None:
-        if self.voting not in get_args(Voting):
-            raise SettingsError(f'voting is "{self.voting}"; {did_you_mean(self.voting, get_args(Voting))}')
+        require_choice(self.voting, "voting", get_args(Voting))
 
     def load(self) -> Projection:
         """See `Stage`."""
@@ -78,6 +77,17 @@ class ProjectStage(Stage[Task, Task]):
     def sentence_of(self, row: Task) -> Sentence:
         """The sentence to be labelled."""
         return row.target
+
+
+def _further_sources(also: Any) -> Sequence[tuple[Any, Any]]:
+    """The pairs of labelled sources and alignments; a `SettingsError` if they are something else."""
+    expected = "expected a list of pairs: labelled sentences, and their alignments to the target"
+    if not isinstance(also, list | tuple):
+        raise SettingsError(f"also is {also!r:.60}, {expected}")
+    for pair in also:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise SettingsError(f"also has {pair!r:.60}, {expected}")
+    return also
 
 
 def _checked(alignments: Any) -> Sequence[Alignment | Reject]:
@@ -132,7 +142,7 @@ def project(
     """
     job, settings = split_options(options)
     projection: Projection = build(Projection, "project", settings)
-    sources, found = zip((source, alignments), *also, strict=True)
+    sources, found = zip((source, alignments), *_further_sources(also), strict=True)
     files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
     labelled = tuple(opened_side(one, "source", labelled=True) for one in sources)
     rows = ProjectionTasks(Bitext(opened_side(target, "target"), labelled, pair_by), files)

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice, zip_longest
 from typing import Any, Literal, NamedTuple, get_args
 
-from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
+from nersery.core.errors import DataError, Issue, SettingsError, require_choice
 from nersery.core.outcome import Reject
 from nersery.crosslingual.parallel_corpus.divergence import Features, where_apart
 from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED, Unpaired, have_equal_ids
@@ -53,8 +53,7 @@ class Bitext:
     by: PairedBy = "auto"
 
     def __post_init__(self) -> None:
-        if self.by not in get_args(PairedBy):
-            raise SettingsError(f'pair_by is "{self.by}"; {did_you_mean(self.by, get_args(PairedBy))}')
+        require_choice(self.by, "pair_by", get_args(PairedBy))
 
     @property
     def sides(self) -> tuple[Source, ...]:

@@ -49,6 +49,7 @@ def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False)
         DataError: If it cannot be read.
         SettingsError: If it should be split into words, but has words already.
     """
+    path = io.input_path(path)
     if Path(path).is_dir():
         folder = FolderSource(TextFile(path, options.encoding), options, partial(_opened, labelled=labelled))
         folder.labelled = labelled

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError
+from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError, checked_text
 from nersery.core.files import (
     as_path,
     content_hash,
@@ -58,6 +58,7 @@ from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
 from nersery.experiments.text_profile import profile
 from nersery.io.input_files.text_file import TextFile
+from nersery.models.torch_state import torch_defaults
 from nersery.report.model import label_of
 
 SPENT_FILE = "spent.txt"
@@ -67,6 +68,7 @@ MUCH_FASTER = 0.6
 """If gold only takes at most this share of its estimate on the first fold, other work has slowed down the timing."""
 
 
+@torch_defaults()
 def grow(
     train: str | Path | Sequence[str | Path],
     *,
@@ -101,6 +103,11 @@ def grow(
     files = tuple(_input(path, "train") for path in (train if isinstance(train, list | tuple) else [train]))
     raw_file = None if raw in (None, "") else _input(raw, "raw")
     test_file = None if test in (None, "") else _input(test, "test")
+    model = "" if model is None else str(model) if isinstance(model, Path) else checked_text(model, "model")
+    if not isinstance(definitions, Mapping | None):
+        raise SettingsError(
+            f'definitions is {definitions!r:.60}, expected a dictionary such as {{"ALLOY": "metal alloy"}}'
+        )
     options = io.ReadOptions(language=language)
     folder = as_path(output, "output")
     return GrowJob(
@@ -114,7 +121,7 @@ def _input(path: Any, name: str) -> str:
             f"{name} is {path!r:.60}, expected the name of a file or folder, which a resumed job reads again. Write it "
             f'first: nersery.write(corpus, "{name}.jsonl")'
         )
-    return io.input_path(path)
+    return io.input_path(path if isinstance(path, str) else as_path(path, name))
 
 
 def _require_file(path: str) -> None:

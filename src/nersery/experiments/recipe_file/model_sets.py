@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nersery.core import file_settings, registry
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, checked_text, did_you_mean
 from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS
 from nersery.core.typed_settings import ModelName
 from nersery.experiments.recipe_file import table_methods
@@ -55,7 +55,7 @@ def with_models(table: Mapping[str, Any], chosen: str) -> tuple[dict[str, Any], 
     Raises:
         SettingsError: If there is no such choice.
     """
-    if chosen not in MODELS:
+    if checked_text(chosen, "models") not in MODELS:
         raise SettingsError(f'--models "{chosen}" is unknown; {did_you_mean(chosen, MODELS)}')
     replacement = Replacement(chosen, str(table.get("paper", "")))
     left_out = _left_out(table_methods.system_entries(table), chosen)

@@ -24,10 +24,13 @@ def spacy_sentences(docs: Any, options: Mapping[str, Any]) -> Iterator[Sentence]
     """See `nersery.Corpus.from_spacy`."""
     language = read_options(options, ("language",)).language if options else None
     if not hasattr(docs, "__iter__"):
-        raise SettingsError(f"the documents are {docs!r:.60}, expected those of spaCy")
+        advice = ". Give those of a DocBin by get_docs(nlp.vocab)" if hasattr(docs, "get_docs") else ""
+        raise SettingsError(f"the documents are {docs!r:.60}, expected those of spaCy{advice}")
     for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
         if not hasattr(doc, "ents"):
             raise SettingsError(f"document {number} is {doc!r:.60}, expected a Doc of spaCy")
+        if hasattr(doc, "as_doc"):
+            raise SettingsError(f"document {number} is the span {doc!r:.60}, expected a Doc. Give span.as_doc()")
         yield from document_sentences(doc, f"spacy:{number}", language)
 
 
@@ -106,6 +109,8 @@ def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
     """See `nersery.Corpus.to_spacy`."""
     tokens = required("spacy.tokens", "spacy")
     vocabularies: dict[str, Any] = {}
+    if not isinstance(getattr(vocab, "vocab", vocab), required("spacy.vocab", "spacy").Vocab | None):
+        raise SettingsError(f"vocab is {vocab!r:.60}, expected a Vocab of spaCy, or a pipeline")
     for sentence in corpus:
         language = primary(sentence.language)
         if vocab is None and language not in vocabularies:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from importlib import resources
 from pathlib import Path
@@ -50,7 +51,15 @@ def located(name: str, folder: Path) -> Path:
 
 def input_path(name: str | Path) -> str:
     """Where an input lies; ``example:NAME`` comes with nersery. A `SettingsError` if it does not, or is no path."""
-    if name == "":  # as a path it would be the current folder
+    if isinstance(name, str) and not name:  # as a path it would be the current folder
         raise SettingsError("the name of an input is empty, as that of a variable that is not set. Name a file")
-    path = str(name) if isinstance(name, str) else str(as_path(name, "the input"))
+    as_path(name, "the input")
+    path = str(name)
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise SettingsError(
+                f"{path!r:.60} is too long for the name of a file. Make a corpus of text by Corpus.from_texts"
+            ) from None
     return str(example(path)) if path.startswith(EXAMPLE_PREFIX) else path
