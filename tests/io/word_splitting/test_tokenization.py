@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nersery.core.errors import SettingsError
 from nersery.core.languages import TWO_LETTERS
-from nersery.io.word_splitting.scripts_without_spaces import is_character, lacks_spaces
+from nersery.io.word_splitting.scripts_without_spaces import is_character, stands_alone
 from nersery.io.word_splitting.tokenization import (
     BEFORE_NAMES,
     COMMON_WORDS,
@@ -19,6 +19,7 @@ from nersery.io.word_splitting.tokenization import (
     ENDING,
     ORDINALS,
     splitter,
+    suggested_splitting,
 )
 from tests.io.strategies import AWKWARD
 
@@ -84,6 +85,18 @@ def test_splitting_again_changes_nothing_where_no_language_is_known(line: str):
         ("from Oslo.\u200b", "from Oslo .\u200b"),
         ("Acme Inc.\u200b", "Acme Inc.\u200b"),
         ("👩🏽\u200d🔬, 🇩🇪🇫🇷! 👍🏽👍🏽 1️⃣", "👩🏽\u200d🔬 , 🇩🇪 🇫🇷 ! 👍🏽 👍🏽 1️⃣"),
+        ("Oslo\U0001fae9 \U0001faea!", "Oslo \U0001fae9 \U0001faea !"),
+        ("the U.S., (Acme Inc.); “etc.” Plan B.)", "the U.S. , ( Acme Inc. ) ; “ etc. ” Plan B . )"),
+        ("@ada.l #New-York: #O'Neill.", "@ada.l #New-York : #O'Neill ."),
+        ("Ո՞վ է։ Ինչո՞ւ, Սայաթ֊Նովա՝ Հ․ Թ․ Թումանյան․", "Ո՞վ է ։ Ինչո՞ւ , Սայաթ֊Նովա ՝ Հ․ Թ․ Թումանյան ․"),
+        ("თქვა. შემდეგ ი. ჭავჭავაძე", "თქვა . შემდეგ ი. ჭავჭავაძე"),
+        ("E\u0301. Durand", "E\u0301. Durand"),
+        ("కె. చంద్రశేఖర రావు", "కె. చంద్రశేఖర రావు"),
+        ("τὶ λέγεις· col·laborar", "τὶ λέγεις · col·laborar"),
+        ("תֵּל־אָבִיב־יָפוֹ, תל-אביב׃", "תֵּל־אָבִיב־יָפוֹ , תל-אביב ׃"),
+        ("ዶ/ር ዐቢይ፣ ት/ቤት። a/b", "ዶ/ር ዐቢይ ፣ ት/ቤት ። a / b"),
+        ("１，２００ ３．５％ １２：３０", "１，２００ ３．５ ％ １２：３０"),
+        ("བོད་ཀྱི་རྒྱལ་ས། །", "བོད་ཀྱི་རྒྱལ་ས ། །"),
     ],
 )
 def test_punctuation(line: str, words: str):
@@ -129,6 +142,10 @@ def test_codes_of_three_letters_split_as_those_of_two():
         ("en", "Inc. vs. Sen. Hon.", "Inc. vs. Sen. Hon."),
         ("mr", "स्वत:ला म्हणाले:", "स्वत:ला म्हणाले :"),
         ("en", "Note:this", "Note : this"),
+        ("nl", "'s-Gravenhage, 't Harde en 's' of 'ja'", "'s-Gravenhage , 't Harde en ' s ' of ' ja '"),
+        ("af", "'n Dorp, 'nee'", "'n Dorp , ' nee '"),
+        ("haw", "Noho ‘o Lili‘uokalani ma ‘Pu‘u’", "Noho ‘o Lili‘uokalani ma ‘ Pu‘u ’"),
+        ("en", "‘o 's-Gravenhage", "‘ o ' s-Gravenhage"),
         ("de-AT", "Der 3. Mann 2019.", "Der 3. Mann 2019 ."),
     ],
 )
@@ -146,11 +163,17 @@ def test_languages(language: str, line: str, words: str):
         ("ﾄﾖﾀ車ﾊﾞｽ", "ﾄ ﾖ ﾀ 車 ﾊﾞ ｽ"),
         ("မန္တလေး។ខ្មែរ", "မ န္တ လေး ។ ខ្មែ រ"),
         ("Ada wrote.", "Ada wrote ."),
+        ("ปี๒๕๖๓ ๓.๕บาท", "ปี ๒๕๖๓ ๓.๕ บ า ท"),
+        ("བོད་ཀྱི་རྒྱལ་ས། །བཞུགས༎", "བོད་ ཀྱི་ རྒྱལ་ ས ། ། བཞུགས ༎"),
+        ("ꦗꦏꦂꦠ꧈ꦱꦸꦏꦂꦤꦺꦴ", "ꦗ ꦏꦂ ꦠ ꧈ ꦱꦸ ꦏꦂ ꦤꦺꦴ"),
+        ("ꆈꌠꁱ。", "ꆈ ꌠ ꁱ 。"),
+        ("ᨴᩮ᩠ᨿᨦ", "ᨴᩮ᩠ᨿ ᨦ"),
+        ("イㇰㇻ", "イ ㇰ ㇻ"),
     ],
 )
 def test_characters(line: str, words: str):
     assert splitter("characters")(line) == words.split(" ")
-    assert all(map(is_character, filter(lacks_spaces, words.split(" "))))
+    assert all(map(is_character, (word for word in words.split(" ") if stands_alone(word[0]))))
 
 
 @pytest.mark.parametrize("splitting", ["punctuation", "characters", "signs"])
@@ -175,3 +198,21 @@ def test_a_long_run_without_spaces_takes_no_longer_a_character(text: str):
     began = process_time()
     assert "".join(splitter("punctuation")(text)) == text
     assert process_time() - began < 5, "quadratic it took a minute"
+
+
+@pytest.mark.parametrize(
+    ("line", "splitting"),
+    [
+        ("བོད་ཀྱི་རྒྱལ་ས་ལྷ་ས་ཡིན།", "characters"),
+        ("བོད་ ཀྱི་ རྒྱལ་ ས་ ལྷ་ ས་ ཡིན །", "spaces"),
+        ("ꦗꦏꦂꦠꦪꦺꦴꦒꦾꦏꦂꦠ", "characters"),
+        ("ᓀᐦᐃᔭᐤ ᐃᑭᐧᓯᐢ᙮", "punctuation"),
+        ("ᠮᠣᠩᠭᠣᠯ ᠤᠯᠤᠰ᠃", "punctuation"),
+        ("ꯏꯝꯐꯥꯜꯗ ꯂꯩ꯫", "punctuation"),
+        ("ꯏꯝꯐꯥꯜꯗ ꯂꯩ ꯫", "spaces"),
+        ("ብሰንበት፡ዕለት፡ናብ፡", "punctuation"),
+        ("ߞߊ߲߫ ߞߏ߫߹", "punctuation"),
+    ],
+)
+def test_the_splitting_that_lines_suggest(line: str, splitting: str):
+    assert suggested_splitting([line]) == splitting

@@ -1,4 +1,4 @@
-"""Scripts that are written without spaces between words: Thai, Lao, Burmese, Khmer, Chinese and Japanese."""
+"""Scripts that are written without spaces between words, such as Thai, Burmese, Tibetan, Chinese and Japanese."""
 
 from __future__ import annotations
 
@@ -10,17 +10,26 @@ from unicodedata import category
 
 from nersery.core.scripts import is_katakana
 
-STACKERS = "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}"
+STACKERS = (
+    "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}\N{TAI THAM SIGN SAKOT}\N{JAVANESE PANGKON}\N{BALINESE ADEG ADEG}"
+)
 """Marks that put the next letter under the one before them."""
 SPACING_MARKS = "\N{THAI CHARACTER SARA AM}\N{LAO VOWEL SIGN AM}\uff9e\uff9f"
 """Marks that Unicode calls letters: *ำ* of Thai and Lao, and the voice marks of half-width kana."""
+SYLLABLE_ENDS = "\u0f0b\u0f0c"
+"""The point that Tibetan has behind each syllable, and the one at which no line breaks."""
 LETTERLIKE_SIGNS = "ๆฯໆຯៗ"
 """Signs of Thai, Lao and Khmer that repeat or shorten the word before them; Unicode calls them letters."""
 NO_SPACES = re.compile(
-    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff])"
+    "([\u0e00-\u109f\u1780-\u17ff\u1980-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\u2e80-\u2fdf々-〇\u3040-\u312f\u31a0-\u31bf"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\ua4cf\ua980-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9d"
+    "\U00016fe0-\U0001b2ff\U00020000-\U0003ffff])"
 )
-"""A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese."""
+"""A character of Thai, Lao, Tibetan, Burmese, Khmer, New Tai Lue, Tai Tham, Balinese, Chinese, Japanese, Yi, Javanese,
+or of Tangut, Khitan and Nüshu.
+"""
+_IN_SYLLABLE = re.compile("[\u0f40-\u0fbc][\u0f40-\u0f6c]")
+"""A letter of Tibetan with the one behind it."""
 _FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
 """Punctuation, digits and Latin letters as Chinese and Japanese print them."""
 _ENDS_OF_PHRASES = re.compile("[。、，！？；：]")
@@ -71,13 +80,26 @@ def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
 
 
 def is_character(word: str) -> bool:
-    """Whether a word is one character, with its marks and what stands under it, of a script without spaces.
+    """Whether a word is one character, with its marks and what stands under it, or one syllable of Tibetan.
 
-    >>> is_character("京"), is_character("ភ្នំ"), is_character("北京"), is_character("a")
-    (True, True, False, False)
+    >>> is_character("京"), is_character("ភ្នំ"), is_character("བོད་"), is_character("北京"), is_character("a")
+    (True, True, True, False, False)
     """
-    below = (is_mark(after) or before in STACKERS for before, after in itertools.pairwise(word))
-    return bool(NO_SPACES.match(word)) and all(below)
+    return bool(NO_SPACES.match(word)) and all(map(goes_on, word, word[1:]))
+
+
+def goes_on(before: str, character: str) -> bool:
+    """Whether a character belongs to the one before it, or in Tibetan to its syllable.
+
+    >>> goes_on("北", "京"), goes_on("บ", "า"), goes_on("น", "้"), goes_on("བ", "ད"), goes_on("་", "ད")
+    (False, False, True, True, False)
+    """
+    return is_mark(character) or before in STACKERS or _IN_SYLLABLE.match(before + character) is not None
+
+
+def stands_alone(character: str) -> bool:
+    """Whether a character of a script without spaces is no digit, as those of a number stay together."""
+    return NO_SPACES.match(character) is not None and not character.isdecimal()
 
 
 def with_whole_loanwords(words: Sequence[str], start: int, end: int) -> tuple[int, int]:
@@ -103,7 +125,7 @@ def in_characters(words: Iterable[str]) -> bool:
     >>> in_characters("東京へ"), in_characters(["東京", "へ"]), in_characters(["Oslo"])
     (True, False, False)
     """
-    alone = [is_character(word) for word in words if NO_SPACES.match(word)]
+    alone = [is_character(word) for word in words if stands_alone(word[0])]
     return sum(alone) > MOST_ALONE * len(alone)
 
 
@@ -129,4 +151,4 @@ def touch(word: str, following: str) -> bool:
 @lru_cache(maxsize=10_000)
 def is_mark(character: str) -> bool:
     """Whether a character only changes or joins the one before it."""
-    return category(character) in ("Mn", "Mc", "Me", "Cf") or character in SPACING_MARKS
+    return category(character) in ("Mn", "Mc", "Me", "Cf") or character in SPACING_MARKS + SYLLABLE_ENDS

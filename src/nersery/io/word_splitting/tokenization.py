@@ -13,7 +13,14 @@ from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.inflection import APOSTROPHES
 from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
-from nersery.io.word_splitting.scripts_without_spaces import LONGEST_MEAN, NO_SPACES, STACKERS, is_mark, runs_on
+from nersery.io.word_splitting.scripts_without_spaces import (
+    LONGEST_MEAN,
+    NO_SPACES,
+    goes_on,
+    is_mark,
+    runs_on,
+    stands_alone,
+)
 
 Splitting = Literal["spaces", "punctuation", "signs", "characters"]
 SPLITTINGS: tuple[str, ...] = get_args(Splitting)
@@ -47,12 +54,28 @@ COMMON_WORDS: Mapping[str, Collection[str]] = {
     "sk": ("co", "sen"), "sv": ("av", "hon", "sen", "sig"), "tr": ("sen",), "vi": ("ca",),
 }  # fmt: skip
 """Those of them that are words of a language, such as *she* in Swedish and the USA, *VS*, in Dutch."""
+_BEFORE_VOWEL = re.compile("[aeiouāēīōū]", re.IGNORECASE)
+CLIPPED = {
+    "af": re.compile(r"n(?!\w)"),
+    "nl": re.compile(rf"[dkmnrst](?![\w{APOSTROPHES}])"),
+    **dict.fromkeys(("haw", "sm", "to", "ty"), _BEFORE_VOWEL),
+}
+"""What follows an apostrophe that begins a word, *'s-Gravenhage*, or stands for a glottal stop, *‘o*."""
 BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
 """Words that it belongs to where a number follows: *no. 5*, but *he said no.*"""
 BEFORE_NAMES = {"fr": frozenset(("me", "mm")), "pl": frozenset(("ds", "im"))}
 """Words that it belongs to, by language, where anything follows."""
 LONGEST_INITIAL = 3
 """In letters, as *Ges* in *Ges.m.b.H.*"""
+STOPS = ".․"
+"""The full stop, and the dot that Armenian has behind what is shortened."""
+HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{ARMENIAN HYPHEN}\N{HEBREW PUNCTUATION MAQAF}"
+WITHIN_WORDS = "॰׳״_՛՜՞"
+"""Signs that a word may also end with, such as those that Armenian puts on a vowel: *Ո՞վ*."""
+_ABBREVIATES = re.compile("[\u1200-\u135a]/[\u1200-\u135a]")
+"""A slash of Ethiopia, *ዶ/ር*."""
+_PICTOGRAPHS = re.compile("[\U0001f000-\U0001faff\U0001fc00-\U0001fffd]")
+"""What Unicode keeps for emoji, also for those that this Python does not know yet."""
 _URL = re.compile(r"(?:https?://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+")
 _AFTER_URL = ".,;:!?)]}\"'»”’।"
 _CLITIC = re.compile(rf"[{APOSTROPHES}](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
@@ -77,7 +100,7 @@ LONGEST_ALONE = 4
 """Letters of a script without spaces, on average, where each line is one word: a name at most, and no sentence."""
 SENTENCES_READ = 2000
 """How many labelled sentences are looked at for signs such as commas."""
-SIGNS, LEAST_SIGNS = tuple(",;:?!،؛؟۔।॥։።፣፤၊။។"), 10
+SIGNS, LEAST_SIGNS = tuple(",;:?!،؛؟۔।॥։՝׃܀܁܂߸߹፡።፣፤፥፦၊။។᙮᠂᠃᱾᱿⹁꓾꓿꘍꘎꛳꫱꯫"), 10
 """Signs that end words, and how many of them tell whether they are words of their own."""
 CLOSING = f"{QUOTATION_MARKS}{APOSTROPHES}»«›‹)]}}"
 """What may stand behind them."""
@@ -200,9 +223,9 @@ def _spaced(text: str) -> str:
     """The text with a space on both sides of each character that words are written of without spaces."""
     spread: list[str] = []
     for character in text:
-        if spread and (is_mark(character) or spread[-1][-1] in STACKERS):
+        if spread and goes_on(spread[-1][-1], character):
             spread[-1] += character
-        elif NO_SPACES.match(character) or (spread and NO_SPACES.match(spread[-1])):
+        elif stands_alone(character) or (spread and stands_alone(spread[-1][0])):
             spread += " ", character
         else:
             spread.append(character)
@@ -236,10 +259,18 @@ def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
             tokens[-1] += character
         else:
             tokens.append(character)
-    if len(tokens) > 1 and tokens[-1].rstrip(INVISIBLE) == "." and _is_abbreviation(tokens[-2], following, language):
-        tokens[-2:] = ["".join(tokens[-2:])]
+    stop = len(tokens) - 1
+    while stop > 0 and _is_sign(tokens[stop][0]) and not _is_stop(tokens[stop]):
+        stop -= 1
+    following = "" if stop < len(tokens) - 1 else following
+    if stop > 0 and _is_stop(tokens[stop]) and _is_abbreviation(tokens[stop - 1], following, language):
+        tokens[stop - 1 : stop + 1] = ["".join(tokens[stop - 1 : stop + 1])]
     for token in tokens:
         yield from _without_clitic(token, language)
+
+
+def _is_stop(token: str) -> bool:
+    return token.rstrip(INVISIBLE) in [*STOPS]
 
 
 def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
@@ -250,13 +281,14 @@ def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
     if character in REGIONS:
         return False
     if not _is_sign(character):
-        return not _is_sign(before) or before in "@#_" or (len(token) > 1 and not _is_sign(token[0]))
+        opens = token in APOSTROPHES and language in CLIPPED and CLIPPED[language].match(chunk, place)
+        return bool(opens) or not _is_sign(before) or before in "@#_" or any(map(_is_in_words, token))
     if character == chunk[place - 1] and _is_sign(token[0]):
         return True  # an ellipsis or a dash of several characters
     if _is_sign(before):
         return False
     after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]  # not to the end: runs of signs may be long
-    if character in "॰·׳״_":
+    if character in WITHIN_WORDS:
         return True
     if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
         is_quoted = chunk[: place - len(token)].endswith((*QUOTATION_MARKS, *APOSTROPHES, *"‚„"))
@@ -265,11 +297,11 @@ def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
         return False
     if character == ":" and language in ENDING and after.isalpha() and not after.isupper():
         return True
-    if character in ",:٫٬،":
+    if character in ",:٫٬،．，：":
         return before.isdecimal() and after.isdecimal()
     if character in APOSTROPHES:
         return not _NO_APOSTROPHE.search(before + after)
-    return character in ".-&\N{HYPHEN}\N{NON-BREAKING HYPHEN}"
+    return character in f"&·{STOPS}{HYPHENS}" or _ABBREVIATES.match(chunk, place - 1) is not None
 
 
 def _is_in_hebrew_word(token: str, sign: str, following: str, *, is_quoted: bool) -> bool:
@@ -307,14 +339,25 @@ def _is_abbreviation(word: str, following: str, language: str) -> bool:
     if lower in BEFORE_NAMES.get(language, ()):
         return True
     if word.isdecimal():
-        return language in ORDINALS and (len(word) <= 2 or following[0].islower())
-    return (len(word) == 1 and word.isalpha()) or following[0].islower()
+        return language in ORDINALS and (len(word) <= 2 or _is_small(following[0]))
+    letters = _letters(word)
+    return (len(letters) == 1 and letters.isalpha()) or _is_small(following[0])
 
 
 def _is_initials(word: str) -> bool:
     """Whether a word is letters and stops, as *U.S*, *z.B* and *जे.पी* are before their last full stop."""
-    parts = ["".join(itertools.filterfalse(is_mark, part)) for part in word.split(".")]
+    parts = [*map(_letters, re.split(f"[{STOPS}]", word))]
     return len(parts) > 1 and all(part.isalpha() and len(part) <= LONGEST_INITIAL for part in parts)
+
+
+def _letters(text: str) -> str:
+    """A text without its marks."""
+    return "".join(itertools.filterfalse(is_mark, text))
+
+
+def _is_small(letter: str) -> bool:
+    """Whether a letter is small where a name would have a capital; Georgian names have none."""
+    return letter.islower() and letter != letter.title()
 
 
 def _without_clitic(word: str, language: str) -> list[str]:
@@ -329,7 +372,12 @@ def _without_clitic(word: str, language: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def _is_sign(character: str) -> bool:
-    return category(character)[0] in "PS" and character not in RAISED
+    kind = category(character)
+    return (kind[0] in "PS" and character not in RAISED) or (kind == "Cn" and bool(_PICTOGRAPHS.match(character)))
+
+
+def _is_in_words(character: str) -> bool:
+    return not (_is_sign(character) or is_mark(character))
 
 
 def _is_punctuation(character: str) -> bool:

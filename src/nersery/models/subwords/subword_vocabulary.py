@@ -293,8 +293,9 @@ def _is_letter(text: str) -> bool:
 
 def _script_of_sign(sign: str) -> str:
     """The script without spaces that a sign belongs to, such as *។* of Khmer and *。* of Chinese; empty for others."""
-    name = unicodedata.name(sign[0]).split(" ")[0]
-    return "" if not follows_without_space(sign) else name if name in ("KHMER", "MYANMAR", "THAI", "LAO") else "CJK"
+    if not follows_without_space(sign):
+        return ""
+    return unicodedata.name(sign[0]).split(" ")[0] if lacks_spaces(sign[0]) and sign[0] not in "・゠" else "CJK"
 
 
 def _is_sign(text: str) -> bool:

@@ -17,8 +17,9 @@ WEIGHTS = "crf.safetensors"
 FORBIDDEN = -1e4
 BORDERS = ("▁", "Ġ")
 NO_SPACES = re.compile(
-    r"\s*[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff00-\uff65\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff"
-    r"\uf900-\ufaff\U00020000-\U0003ffff\u3000-\u303f]"
+    r"\s*[\u0e00-\u109f\u1780-\u17ff\u1980-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\u2e80-\u2fdf々-〇\u3040-\u312f\u31a0-\u31bf"
+    r"\u31f0-\u31ff\u3400-\u4dbf\u4e00-\ua4cf\ua980-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9d"
+    r"\U00016fe0-\U0001b2ff\U00020000-\U0003ffff\u3000-\u303f\uff00-\uff65]"
 )
 """A character of a script without spaces, or of its punctuation; the same as in `scripts_without_spaces` of nersery."""
 
