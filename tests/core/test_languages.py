@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from stopwordsiso import langs
 
-from nersery.core.languages import TWO_LETTERS, primary
+from nersery.core.languages import TWO_LETTERS, canonical, primary
 from nersery.models.known_languages import LANGUAGES, MASKED_LANGUAGES
 
 
@@ -10,3 +10,11 @@ def test_each_language_that_something_is_known_of_has_a_code_of_three_letters() 
     known = {*LANGUAGES.split(), *MASKED_LANGUAGES.split(), *langs()}
     assert known <= {*TWO_LETTERS.values()}
     assert {primary(code.upper()) for code in TWO_LETTERS} == {primary(code) for code in TWO_LETTERS.values()}
+
+
+def test_codes_of_one_language_are_equal() -> None:
+    assert canonical("ibo") == canonical("IG")
+    assert canonical("bod") == canonical("tib") == "bo"
+    assert canonical("tgk-Cyrl") == "tg-cyrl"
+    assert canonical("iw") == "he"
+    assert [canonical(code) for code in ("haw", "tlh", "ber", "mul", "yue")] == ["haw", "tlh", "ber", "mul", "yue"]

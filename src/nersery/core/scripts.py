@@ -11,7 +11,15 @@ SHARED = ("", "COMBINING", "MODIFIER", "VARIATION")
 KATAKANA = ("KATAKANA LETTER", "KATAKANA-HIRAGANA")
 """How the names of its letters begin, and that of the sign for a long vowel."""
 KANA = ("HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
-WIDTHS = re.compile(r"(?:HALF|FULL)WIDTH ")
+FULL_NAMES = {
+    "CANADIAN": "Canadian Aboriginal",
+    "CJK": "Chinese or Japanese",
+    "HANIFI": "Hanifi Rohingya",
+    "MEETEI": "Meetei Mayek",
+    "NKO": "N'Ko",
+    "OL": "Ol Chiki",
+}
+"""What `script_of` abbreviates."""
 
 
 def script_of(word: str) -> str:
@@ -21,13 +29,22 @@ def script_of(word: str) -> str:
 
     >>> script_of("2nd"), script_of("दिल्ली"), script_of("ி"), script_of("カナ"), script_of("1,000")
     ('LATIN', 'DEVANAGARI', 'TAMIL', 'CJK', '')
-    >>> script_of("ﾃ"), script_of("ＮＨＫ"), script_of("々")
-    ('CJK', 'LATIN', 'CJK')
+    >>> script_of("ﾃ"), script_of("ＮＨＫ"), script_of("々"), script_of("𝓐𝓭𝓪"), script_of("µm"), script_of("3º")
+    ('CJK', 'LATIN', 'CJK', 'LATIN', 'GREEK', 'LATIN')
     """
     for character in word:
         if script := _script_of_character(character):
             return script
     return ""
+
+
+def script_name(script: str) -> str:
+    """A script as a message names it.
+
+    >>> script_name("DEVANAGARI"), script_name("CJK")
+    ('Devanagari', 'Chinese or Japanese')
+    """
+    return FULL_NAMES.get(script, script.capitalize())
 
 
 def digits_of(text: str) -> str:
@@ -36,8 +53,9 @@ def digits_of(text: str) -> str:
     >>> digits_of("২৯"), digits_of("۳"), digits_of("٣"), digits_of("1,000"), digits_of("１"), digits_of("ক২")
     ('BENGALI DIGIT', 'ARABIC DIGIT', 'ARABIC DIGIT', '', '', '')
     """
-    first = next((character for character in text if character.isdecimal() and not character.isascii()), "1")
-    script = re.split("[ -]", WIDTHS.sub("", unicodedata.name(first)).removeprefix("EXTENDED "))[0]
+    digits = (character for character in unicodedata.normalize("NFKC", text) if character.isdecimal())
+    first = next((digit for digit in digits if not digit.isascii()), "1")
+    script = re.split("[ -]", unicodedata.name(first).removeprefix("EXTENDED "))[0]
     return "" if script == "DIGIT" or script_of(text) else f"{script} DIGIT"
 
 
@@ -45,7 +63,8 @@ def digits_of(text: str) -> str:
 def _script_of_character(character: str) -> str:
     if unicodedata.category(character)[0] not in "LM":
         return ""
-    first = WIDTHS.sub("", unicodedata.name(character, "")).split(" ", 1)[0].split("-")[0]
+    letters = (letter for letter in unicodedata.normalize("NFKC", character) if unicodedata.category(letter)[0] in "LM")
+    first = unicodedata.name(next(letters, character), "").split(" ", 1)[0].split("-")[0]
     if first in SHARED:
         return ""
     return "CJK" if first in KANA else first

@@ -10,7 +10,7 @@ from itertools import islice
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.errors import DataError
 from nersery.core.languages import primary
-from nersery.core.scripts import script_of
+from nersery.core.scripts import script_name, script_of
 from nersery.core.sentence import Sentence
 from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL_NER
 
@@ -44,7 +44,7 @@ class TextProfile:
         return primary(self.language) == "en"
 
     def __str__(self) -> str:
-        name = "English" if self.is_english else self.language or f"not English ({self.script.capitalize()} script)"
+        name = "English" if self.is_english else self.language or f"not English ({script_name(self.script)} script)"
         return f"{name}, {'upper and lower case' if self.cased else 'one case'}"
 
 
@@ -85,7 +85,7 @@ def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
         script = _script(words)
         claims_english = TextProfile(script, language, cased=False).is_english
         if claims_english and len(words) >= ENOUGH and not _looks_english(words, script):
-            return f"the language of {label} is {language}, but it looks like another ({script.capitalize()} script)"
+            return f"the language of {label} is {language}, but it looks like another ({script_name(script)} script)"
     return ""
 
 
@@ -99,7 +99,7 @@ def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
     if text.is_english or is_uncertain:
         return ""
     seen = (
-        f"is in {text.language}" if text.language else f"does not look like English ({text.script.capitalize()} script)"
+        f"is in {text.language}" if text.language else f"does not look like English ({script_name(text.script)} script)"
     )
     return f"{tagger} knows English alone, and the text {seen}: {MULTILINGUAL_NER} (extra multilingual) may suit it"
 
