@@ -12,7 +12,8 @@ from nersery.core.errors import DataError
 from nersery.core.languages import primary
 from nersery.core.scripts import script_name, script_of
 from nersery.core.sentence import Sentence
-from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL_NER
+from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER
+from nersery.models.known_languages import SCRIPTS, knows
 
 READ = 2000
 """Sentences that are looked at."""
@@ -22,6 +23,8 @@ ENOUGH = 100
 """Words; of fewer, the language is uncertain."""
 CASED = 0.02
 """From this share of capitalized words on, text counts as cased."""
+
+OWN_TAGGER = "train a tagger on a model of its language (nersery train --set model=…)"
 
 
 @dataclass(frozen=True)
@@ -90,18 +93,24 @@ def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
 
 
 def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
-    """A note if the bundled English tagger is to label sentences that do not look like English; else empty."""
-    if tagger != ENGLISH_NER:
+    """A note if a bundled tagger is to label sentences in a language or script that it does not know; else empty."""
+    if tagger not in (ENGLISH_NER, MULTILINGUAL_NER):
         return ""
     sample = list(islice(sentences, READ))
     text = profile(sample)
+    is_readable = text.script in (*SCRIPTS.split(), "UNKNOWN")
+    if tagger == MULTILINGUAL_NER:
+        finds_none = f"{tagger} knows no word in the {script_name(text.script)} script, so it finds hardly any name"
+        return "" if is_readable else f"{finds_none}: {OWN_TAGGER}"
     is_uncertain = not text.language and text.script in ("LATIN", "UNKNOWN") and sum(map(len, sample)) < ENOUGH
     if text.is_english or is_uncertain:
         return ""
     seen = (
         f"is in {text.language}" if text.language else f"does not look like English ({script_name(text.script)} script)"
     )
-    return f"{tagger} knows English alone, and the text {seen}: {MULTILINGUAL_NER} (extra multilingual) may suit it"
+    may_suit = is_readable and knows(text.language, MULTILINGUAL)
+    advice = f"{MULTILINGUAL_NER} (extra multilingual) may suit it" if may_suit else OWN_TAGGER
+    return f"{tagger} knows English alone, and the text {seen}: {advice}"
 
 
 def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:

@@ -16,6 +16,12 @@ LANGUAGES = (
 )
 """The languages of XLM-R's text, whose vocabulary multilingual E5 has, as `primary` gives them."""
 
+SCRIPTS = (
+    "ARABIC ARMENIAN BENGALI CJK CYRILLIC DEVANAGARI ETHIOPIC GEORGIAN GREEK GUJARATI GURMUKHI HANGUL HEBREW KANNADA "
+    "KHMER LAO LATIN MALAYALAM MYANMAR ORIYA SINHALA TAMIL TELUGU THAI"
+)
+"""The scripts of these languages, as `script_of` names them; the vocabulary has no words in others."""
+
 MASKED_LANGUAGES = (
     "ar bn cs de el en es fa fi fr gu he hi hu id it ja kn ko ml mr ne nl pa pl pt ru si sv sw ta te tr ur vi zh"
 )

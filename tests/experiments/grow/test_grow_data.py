@@ -143,6 +143,34 @@ def test_text_that_the_english_tagger_does_not_know_is_noted(text: str, language
     assert not note_of_tagger("bundled-multilingual-ner", made)
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "script"),
+    [
+        ("ཏཱ་ ལའི་ བླ་ མ་ ལྷ་ ས་ ལ་ བཞུགས་ ཡོད །", "", "Tibetan"),
+        ("ᓄᓇᕗᑦ ᒐᕙᒪᖓ ᐃᖃᓗᐃᓐᓂ", "iu", "Canadian Aboriginal"),
+        ("ᱫᱨᱚᱣᱯᱚᱫᱤ ᱢᱩᱨᱢᱩ", "sat", "Ol Chiki"),
+        ("𝓐𝓭𝓪 𝕷𝖔𝖛𝖊𝖑𝖆𝖈𝖊 3º", "", ""),
+        ("山 田 太 郎 は カ", "ja", ""),
+        ("𞸀 \ue000 12", "", ""),
+    ],
+)
+def test_a_script_that_the_bundled_taggers_do_not_know_is_noted(text: str, language: str, script: str) -> None:
+    made = [Sentence(tuple(text.split()), language=language)]
+    found = note_of_tagger("bundled-multilingual-ner", made)
+    advice = "train a tagger on a model of its language (nersery train --set model=…)"
+    none = "so it finds hardly any name"
+    assert found == (
+        f"bundled-multilingual-ner knows no word in the {script} script, {none}: {advice}" if script else ""
+    )
+    if script:
+        assert note_of_tagger("bundled-ner", made).endswith(advice)
+
+
+def test_the_multilingual_tagger_is_not_advised_for_a_language_that_it_does_not_know() -> None:
+    made = [Sentence(("Olúṣẹ́gun", "ni", "ààrẹ"), language="yo")]
+    assert "bundled-multilingual" not in note_of_tagger("bundled-ner", made)
+
+
 def test_a_contradicted_language_is_a_note_of_grow(tmp_path: Path) -> None:
     io.write([Sentence(("वह", "दिल्ली", "में", str(n)), (Entity(1, 2, "LOC"),)) for n in range(40)], tmp_path / "hi.conll")
     notes = read_data([str(tmp_path / "hi.conll")], None, None, io.ReadOptions(language="en"), 30).notes
