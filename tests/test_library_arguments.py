@@ -15,8 +15,12 @@ import pytest
 import spacy
 
 import nersery
+from nersery.annotate.qa_prompting import QaPrompting
+from nersery.augment.melm import MELM
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.training_context import Training
+from nersery.crosslingual.aligners.statistical import Statistical
+from nersery.taggers.bilstm_crf import BiLSTMCRF
 from tests.standins import sentences
 
 GOLD = nersery.Corpus(sentences(24))
@@ -311,6 +315,26 @@ def test_definitions_are_a_dictionary(definitions: Any, tmp_path: Path) -> None:
 def test_further_sources_are_pairs(also: Any) -> None:
     with pytest.raises(SettingsError, match=r"also (is|has) .*, expected a list of pairs"):
         nersery.project(GOLD, GOLD, [[]] * len(GOLD), also=also)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: nersery.augment(GOLD, MELM(model=None)), "melm.model is None: expected a string"),
+        (
+            lambda: nersery.augment(GOLD, MELM(descriptions=5)),
+            "descriptions is 5, expected texts by the names of types",
+        ),
+        (lambda: nersery.annotate(GOLD, QaPrompting(types=5)), "types is 5, expected a list of types"),
+        (lambda: nersery.annotate(GOLD, QaPrompting(types="PER")), "types is 'PER', expected a list of types"),
+        (lambda: nersery.train(GOLD, BiLSTMCRF(vectors=5)), "bilstm_crf.vectors is 5: expected a string"),
+        (lambda: nersery.align(GOLD, GOLD, Statistical(priors=5)), "statistical.priors is 5: expected a string"),
+    ],
+    ids=["model", "descriptions", "types", "string", "vectors", "priors"],
+)
+def test_settings_of_objects_have_their_types(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        call()
 
 
 def test_a_training_is_one() -> None:

@@ -120,7 +120,11 @@ def test_what_an_edit_changes(words: tuple[str, ...], entities: tuple[Entity, ..
     ("id", "origin", "message"),
     [
         ("a~1", Origin("x", ("a",), 1), None),
-        (7, Origin("x"), "an id, language, comment, name of a score, or part of an origin is no string"),
+        (
+            7,
+            Origin("x"),
+            "an id, language, document, comment, name of a score, or part of an origin is 7, expected a string",
+        ),
         ("a~1", Origin("x", (), 0.5), "the copy of an origin is 0.5, not a whole number"),  # type: ignore[arg-type]
         ("a~1", Origin("x", ["a"]), "the parents of an origin must be a tuple, got ['a']"),  # type: ignore[arg-type]
     ],
@@ -178,12 +182,12 @@ def test_no_text_holds_half_a_surrogate_pair(parts: dict[str, Any]) -> None:
     [
         ({"comments": ("# a\nb",)}, "line break"),
         ({"comments": ("# a\rb",)}, "line break"),
-        ({"id": 7}, "is no string"),
+        ({"id": 7}, "is 7, expected a string"),
         ({"scores": {"x": "high"}}, "the score x is 'high', not a number"),
         ({"scores": ["x"]}, "scores must be numbers by name"),
         ({"origin": Origin("x", (), 0.5)}, "the copy of an origin is 0.5"),  # type: ignore[arg-type]
-        ({"origin": Origin("x", None)}, "is no string"),  # type: ignore[arg-type]
-        ({"origin": Origin("x", (7,))}, "is no string"),  # type: ignore[arg-type]
+        ({"origin": Origin("x", None)}, "is None, expected a string"),  # type: ignore[arg-type]
+        ({"origin": Origin("x", (7,))}, "is 7, expected a string"),  # type: ignore[arg-type]
         ({"columns": ((7,),)}, "every value of an extra column must be a string"),
         ({"entities": (Entity(0.0, 1.0, "X"),)}, "must be whole numbers"),  # type: ignore[arg-type]
         ({"entities": (Entity(0, 1, None),)}, "its type a string"),  # type: ignore[arg-type]

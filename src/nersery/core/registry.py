@@ -11,6 +11,7 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from functools import cache
 from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
@@ -145,6 +146,7 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
         return create(kind, method, settings)
     if settings:
         raise SettingsError(f"settings ({', '.join(settings)}) go with a method's name: a method object has its own")
+    check_values(method, whole=True)
     return method
 
 
@@ -178,20 +180,22 @@ def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
         return [str(error)]
 
 
-def check_values(method: object, name: str | None = None) -> None:
+def check_values(method: object, name: str | None = None, *, whole: bool = False) -> None:
     """Raise `SettingsError` for values that are not among the choices, or not in the range, of their setting.
 
     A text is no truth value: "no" would be true.
 
     Args:
         name: As for `typed`; None takes that of the method.
+        whole: Refuse values of other types, too. Looking for them takes longer.
     """
     try:
         hints = hints_of(type(method))
     except NameError:  # of another package, whose types are only there for its type checker
         return
     settings = settings_of(method)
-    chosen = {key: value for key, value in settings.items() if key in choosing(type(method))}
+    keys = settings if whole else choosing(type(method))
+    chosen = {key: value for key, value in settings.items() if key in keys and not is_dataclass(value)}
     issues = typed(type(method), name_of(method) if name is None else name, chosen)[1]
     if issues := [*issues, *(issue for key in settings for issue in range_issues(key, hints[key], settings[key]))]:
         raise SettingsError("\n".join(issues))

@@ -219,7 +219,7 @@ def _texts_issue(texts: list[str], origin: Origin | None, comments: tuple[str, .
             texts += (origin.method, *origin.parents)
         storable = _is_storable("".join(texts))
     except TypeError:
-        wrong = next(text for text in texts if not isinstance(text, str))
+        wrong = next((text for text in texts if not isinstance(text, str)), getattr(origin, "parents", None))
         return (
             f"an id, language, document, comment, name of a score, or part of an origin is {wrong!r:.60}, expected a "
             "string"

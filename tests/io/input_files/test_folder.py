@@ -11,6 +11,7 @@ import pytest
 from nersery import Sentence, io
 from nersery.core.errors import DataError
 from nersery.core.warnings import forget_notes
+from nersery.core.wording import command_line
 from nersery.io import ReadOptions, open_corpus, open_text, read
 
 
@@ -89,8 +90,11 @@ def test_what_inception_exports_is_explained(tmp_path: Path) -> None:
 
 def test_a_model_is_no_corpus(tmp_path: Path) -> None:
     for name in ("config_json", "nersery_json"):
-        with pytest.raises(DataError, match=r"holds a model, expected a corpus\n.*takes the tagger first"):
-            open_corpus(write(tmp_path / name, **{name: "{}"}))
+        folder = write(tmp_path / name, **{name: "{}"})
+        with pytest.raises(DataError, match=r"holds a model, expected a corpus\n.*predict takes the sentences first"):
+            open_corpus(folder)
+        with command_line(), pytest.raises(DataError, match=r"`nersery predict` takes the tagger first"):
+            open_corpus(folder)
 
 
 def test_a_folder_of_one_file_is_as_the_file(tmp_path: Path) -> None:

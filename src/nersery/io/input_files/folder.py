@@ -11,6 +11,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.files import DESCRIPTION, LABELS, TEXT, files_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
+from nersery.core.wording import either
 from nersery.io.base import AUTO, Pass, ReadOptions, Source
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.text import TextSource
@@ -54,10 +55,12 @@ class FolderSource(Source):
     def __init__(self, file: TextFile, options: ReadOptions, open_file: Open) -> None:
         super().__init__(file, options)
         if _is_model(file.path):
-            raise DataError(
-                Issue("the folder holds a model, expected a corpus", file.name),
-                fix="name a file or folder of sentences; `nersery predict` takes the tagger first, then the sentences",
+            order = either(
+                "`nersery predict` takes the tagger first, then the sentences",
+                "nersery.predict takes the sentences first, then the tagger",
             )
+            issue = Issue("the folder holds a model, expected a corpus", file.name)
+            raise DataError(issue, fix=f"name a file or folder of sentences; {order}")
         _refuse_saved(file)
         self._open = open_file
         try:
