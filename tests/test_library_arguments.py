@@ -364,3 +364,27 @@ def test_what_names_no_file_is_refused(tmp_path: Path) -> None:
             call("Ada lives in Oslo. " * 50)
     with pytest.raises(SettingsError, match="the name of an input is empty"):
         nersery.align("", GOLD)
+
+
+INTO_INPUTS: dict[str, Callable[[Path], Any]] = {
+    "augment": lambda file: nersery.augment(file, "mention_replacement", output=file, force=True),
+    "gold": lambda file: nersery.augment(GOLD, "mention_replacement", str(file), output=file, force=True),
+    "annotate": lambda file: nersery.annotate(file, "tagger_labels", GOLD, output=file, force=True),
+    "select": lambda file: nersery.select(file, "duplicates", output=file, force=True),
+    "held_out": lambda file: nersery.select(GOLD, "duplicates", held_out=[file], output=file, force=True),
+    "predict": lambda file: nersery.predict(file, "bundled-ner", output=file, force=True),
+    "align": lambda file: nersery.align(file, GOLD, output=file, force=True),
+    "project": lambda file: nersery.project(GOLD, file, [[]] * len(GOLD), output=file, force=True),
+    "also": lambda file: nersery.project(
+        GOLD, GOLD, [[]] * len(GOLD), also=[(file, [[]] * len(GOLD))], output=file, force=True
+    ),
+}
+
+
+@pytest.mark.parametrize("call", INTO_INPUTS)
+def test_no_input_is_overwritten(call: str, tmp_path: Path) -> None:
+    file = tmp_path / "gold.jsonl"
+    nersery.write(GOLD, file)
+    with pytest.raises(SettingsError, match=r"gold.jsonl is an input and would be overwritten. Choose another output"):
+        INTO_INPUTS[call](file)
+    assert nersery.read(file) == GOLD

@@ -16,6 +16,7 @@ from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
+from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.pipeline.error_policy import one_for_each, outcome_of
 from nersery.pipeline.stage import Stage
@@ -210,6 +211,7 @@ def annotate(
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
+    refuse_overwriting(output, corpus, gold, dev)
     tagger = options.get("tagger")
     training, options = training_from(
         "annotate", method, options, list(opened_if_given(dev, "dev")), seed, training, output

@@ -18,6 +18,7 @@ from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
+from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.io.word_splitting.scripts_without_spaces import is_character
 from nersery.pipeline.error_policy import failure, one_for_each, outcome_of
@@ -300,6 +301,7 @@ def augment(
     >>> [sentence.text for sentence in result.corpus]
     ['Grace Hopper wrote', 'Ada spoke']
     """
+    refuse_overwriting(output, corpus, gold, dev)
     training, options = training_from(
         "augment", method, options, list(opened_if_given(dev, "dev")), seed, NO_TRAINING, output
     )

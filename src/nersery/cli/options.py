@@ -20,12 +20,13 @@ from nersery import io
 from nersery.cli.app import Command
 from nersery.core import registry
 from nersery.core.errors import SettingsError, printable
-from nersery.core.files import files_of, refuse_unwritable, refuse_within, write_output
+from nersery.core.files import refuse_unwritable, write_output
 from nersery.core.other_jobs import already_exists
 from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import NO_NOTES, note, remark
+from nersery.io.input_files.same_file import refuse_same_file as refuse_same_file
 from nersery.io.jsonl import rejects_of
 
 T = TypeVar("T")
@@ -192,27 +193,6 @@ def report_repairs(*sources: io.Source) -> None:
             if counted:
                 counts = ", ".join(f"{reason} {count}" for reason, count in sorted(counted.items()))
                 remark(f"{source.file.name}: {done} {counts}")
-
-
-def refuse_same_file(target: Path, *sources: str | None) -> None:
-    """Refuse an output that is an input or lies in one, or that is a device or a pipe.
-
-    Args:
-        sources: None stands for an option that is not given.
-
-    Raises:
-        SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one; or when the
-            target is a device or a pipe.
-    """
-    refuse_unwritable(target)
-    for path in (target, rejects_of(target)):
-        named = [name for name in sources if name is not None]
-        for source, source_file in [(name, file) for name in named for file in files_of(Path(io.input_path(name)))]:
-            refuse_within(path, source_file)
-            is_there = source_file.exists()  # the target may be it through a folder that is still to be made
-            is_same = is_there and os.path.realpath(path) == os.path.realpath(source_file)
-            if is_same or (is_there and path.exists() and path.samefile(source_file)):
-                raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
 
 
 def values_by_type(option: str, pairs: Sequence[str], expected: str, *, empty: bool = False) -> dict[str, str]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from nersery.core.errors import SettingsError
 from nersery.core.validation import LETTERS, TYPE_RULE, is_type_name
@@ -65,7 +66,7 @@ def check_types(types: Iterable[str], setting: str, beside: Collection[str] = ()
     Args:
         beside: The types that a corpus has already.
     """
-    names = [*dict.fromkeys(types)] if isinstance(types, Iterable) and not isinstance(types, str) else [None]
+    names: list[Any] = [*dict.fromkeys(types)] if isinstance(types, Iterable) and not isinstance(types, str) else [None]
     if not all(isinstance(name, str) for name in names):
         raise SettingsError(f'{setting} is {types!r:.60}, expected a list of types, e.g. ["PER", "LOC"]')
     for name in names:

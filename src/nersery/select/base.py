@@ -17,6 +17,7 @@ from nersery.core.registry import Method, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.typed_settings import ModelName, hidden
+from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.reading import Sentences, opened, opened_if_given, opened_together
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
@@ -237,6 +238,7 @@ def select(
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
+    refuse_overwriting(output, corpus, gold, held_out, dev)
     training, options = training_from(
         "select", method, options, list(opened_if_given(dev, "dev")), seed, training, output
     )

@@ -22,6 +22,7 @@ from nersery.core.registry import Method, get, instance, name_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
 from nersery.core.typed_settings import settings_of
+from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.models.torch_state import torch_defaults
 from nersery.pipeline.stage import Stage
@@ -281,6 +282,7 @@ def predict(
     else:
         as_path(tagger, "tagger")
         tagger = str(tagger)
+    refuse_overwriting(output, corpus)
     rows = opened(corpus, raw=True, attached_share=attached_share_learnt(tagger))
     return run_stage(PredictStage(tagger, backend), rows, output, options_without_settings(options))
 

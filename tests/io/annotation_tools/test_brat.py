@@ -8,11 +8,11 @@ from time import process_time
 
 import pytest
 
-from nersery.cli.options import refuse_same_file
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.warnings import heard
 from nersery.io import ReadOptions, format_of, open_corpus, read
 from nersery.io.annotation_tools.brat import LEFT_OUT
+from nersery.io.input_files.same_file import refuse_same_file
 
 TEXT = "Ada Lovelace lived in London.\r\n\r\nBabbage 😀 too\r\n"
 LABELS = (

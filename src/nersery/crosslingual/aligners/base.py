@@ -18,6 +18,7 @@ from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.parallel_corpus.sides import opened_side
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs, pair_of
+from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.pharaoh import check_first, check_output, format_alignment
 from nersery.io.reading import Sentences
 from nersery.models.torch_state import torch_defaults
@@ -180,6 +181,7 @@ def align(
     [[(0, 0), (1, 1)], [(0, 0), (1, 1)]]
     """
     job, settings = split_options(options)
+    refuse_overwriting(output, source, target)
     if output is not None and job.shards is None:
         check_output(as_path(output, "output"))
     pairs = WholePairs(Bitext(opened_side(target, "target"), (opened_side(source, "source"),), pair_by), job.quiet)

@@ -18,6 +18,7 @@ from nersery.crosslingual.label_projection.projection import Projection, Task, V
 from nersery.crosslingual.label_projection.projection_tasks import Alignments, ProjectionTasks
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.sides import opened_side
+from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.reading import Sentences
 from nersery.pipeline.stage import Stage
@@ -143,6 +144,7 @@ def project(
     job, settings = split_options(options)
     projection: Projection = build(Projection, "project", settings)
     sources, found = zip((source, alignments), *_further_sources(also), strict=True)
+    refuse_overwriting(output, target, *sources, *found)
     files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
     labelled = tuple(opened_side(one, "source", labelled=True) for one in sources)
     rows = ProjectionTasks(Bitext(opened_side(target, "target"), labelled, pair_by), files)
