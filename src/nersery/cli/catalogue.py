@@ -18,6 +18,7 @@ from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.files import write_output
 from nersery.core.warnings import note
 from nersery.io import repairs
+from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.input_files.shipped import EXAMPLE_PREFIX, examples
 
 
@@ -123,7 +124,7 @@ def copy(
         raise SettingsError(f'there is no recipe or example file "{name}"; {did_you_mean(name, known)}')
     if target.is_dir():
         target = target / path.name
-    options.refuse_same_file(target, str(path))
+    refuse_same_file(target, str(path))
     options.refuse_existing(target, force=force)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_output(target, path.read_text("utf-8"))

@@ -22,6 +22,7 @@ from nersery.core.outcome import Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.warnings import note
+from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.jsonl import rejects_of
 from nersery.pipeline.stage_job import corpus_job, output_format, unchanged
 
@@ -70,7 +71,7 @@ def convert(
     separators = {"tab": "\t", "space": " "}
     if separator not in separators:
         raise SettingsError(f'--separator is "{separator}"; {did_you_mean(separator, separators)}')
-    options.refuse_same_file(target, source)
+    refuse_same_file(target, source)
     writer = io.writer(format, scheme=scheme, separator=separators[separator])
     example = "OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out"
     names = options.values_by_type("--type", types or [], example, empty=True)
@@ -240,7 +241,7 @@ def sample(
 
     format = output_format(target)
     for path in filter(None, (target, ids)):
-        options.refuse_same_file(path, source)
+        refuse_same_file(path, source)
     _refuse_existing(target, ids, force=force)
     if ids is not None and ids.resolve() in (target.resolve(), rejects_of(target).resolve()):
         raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")

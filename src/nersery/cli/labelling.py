@@ -24,6 +24,7 @@ from nersery.core.files import check_writable, content_hash
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import note, print_error, remark
+from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.pipeline.stage_job import corpus_job, output_format
 
@@ -73,7 +74,7 @@ def next_(
         raise SettingsError("plain text cannot hold predicted labels: write .jsonl, or leave them out by --to words")
     io.writer(format)  # a format that cannot be written shows before anything is predicted
     known = labelled or []
-    options.refuse_same_file(target, source, *known)
+    refuse_same_file(target, source, *known)
     options.refuse_existing_outputs(target, force=force)
     check_writable(target)
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
@@ -178,7 +179,7 @@ def review(
     if browser and not page:
         raise SettingsError("--open and --no-page contradict each other. Use one of them")
     format = output_format(target)
-    options.refuse_same_file(target, source, beside)
+    refuse_same_file(target, source, beside)
     names = [name.strip() for name in types.split(",") if name.strip()]
     check_types(names, "--types")
     folder = target.with_name(f"{target.name}.review")

@@ -13,6 +13,7 @@ from nersery.cli.job_options import Plan, StageCommand, print_plan, run_job
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
 from nersery.experiments.recipe_file.overrides import settings_from
+from nersery.io.input_files.same_file import refuse_same_file
 from nersery.pipeline.stage_options import JobOptions
 
 
@@ -39,7 +40,7 @@ def augment(
     job = options.shared(JobOptions)
     from nersery.augment.base import AugmentStage
 
-    options.refuse_same_file(target, source, gold, dev)
+    refuse_same_file(target, source, gold, dev)
     stage = AugmentStage(method, settings_from(settings or []), copies=copies)
     stage.create_method()  # wrong settings show before any file is read
     corpus = options.open_corpus(source)
@@ -79,7 +80,7 @@ def annotate(
     from nersery.annotate.base import AnnotateStage
     from nersery.taggers.components.description import attached_share_for
 
-    options.refuse_same_file(target, source, gold, dev)
+    refuse_same_file(target, source, gold, dev)
     stage = AnnotateStage(method, settings_from(settings or []))
     reads_first = stage.create_method().reads_first  # wrong settings show before any file is read
     if reads_first and job.shards is not None:
@@ -127,7 +128,7 @@ def select(
     """Score sentences and keep the good ones, with their scores. The others go to OUTPUT.rejects.jsonl."""
     from nersery.select.base import SelectStage, refuse_held_out
 
-    options.refuse_same_file(target, source, gold, *(held_out or ()), dev)
+    refuse_same_file(target, source, gold, *(held_out or ()), dev)
     selector_settings = settings_from(settings or [])
     if threshold is not None:
         if "threshold" in selector_settings:

@@ -26,7 +26,7 @@ from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import NO_NOTES, note, remark
-from nersery.io.input_files.same_file import refuse_same_file as refuse_same_file
+from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.jsonl import rejects_of
 
 T = TypeVar("T")

@@ -24,6 +24,7 @@ from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.sides import open_side
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
 from nersery.experiments.recipe_file.overrides import settings_from
+from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.pharaoh import AlignmentFile, check_output
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.word_splitting.tokenization import Splitting
@@ -74,11 +75,11 @@ def align(
     job = options.shared(JobOptions)
     if job.shards is None:
         check_output(output)
-    options.refuse_same_file(output, source, target)
+    refuse_same_file(output, source, target)
     stage = AlignStage(method, settings_from(settings or []), first=first, probabilities=probabilities)
     aligner = stage.create_method()  # wrong settings show before any file is read
     if keep is not None:
-        options.refuse_same_file(keep, source, target)
+        refuse_same_file(keep, source, target)
         check_keep(keep, aligner, output, force=job.force)
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)
     bitext = _open((target, target_reading), [(source, reading)], pair_by)
@@ -128,7 +129,7 @@ def project(
     from nersery.crosslingual.label_projection.projection_tasks import ProjectionTasks
 
     sources = [source, *(also or [])]
-    options.refuse_same_file(output, target, *sources, *alignments)
+    refuse_same_file(output, target, *sources, *alignments)
     projection: Projection = build(Projection, "project", settings_from(settings or []))
     if picture_of and picture is None:
         raise SettingsError("--picture-of is for --picture FILE.svg: nothing is drawn without it")

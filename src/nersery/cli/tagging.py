@@ -19,6 +19,7 @@ from nersery.core.files import refuse_within
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
+from nersery.io.input_files.same_file import refuse_same_file
 from nersery.pipeline.stage_options import JobOptions
 from nersery.taggers.base import Backend, PredictStage, Tagger, check_tagger_folder, train_into
 from nersery.taggers.components.description import attached_share_learnt
@@ -138,7 +139,7 @@ def predict(
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
     job = options.shared(JobOptions)
-    options.refuse_same_file(target, source)
+    refuse_same_file(target, source)
     corpus = options.open_corpus(source, raw=True, attached=attached_share_learnt(tagger))
     options.note_unlike_what_it_learnt(tagger, corpus)
     run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)
