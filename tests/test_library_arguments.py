@@ -16,6 +16,8 @@ import spacy
 
 import nersery
 from nersery.annotate.qa_prompting import QaPrompting
+from nersery.augment.base import Augmenter
+from nersery.augment.label_wise_token_replacement import LabelWiseTokenReplacement
 from nersery.augment.melm import MELM
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.training_context import Training
@@ -335,6 +337,19 @@ def test_further_sources_are_pairs(also: Any) -> None:
 def test_settings_of_objects_have_their_types(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         call()
+
+
+def test_objects_of_others_may_have_any_settings(tmp_path: Path) -> None:
+    """Also those that pydantic does not know, or that are no dataclasses."""
+
+    class Plain(Augmenter):
+        def generate(self, sentence: nersery.Sentence, rng: Any) -> nersery.Sentence:
+            return sentence.replace_span(0, 1, ["x"])
+
+    assert nersery.augment(GOLD, Plain()).tally.read == len(GOLD)
+    (tmp_path / "stop.txt").write_text("the\n")
+    path: Any = tmp_path / "stop.txt"
+    assert nersery.augment(GOLD, LabelWiseTokenReplacement(stop_words=path)).tally.read == len(GOLD)
 
 
 def test_a_training_is_one() -> None:

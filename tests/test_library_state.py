@@ -15,6 +15,8 @@ from transformers.utils import logging as transformers_logging
 
 import nersery
 from nersery.models.loading import quiet_transformers
+from nersery.models.torch_state import SharedSetting
+from nersery.taggers.base import load_tagger
 from tests.standins import sentences
 
 GOLD = nersery.Corpus(sentences(8))
@@ -94,3 +96,27 @@ def test_results_do_not_depend_on_the_user_s_settings_of_pytorch(settings: Calla
         other_weights, other_alignments = results()
     assert all(map(torch.equal, weights, other_weights))
     assert alignments == other_alignments
+
+
+def test_the_first_thread_changes_a_setting_and_the_last_one_restores_it() -> None:
+    done: list[str] = []
+
+    def change() -> Callable[[], None]:
+        done.append("changed")
+        return lambda: done.append("restored")
+
+    setting = SharedSetting(change)
+    first, second = setting.changed(), setting.changed()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert done == ["changed"]
+    second.__exit__(None, None, None)
+    assert done == ["changed", "restored"]
+
+
+def test_a_tagger_that_is_loaded_within_autocast_has_its_own_weights() -> None:
+    expected = nersery.predict(GOLD, load_tagger("bundled-ner"), quiet=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        tagger = load_tagger("bundled-ner")
+    assert nersery.predict(GOLD, tagger, quiet=True).corpus == expected.corpus

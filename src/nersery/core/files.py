@@ -33,6 +33,10 @@ def as_path(value: object, name: str) -> Path:
         raise SettingsError(f"{name} is {value!r:.60}, expected the name of a file or folder, as text or as a Path")
     if "\0" in str(value):
         raise SettingsError(f"{name} is {str(value)!r:.60}, expected a name without null characters")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        raise SettingsError(f"{name} is {str(value)!r:.60}, expected a name without halves of characters") from None
     return Path(value)
 
 

@@ -15,6 +15,7 @@ from dataclasses import is_dataclass
 from functools import cache
 from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError, did_you_mean
@@ -146,7 +147,8 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
         return create(kind, method, settings)
     if settings:
         raise SettingsError(f"settings ({', '.join(settings)}) go with a method's name: a method object has its own")
-    check_values(method, whole=True)
+    if type(method).__module__.startswith("nersery."):  # other packages may declare types that cannot be checked
+        check_values(method, whole=True)
     return method
 
 
@@ -187,7 +189,7 @@ def check_values(method: object, name: str | None = None, *, whole: bool = False
 
     Args:
         name: As for `typed`; None takes that of the method.
-        whole: Refuse values of other types, too. Looking for them takes longer.
+        whole: Refuse values of other types, too, but no path instead of its text. Looking for them takes longer.
     """
     try:
         hints = hints_of(type(method))
@@ -195,7 +197,11 @@ def check_values(method: object, name: str | None = None, *, whole: bool = False
         return
     settings = settings_of(method)
     keys = settings if whole else choosing(type(method))
-    chosen = {key: value for key, value in settings.items() if key in keys and not is_dataclass(value)}
+    chosen = {
+        key: value
+        for key, value in settings.items()
+        if key in keys and not (is_dataclass(value) or isinstance(value, Path))
+    }
     issues = typed(type(method), name_of(method) if name is None else name, chosen)[1]
     if issues := [*issues, *(issue for key in settings for issue in range_issues(key, hints[key], settings[key]))]:
         raise SettingsError("\n".join(issues))

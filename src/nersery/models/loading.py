@@ -28,7 +28,7 @@ from nersery.core.typed_settings import ModelName, Precision
 from nersery.models import bundled, bundled_heads
 from nersery.models.model_folder import refuse_damaged, refuse_without_weights
 from nersery.models.packed.packed_encoder import pack
-from nersery.models.torch_state import kept_random_state
+from nersery.models.torch_state import SharedSetting, kept_random_state
 
 EXAMPLES = {
     "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "
@@ -276,18 +276,27 @@ def _last_subword(tokenizer: Any) -> int:
 @contextlib.contextmanager
 def quiet_transformers() -> Iterator[None]:
     """Silence transformers: its reports on new heads, unused poolers and written files would drown our messages."""
+
+    with _QUIET.changed():
+        yield
+
+
+def _silence() -> Callable[[], None]:
     from transformers.utils import logging
 
-    with ONE_AT_A_TIME:
-        verbosity, shows_progress = logging.get_verbosity(), logging.is_progress_bar_enabled()
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
-        try:
-            yield
-        finally:
-            logging.set_verbosity(verbosity)
-            if shows_progress:
-                logging.enable_progress_bar()
+    verbosity, shows_progress = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+    def restore() -> None:
+        logging.set_verbosity(verbosity)
+        if shows_progress:
+            logging.enable_progress_bar()
+
+    return restore
+
+
+_QUIET = SharedSetting(_silence)
 
 
 @contextlib.contextmanager

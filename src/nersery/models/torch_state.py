@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
+from threading import Lock
 
 SEEDED: ContextVar[bool] = ContextVar("SEEDED", default=False)
 """Whether a training has seeded the random state; at its end it gives back the user's."""
@@ -43,7 +44,44 @@ def torch_defaults() -> Iterator[None]:
                 state.enter_context(torch.autocast(kind, enabled=False, cache_enabled=False))
         if torch.get_default_device().type != "cpu":
             state.enter_context(torch.device("cpu"))
-        if (dtype := torch.get_default_dtype()) != torch.float32:
-            torch.set_default_dtype(torch.float32)
-            state.callback(torch.set_default_dtype, dtype)
+        state.enter_context(_FP32.changed())
         yield
+
+
+class SharedSetting:
+    """A setting of the whole process that several threads change at once: the first one in does, the last one out
+    restores it.
+
+    Args:
+        change: Returns what restores it.
+    """
+
+    def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
+        self._change, self._lock, self._users = change, Lock(), 0
+        self._restore: Callable[[], None]
+
+    @contextmanager
+    def changed(self) -> Iterator[None]:
+        """Within it, the setting is changed."""
+        with self._lock:
+            if not self._users:
+                self._restore = self._change()
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users:
+                    self._restore()
+
+
+def _to_fp32() -> Callable[[], None]:
+    import torch
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    return lambda: torch.set_default_dtype(before)
+
+
+_FP32 = SharedSetting(_to_fp32)

@@ -136,6 +136,7 @@ LOADING = ("trust_remote_code", "device")
 Backend = Literal["torch", "onnx"]
 
 
+@torch_defaults()
 def load_tagger(
     folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto", backend: Backend = "torch"
 ) -> Tagger:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Literal, get_args
-from unicodedata import category
+from unicodedata import category, normalize
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.inflection import APOSTROPHES
@@ -72,6 +72,8 @@ STOPS = ".․"
 HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{ARMENIAN HYPHEN}\N{HEBREW PUNCTUATION MAQAF}"
 WITHIN_WORDS = "॰׳״_՛՜՞"
 """Signs that a word may also end with, such as those that Armenian puts on a vowel: *Ո՞վ*."""
+_FULL_WIDTH_NUMBER = re.compile("[０-９](?:[．：][０-９]|，[０-９]{3}(?![０-９]))")
+"""Such a comma is that of a clause unless it parts thousands."""
 _ABBREVIATES = re.compile("[\u1200-\u135a]/[\u1200-\u135a]")
 """A slash of Ethiopia, *ዶ/ር*."""
 _PICTOGRAPHS = re.compile("[\U0001f000-\U0001faff\U0001fc00-\U0001fffd]")
@@ -282,7 +284,7 @@ def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
         return False
     if not _is_sign(character):
         opens = token in APOSTROPHES and language in CLIPPED and CLIPPED[language].match(chunk, place)
-        return bool(opens) or not _is_sign(before) or before in "@#_" or any(map(_is_in_words, token))
+        return bool(opens) or not _is_sign(before) or before in "@#_" or any(map(_is_in_words, reversed(token)))
     if character == chunk[place - 1] and _is_sign(token[0]):
         return True  # an ellipsis or a dash of several characters
     if _is_sign(before):
@@ -297,8 +299,10 @@ def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
         return False
     if character == ":" and language in ENDING and after.isalpha() and not after.isupper():
         return True
-    if character in ",:٫٬،．，：":
+    if character in ",:٫٬،":
         return before.isdecimal() and after.isdecimal()
+    if character in "．，：":
+        return _FULL_WIDTH_NUMBER.match(chunk, place - 1) is not None
     if character in APOSTROPHES:
         return not _NO_APOSTROPHE.search(before + after)
     return character in f"&·{STOPS}{HYPHENS}" or _ABBREVIATES.match(chunk, place - 1) is not None
@@ -340,8 +344,9 @@ def _is_abbreviation(word: str, following: str, language: str) -> bool:
         return True
     if word.isdecimal():
         return language in ORDINALS and (len(word) <= 2 or _is_small(following[0]))
-    letters = _letters(word)
-    return (len(letters) == 1 and letters.isalpha()) or _is_small(following[0])
+    # A letter with a vowel sign may be a word, as *है*.
+    letter = normalize("NFC", word)
+    return (len(letter) == 1 and letter.isalpha()) or _is_small(following[0])
 
 
 def _is_initials(word: str) -> bool:

@@ -21,6 +21,7 @@ from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
 from nersery.core.warnings import NO_NOTES
 from nersery.core.wording import is_command_line, set_command_line
+from nersery.models.torch_state import torch_defaults
 from nersery.pipeline.error_policy import ErrorPolicy
 from nersery.pipeline.job import BATCH_SIZE, outcomes_of
 from nersery.pipeline.stage import Answer, Item, Message, Ready, Row, Stage
@@ -111,6 +112,7 @@ class MessageHandler:
         self._task = task
         self._runner: BatchRunner[Any, Any] | None = None
 
+    @torch_defaults()
     def prepare(self) -> Message:
         """Make the step."""
         try:
@@ -119,6 +121,7 @@ class MessageHandler:
             return portable(error)
         return Ready()
 
+    @torch_defaults()
     def answer(self, rows: bytes) -> Message:
         """Process a pickled batch."""
         assert self._runner is not None
