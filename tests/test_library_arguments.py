@@ -309,7 +309,7 @@ def test_what_is_no_text_is_refused(value: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("definitions", [5, ["PER"], "PER"], ids=str)
 def test_definitions_are_a_dictionary(definitions: Any, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"definitions is .*, expected a dictionary"):
+    with pytest.raises(SettingsError, match=r"definitions is .*, expected texts by the names of types"):
         nersery.grow("example:train.conll", definitions=definitions, output=tmp_path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from datetime import date
@@ -16,8 +15,6 @@ import datasets
 import numpy as np
 import pandas as pd
 import pytest
-import spacy
-import spacy.tokens
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
@@ -286,11 +283,6 @@ def test_an_option_without_effect_is_refused(read: Callable[[], Corpus], name: s
         read()
 
 
-def test_the_language_of_documents_of_spacy_is_checked() -> None:
-    with pytest.raises(SettingsError, match="language is 'english', expected a BCP 47 tag"):
-        Corpus.from_spacy([], language="english")
-
-
 def test_lists_of_tags_come_back_and_wrong_ones_are_named() -> None:
     words, tags = CORPUS.to_bio(scheme="BIOES")
     assert [s.labels for s in Corpus.from_bio(words, tags)] == [s.labels for s in CORPUS]
@@ -308,60 +300,6 @@ def test_lists_of_tags_come_back_and_wrong_ones_are_named() -> None:
         CORPUS.to_bio(scheme=None)  # type: ignore[arg-type]
 
 
-def test_data_frames_come_back(tmp_path: Path) -> None:
-    frame = CORPUS.to_pandas()
-    assert content(Corpus.from_pandas(frame)) == content(CORPUS)
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    assert content(Corpus.from_pandas(pd.read_csv(tmp_path / "a.csv", keep_default_na=False))) == content(CORPUS)
-    with pytest.raises(DataError, match=r"has no word or no tag.*\n?.*keep_default_na=False"):
-        Corpus.from_pandas(pd.read_csv(tmp_path / "a.csv"))
-    sparse = frame.assign(sentence=frame.sentence.where(~frame.sentence.duplicated()))
-    assert content(Corpus.from_pandas(sparse)) == content(CORPUS)
-    assert content(Corpus.from_pandas(sparse.fillna(""))) == content(CORPUS)
-    with pytest.raises(DataError, match="no column sentence or sentence_id or id"):
-        Corpus.from_pandas(frame.drop(columns="sentence"))
-
-
-def test_a_data_frame_with_a_row_for_each_sentence_is_read() -> None:
-    words, tags = CORPUS.to_bio()
-    frame = pd.DataFrame({"id": ["a", "b", "c"], "tokens": words, "tags": tags})
-    assert content(Corpus.from_pandas(frame)) == content(CORPUS)
-    assert content(Corpus.from_pandas(CORPUS.to_dataset().with_format("pandas")[:].assign(ner_tags=tags))) == content(
-        CORPUS
-    )
-
-
-def test_lists_that_a_csv_file_has_made_text_are_lists(tmp_path: Path) -> None:
-    words, tags = CORPUS.to_bio()
-    frame, path = pd.DataFrame({"id": ["a", "b", "c"], "tokens": words, "tags": tags}), tmp_path / "a.csv"
-    frame.to_csv(path, index=False)
-    assert content(Corpus.from_pandas(pd.read_csv(path))) == content(CORPUS)
-    frame.assign(tokens=frame.tokens.map(np.array), tags=[[1, 2, 0, 3, 0], [1, 1, 0, 0], [0]]).to_csv(path)
-    read = pd.read_csv(path)
-    assert content(Corpus.from_pandas(read, names=["O", "B-PER", "I-PER", "B-MISC"])) == content(CORPUS)
-    with pytest.raises(DataError, match=r'(?s)"ner_tags" has the number 1 without a name.*names='):
-        Corpus.from_pandas(read)
-    marks = pd.DataFrame({"id": [1, 1], "word": ["[1]", "['x']"], "tag": ["B-X", "O"]})
-    assert [s.words for s in Corpus.from_pandas(marks)] == [("[1]", "['x']")]
-
-
-@pytest.mark.parametrize("form", ["[{}]", "{}"])
-def test_lists_without_quotation_marks_are_lists(form: str) -> None:
-    columns = {"words": ["so", "Ada, left"], "tags": ["O", "B-PER, O"]}
-    corpus = Corpus.from_pandas(pd.DataFrame({name: [*map(form.format, column)] for name, column in columns.items()}))
-    assert [(s.words, s.labels) for s in corpus] == [(("so",), ()), (("Ada", "left"), ((0, 1, "PER"),))]
-
-
-@pytest.mark.parametrize("words", [[b"a", b"b"], [True, False], ["a", {"b"}], ["a", date(2026, 1, 2)]])
-def test_a_word_in_a_data_frame_is_text_or_a_number(words: list[Any]) -> None:
-    frame = pd.DataFrame({"sentence": [1, 1], "word": words, "tag": ["B-PER", "O"]})
-    with pytest.raises(DataError, match=r"row [12] has a word that is no text: .*\n.*str\.decode.*dtype") as error:
-        Corpus.from_pandas(frame)
-    assert len(error.value.issues) == 1
-    for numbers in ([1, 2], [1.5, 2.5], ["a", 2], [Decimal("1.5"), 2]):
-        assert Corpus.from_pandas(frame.assign(word=numbers))[0].words == (*map(str, numbers),)
-
-
 def test_what_is_said_of_words_that_are_no_text_works(tmp_path: Path) -> None:
     frame = pd.DataFrame({"sentence": [1, 1], "word": [b"a", b"b"], "tag": ["B-PER", "O"]})
     assert Corpus.from_pandas(frame.assign(word=frame["word"].str.decode("utf-8")))[0].words == ("a", "b")
@@ -369,204 +307,11 @@ def test_what_is_said_of_words_that_are_no_text_works(tmp_path: Path) -> None:
     assert Corpus.from_pandas(pd.read_csv(tmp_path / "a.csv", dtype={"word": str}))[0].words == ("true", "FALSE")
 
 
-def test_a_data_frame_without_rows_is_an_empty_corpus() -> None:
-    for frame in (pd.DataFrame({"words": [], "tags": []}), CORPUS.to_pandas()[:0], pd.DataFrame()):
-        assert len(Corpus.from_pandas(frame)) == 0
-
-
-TEXT_AND_ID = pd.DataFrame(
-    {
-        "sentence": ["Call me"] * 4 + ["Hi"],
-        "sentence_id": [1, 1, 2, 2, 3],
-        "word": ["Call", "me"] * 2 + ["Hi"],
-        "tag": ["O"] * 5,
-    }
-)
-
-
-def test_of_several_columns_of_a_data_frame_the_user_names_one() -> None:
-    with pytest.raises(DataError, match=r"sentence and sentence_id may say which.*\n.*or sentence='sentence_id'"):
-        Corpus.from_pandas(TEXT_AND_ID)
-    found = Corpus.from_pandas(TEXT_AND_ID, sentence="sentence_id")
-    assert [s.words for s in found] == [("Call", "me"), ("Call", "me"), ("Hi",)]
-    frame = TEXT_AND_ID.drop(columns="sentence")
-    for column, role in (("token", "words"), ("label", "tags")):
-        with pytest.raises(DataError, match=rf"may hold the {role}.*\n.*{role}='{column}'"):
-            Corpus.from_pandas(frame.assign(**{column: "O"}))
-    lists = pd.DataFrame({"id": [1], "sentence": ["Hi"], "tokens": [["Hi"]], "tags": [["O"]]})
-    with pytest.raises(DataError, match="sentence and id may say which"):
-        Corpus.from_pandas(lists)
-    assert [s.id for s in Corpus.from_pandas(lists, sentence="id")] == ["1"]
-    with pytest.raises(DataError, match="no column nothing"):
-        Corpus.from_pandas(lists, sentence="nothing")
-    twice = pd.DataFrame([[1, "a", "b", "O"]], columns=["sentence", "word", "word", "tag"])
-    with pytest.raises(DataError, match="several columns are called word"):
-        Corpus.from_pandas(twice)
-
-
-def test_ids_with_gaps_are_whole_numbers_and_the_first_is_there() -> None:
-    words = {"word": ["a", "b", "c"], "tag": ["O"] * 3}
-    for ids in ([1, None, 2], pd.array([1, None, 2], "Int64"), ["1", "", "2"], pd.array(["1", None, "2"], "string")):
-        assert [s.id for s in Corpus.from_pandas(pd.DataFrame({"sentence": ids, **words}))] == ["1", "2"]
-    assert [s.id for s in Corpus.from_pandas(pd.DataFrame({"id": [1.5] * 3, **words}))] == ["1.5"]
-    for ids in ([None, 1, 2], ["", "1", "2"]):
-        with pytest.raises(DataError, match=r"row 1 has no sentence, and none is above it.*'word': 'a'"):
-            Corpus.from_pandas(pd.DataFrame({"sentence": ids, **words}))
-    lists = pd.DataFrame({"id": [7, None], "tokens": [["a"], ["b"]], "tags": [["O"], ["O"]]})
-    assert [s.id for s in Corpus.from_pandas(lists)] == ["7", "dataset:2"]
-
-
-def test_rows_of_a_frame_are_counted_from_1_and_named_as_in_its_index() -> None:
-    frame = pd.DataFrame({"sentence": ["a", "a"], "word": ["Ada", None], "tag": ["O", "O"]})
-    for index, name in ([0, 1], "row 2"), ([10, 11], r"row 2 \(index 11\)"), (["x", "y"], r"row 2 \(index y\)"):
-        with pytest.raises(DataError, match=rf"^{name} has no word or no tag:"):
-            Corpus.from_pandas(frame.set_index(pd.Index(index)))
-    pairs = pd.MultiIndex.from_tuples([("a", 0), ("a", 1)])
-    with pytest.raises(DataError, match=r"row 2 \(index \(.a., .*1\)+\) has no word"):
-        Corpus.from_pandas(frame.set_index(pairs))
-
-
-@pytest.mark.parametrize("of", [list, pd.Categorical])
-@pytest.mark.parametrize("repair", [(), "drop-sentence"])
-def test_the_rows_of_a_sentence_stand_together(of: Any, repair: Any) -> None:
-    """Otherwise it would lose the later ones."""
-    frame = pd.DataFrame({"sentence_id": of(["1", "2", "1"]), "word": [*"acb"], "tag": ["B-X", "O", "I-X"]})
-    fix = r'.*frame\.sort_values\(\'sentence_id\', kind="stable"\)$'
-    with pytest.raises(DataError, match=r"row 3 has the id of a sentence that has ended above it:.*\n" + fix):
-        Corpus.from_pandas(frame, repair=repair)
-    together = frame.sort_values("sentence_id", kind="stable")
-    assert content(Corpus.from_pandas(together)) == [("1", ("a", "b"), ((0, 2, "X"),)), ("2", ("c",), ())]
-
-
-def test_the_rows_of_a_frame_whose_ids_have_gaps_are_not_sorted() -> None:
-    frame = pd.DataFrame({"sentence_id": ["1", None, "2", "1"], "word": [*"abcd"], "tag": [*"OOOO"]})
-    with pytest.raises(DataError, match=r"row 4 .*\n.*give each sentence an id of its own$"):
-        Corpus.from_pandas(frame)
-
-
-@pytest.mark.parametrize(("name", "names"), [("sentence_id", ""), ("other", ""), (None, 'names="sentence"')])
-def test_an_index_of_sentences_is_to_be_made_a_column(name: str | None, names: str) -> None:
-    frame = pd.DataFrame({"word": [*"abc"], "tag": ["B-X", "O", "O"]}, index=pd.Index([1, 1, 2], name=name))
-    fix = f"make it a column: frame.reset_index({names})"
-    for sentence in (None, name):
-        with pytest.raises(DataError, match=re.escape(fix)):
-            Corpus.from_pandas(frame, sentence=sentence)
-    made = frame.reset_index(names="sentence") if names else frame.reset_index()
-    assert content(Corpus.from_pandas(made, sentence=name)) == [("1", ("a", "b"), ((0, 1, "X"),)), ("2", ("c",), ())]
-
-
-def test_a_missing_first_word_is_named() -> None:
-    frame = pd.DataFrame({"sentence": [1, 1], "word": pd.Series([None, "b"], dtype=object), "tag": ["O", "O"]})
-    with pytest.raises(DataError, match="row 1 has no word or no tag"):
-        Corpus.from_pandas(frame)
-
-
-def test_numbers_in_a_data_frame_have_the_names_that_the_user_gives() -> None:
-    names = ["O", "B-PER", "I-PER"]
-    frame = pd.DataFrame({"sentence": [1, 1, 2], "word": ["Ada", "Bo", "ran"], "tag": [1, 2, 0]})
-    lists = pd.DataFrame({"tokens": [["Ada", "Bo"], ["ran"]], "tags": [[1, 2], [0]]})
-    for one in (frame, frame.astype({"tag": float}), lists):
-        assert [s.labels for s in Corpus.from_pandas(one, names=names)] == [((0, 2, "PER"),), ()]
-
-
-def test_spacy_documents_come_back(tmp_path: Path) -> None:
-    docs = CORPUS.to_spacy()
-    assert [doc.lang_ for doc in docs] == ["en", "hi", "en"]
-    assert [(span.text, span.label_) for span in docs[0].ents] == [("Ada Lovelace", "PER"), ("שלום", "MISC")]
-    assert content(Corpus.from_spacy(docs)) == content(CORPUS)
-    spacy.tokens.DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "a.spacy")
-    vocab = spacy.blank("en").vocab
-    back = Corpus.from_spacy(spacy.tokens.DocBin().from_disk(tmp_path / "a.spacy").get_docs(vocab), language="xx")
-    assert content(back) == content(CORPUS)
-    shared = CORPUS.to_spacy(spacy.blank("de"))
-    assert {doc.lang_ for doc in shared} == {"de"}
-
-
-def test_spacy_sentences_keep_their_place_in_the_document() -> None:
-    text = "Ada  Lovelace wrote.\n\nShe lived in London."
-    pipeline = spacy.blank("en")
-    pipeline.add_pipe("sentencizer")
-    doc = pipeline(text)
-    doc.ents = [doc.char_span(0, 13, "PER"), doc.char_span(text.index("London"), len(text) - 1, "LOC")]
-    corpus = Corpus.from_spacy(doc)
-    assert [sentence.words for sentence in corpus] == [
-        ("Ada", "Lovelace", "wrote", "."),
-        ("She", "lived", "in", "London", "."),
-    ]
-    found = [text[start:end] for sentence in corpus for start, end, _ in sentence.character_spans]
-    assert found == ["Ada  Lovelace", "London"]
-    assert {sentence.document for sentence in corpus} == {"spacy:1"}
-    again = Corpus.from_spacy(corpus.to_spacy())
-    assert [s.character_spans for s in again] == [s.character_spans for s in corpus]
-    assert [doc.text for doc in corpus.to_spacy()] == ["Ada Lovelace wrote.", "She lived in London."]
-
-
-PLACED = Sentence(
-    ("Ada", "wrote", ".", "\u3000", "Bo", "slept"),
-    (Entity(0, 1, "PER"), Entity(3, 5, "PER")),
-    "1",
-    "en",
-    document="d",
-    offsets=((7, 10), (12, 17), (17, 18), (18, 19), (19, 21), (22, 27)),
-)
-
-
-def test_words_of_spacy_documents_come_back_under_other_boundaries() -> None:
-    assert Corpus.from_spacy(Corpus([PLACED]).to_spacy()) == Corpus([PLACED])
-    assert Corpus.from_spacy(CORPUS.to_spacy()) == CORPUS
-    sentencizer = spacy.blank("en").add_pipe("sentencizer")
-    first, second = Corpus.from_spacy([sentencizer(doc) for doc in Corpus([PLACED]).to_spacy()])
-    assert (first.words, first.labels, first.offsets) == (PLACED.words[:3], ((0, 1, "PER"),), PLACED.offsets[:3])
-    assert (second.words, second.labels, second.offsets) == (PLACED.words[3:], ((0, 2, "PER"),), PLACED.offsets[3:])
-    assert {first.document, second.document} == {"d"}
-
-
-def test_merged_and_split_tokens_keep_their_place() -> None:
-    (doc,) = Corpus([PLACED]).to_spacy()
-    with doc.retokenize() as tokens:
-        tokens.merge(doc[1:3])
-        tokens.split(doc[5], ["sle", "pt"], heads=[doc[4], doc[4]])
-    (sentence,) = Corpus.from_spacy(doc)
-    assert sentence.words == ("Ada", "wrote.", "\u3000", "Bo", "sle", "pt")
-    assert sentence.offsets == ((7, 10), (12, 18), (18, 19), (19, 21), (22, 25), (25, 27))
-
-
-def test_offsets_are_those_of_the_document_where_its_tokens_no_longer_fit() -> None:
-    longer = Sentence(("Ada", "&", "Bo"), id="1", document="d", offsets=((0, 3), (4, 9), (10, 12)))  # &amp;
-    (doc,) = Corpus([longer]).to_spacy()
-    assert Corpus.from_spacy(doc)[0] == longer
-    with doc.retokenize() as tokens:
-        tokens.merge(doc[:2])
-    (sentence,) = Corpus.from_spacy(doc)
-    assert (sentence.words, sentence.offsets, sentence.document) == (("Ada &", "Bo"), ((0, 5), (6, 8)), "1")
-
-
-def test_an_entity_of_white_space_is_an_error() -> None:
-    doc = spacy.blank("en")("Ada   wrote")
-    doc.ents = [spacy.tokens.Span(doc, 1, 2, "PER")]
-    with pytest.raises(DataError, match=r"sentence spacy:1: the entity .* \(PER\) is white space\b"):
-        Corpus.from_spacy(doc)
-
-
-def test_an_entity_across_sentences_is_an_error() -> None:
-    doc = spacy.blank("en")("Ada . Lovelace")
-    for token, start in zip(doc, (True, False, True), strict=True):
-        token.is_sent_start = start
-    doc.ents = [spacy.tokens.Span(doc, 0, 3, "PER")]
-    with pytest.raises(DataError, match="crosses the end of a sentence"):
-        Corpus.from_spacy(doc)
-
-
 @pytest.mark.parametrize("library", ["datasets", "pandas", "spacy"])
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingResourceError, match=rf"{library} is not installed.*nersery\["):
         getattr(CORPUS, {"datasets": "to_dataset"}.get(library, f"to_{library}"))()
-
-
-def test_words_that_pandas_keeps_as_categories() -> None:
-    frame = pd.DataFrame({"sentence": [1, 2], "word": ["Oslo"] * 2, "tag": ["B-LOC"] * 2}).astype({"word": "category"})
-    assert [sentence.labels for sentence in Corpus.from_pandas(frame)] == [((0, 1, "LOC"),)] * 2
 
 
 def test_scores_of_other_sentences_are_absent() -> None:
@@ -602,18 +347,3 @@ def test_types_to_number_may_be_a_stream_but_no_string() -> None:
 def test_what_are_no_texts_is_refused(texts: Any) -> None:
     with pytest.raises(SettingsError, match=r"the texts are .*, expected a list of strings"):
         Corpus.from_texts(texts)
-
-
-def test_parts_of_documents_of_spacy_and_files_of_them_are_to_be_made_documents() -> None:
-    doc = spacy.blank("en")("Ada wrote")
-    for spans in (doc[:1], [doc[:1]]):
-        with pytest.raises(SettingsError, match=r"document 1 is the span Ada, expected a Doc. Give span.as_doc\(\)"):
-            Corpus.from_spacy(spans)
-    with pytest.raises(SettingsError, match=r"expected those of spaCy. Give those of a DocBin by get_docs"):
-        Corpus.from_spacy(spacy.tokens.DocBin(docs=[doc]))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("vocab", ["en", 5])
-def test_what_is_no_vocabulary_of_spacy_is_refused(vocab: Any) -> None:
-    with pytest.raises(SettingsError, match=f"vocab is {vocab!r}, expected a Vocab of spaCy, or a pipeline"):
-        Corpus([Sentence(("Ada",))]).to_spacy(vocab)

@@ -119,8 +119,8 @@ def test_a_method_that_would_end_the_process_fails_for_its_item_alone(code: obje
     [
         (None, "m answered with None, expected a Sentence or Reject"),
         ((ADA,), r"m answered with \(Sentence"),
-        (Reject(""), "m rejected it with the reason '', expected a short text"),
-        (Reject(5), "m rejected it with the reason 5, expected"),  # type: ignore[arg-type]
+        (Reject(""), "m answered with a Reject whose reason is '', expected a short text"),
+        (Reject(5), "m answered with a Reject whose reason is 5, expected"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_outcome_names_method_and_sentence(answer: object, expected: str) -> None:

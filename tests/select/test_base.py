@@ -50,9 +50,9 @@ CORPUS = Corpus(Sentence(("w",) * n, id=f"s{n}") for n in range(1, 6))
     [
         (None, "^Broken answered with None, expected a list of scores, one for each item"),
         ((score for score in [1.0]), "^Broken answered with <generator object .*expected a list of scores"),
-        (("x",), "^sentence s1: Broken gave it the score 'x', expected a number"),
-        ((None,), "^sentence s1: Broken gave it the score None, expected a number"),
-        ((1j,), "^sentence s1: Broken gave it the score 1j, expected a number"),
+        (("x",), "^sentence s1: Broken answered with the score 'x', expected a number"),
+        ((None,), "^sentence s1: Broken answered with the score None, expected a number"),
+        ((1j,), "^sentence s1: Broken answered with the score 1j, expected a number"),
     ],
 )
 def test_what_is_no_list_of_numbers_is_an_error_of_the_method(answer, expected):

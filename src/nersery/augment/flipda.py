@@ -192,10 +192,8 @@ def _judged(candidate: Sentence, seen: Sentence, parent: Sentence) -> Judged:
         return (1, 0.0), Reject(NO_AGREEMENT, candidate)
     if not _is_new(candidate, parent):
         return (2, 0.0), Reject(NOT_NEW, candidate)
-    certainty = math.prod(
-        1.0 if entity.score is None else entity.score for entity in seen.entities
-    )  # as if independent
-    return (3, certainty), candidate
+    certainties = (1.0 if entity.score is None else entity.score for entity in seen.entities)
+    return (3, math.prod(certainties)), candidate  # as if each were seen by itself
 
 
 def _is_new(candidate: Sentence, parent: Sentence) -> bool:

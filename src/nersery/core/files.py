@@ -36,7 +36,9 @@ def as_path(value: object, name: str) -> Path:
     try:
         os.fsencode(value)
     except UnicodeEncodeError:
-        raise SettingsError(f"{name} is {str(value)!r:.60}, expected a name without halves of characters") from None
+        raise SettingsError(
+            f"{name} is {str(value)!r:.60}, which has a lone surrogate that no name of a file can have"
+        ) from None
     return Path(value)
 
 

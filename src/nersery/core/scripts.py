@@ -10,7 +10,8 @@ SHARED = ("", "COMBINING", "MODIFIER", "VARIATION")
 """Names of letters and marks of several scripts begin with these."""
 KATAKANA = ("KATAKANA LETTER", "KATAKANA-HIRAGANA")
 """How the names of its letters begin, and that of the sign for a long vowel."""
-KANA = ("HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
+EAST_ASIAN = ("BOPOMOFO", "HIRAGANA", "IDEOGRAPHIC", "KANGXI", "KATAKANA")
+"""How names of characters begin that Chinese and Japanese share."""
 FULL_NAMES = {
     "CANADIAN": "Canadian Aboriginal",
     "CJK": "Chinese or Japanese",
@@ -47,6 +48,16 @@ def script_name(script: str) -> str:
     return FULL_NAMES.get(script, script.capitalize())
 
 
+def script_in_name(character: str) -> str:
+    """The script that the name of a letter or sign begins with; all of Chinese and Japanese are ``CJK``.
+
+    >>> script_in_name("。"), script_in_name("។")
+    ('CJK', 'KHMER')
+    """
+    first = unicodedata.name(character, "").split(" ", 1)[0].split("-")[0]
+    return "CJK" if first in EAST_ASIAN else first
+
+
 def digits_of(text: str) -> str:
     """The digits that a number has; empty for those of Europe, which all scripts use, and for a text that is no number.
 
@@ -64,10 +75,8 @@ def _script_of_character(character: str) -> str:
     if unicodedata.category(character)[0] not in "LM":
         return ""
     letters = (letter for letter in unicodedata.normalize("NFKC", character) if unicodedata.category(letter)[0] in "LM")
-    first = unicodedata.name(next(letters, character), "").split(" ", 1)[0].split("-")[0]
-    if first in SHARED:
-        return ""
-    return "CJK" if first in KANA else first
+    script = script_in_name(next(letters, character))
+    return "" if script in SHARED else script
 
 
 def is_katakana(text: str) -> bool:

@@ -276,7 +276,6 @@ def _last_subword(tokenizer: Any) -> int:
 @contextlib.contextmanager
 def quiet_transformers() -> Iterator[None]:
     """Silence transformers: its reports on new heads, unused poolers and written files would drown our messages."""
-
     with _QUIET.changed():
         yield
 

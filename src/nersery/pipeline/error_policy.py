@@ -76,7 +76,7 @@ def outcome_of(name: str, sentence: Sentence, answer: Any) -> Outcome:
             Issue(f"{name} answered with {answer!r:.60}, expected a Sentence or Reject", sentence=sentence.id)
         )
     if not isinstance(answer.reason, str) or not answer.reason:
-        message = f"{name} rejected it with the reason {answer.reason!r:.60}, expected a short text"
+        message = f"{name} answered with a Reject whose reason is {answer.reason!r:.60}, expected a short text"
         raise MethodError(Issue(message, sentence=sentence.id))
     reason = printable(answer.reason)
     return answer if reason == answer.reason else replace(answer, reason=reason)

@@ -153,7 +153,7 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
     try:
         score = float(score)
     except (TypeError, ValueError):
-        message = f"{name} gave it the score {score!r:.60}, expected a number"
+        message = f"{name} answered with the score {score!r:.60}, expected a number"
         raise MethodError(Issue(message, sentence=sentence.id)) from None
     if not math.isfinite(score):  # a file has no way to write it
         return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)

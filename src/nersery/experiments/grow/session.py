@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
+from nersery.core.definitions import check_texts
 from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError, checked_text
 from nersery.core.files import (
     as_path,
@@ -59,6 +60,7 @@ from nersery.experiments.systems import GOLD
 from nersery.experiments.text_profile import profile
 from nersery.io.input_files.text_file import TextFile
 from nersery.models.torch_state import torch_defaults
+from nersery.pipeline.stage_options import text_paths
 from nersery.report.model import label_of
 
 SPENT_FILE = "spent.txt"
@@ -103,11 +105,8 @@ def grow(
     files = tuple(_input(path, "train") for path in (train if isinstance(train, list | tuple) else [train]))
     raw_file = None if raw in (None, "") else _input(raw, "raw")
     test_file = None if test in (None, "") else _input(test, "test")
-    model = "" if model is None else str(model) if isinstance(model, Path) else checked_text(model, "model")
-    if not isinstance(definitions, Mapping | None):
-        raise SettingsError(
-            f'definitions is {definitions!r:.60}, expected a dictionary such as {{"ALLOY": "metal alloy"}}'
-        )
+    model = "" if model is None else checked_text(text_paths(model), "model")
+    check_texts({} if definitions is None else definitions, "definitions")
     options = io.ReadOptions(language=language)
     folder = as_path(output, "output")
     return GrowJob(

@@ -12,7 +12,7 @@ from typing import Any
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.korean import has_ending
-from nersery.core.scripts import digits_of, script_of
+from nersery.core.scripts import digits_of, script_in_name, script_of
 from nersery.core.text_forms import respelled
 from nersery.io.word_splitting.scripts_without_spaces import (
     LETTERLIKE_SIGNS,
@@ -38,8 +38,6 @@ SHORT = 3
 """Letters of subwords that may be no words; longer ones that open words are mostly words, too."""
 LONGEST_LETTER = 4
 """In characters, marks and the parts of a Korean syllable included."""
-EAST_ASIAN = ("BOPOMOFO", "HIRAGANA", "IDEOGRAPHIC", "KANGXI", "KATAKANA")
-"""What names of signs begin with that Chinese or Japanese share."""
 LONGEST_SIGN = 3
 """In characters, as in "..."; longer ones are decoration."""
 STEMS, FOREIGN, NAME = "stems", "foreign", "name"
@@ -297,8 +295,7 @@ def _script_of_sign(sign: str) -> str:
     """The script without spaces that a sign belongs to, such as *។* of Khmer and *。* of Chinese; empty for others."""
     if not follows_without_space(sign):
         return ""
-    name = unicodedata.name(sign[0]).split(" ")[0] if lacks_spaces(sign[0]) else ""
-    return "CJK" if not name or name.startswith(EAST_ASIAN) else name
+    return script_in_name(sign[0]) if lacks_spaces(sign[0]) else "CJK"
 
 
 def _is_sign(text: str) -> bool:
