@@ -16,6 +16,7 @@ from nersery.report.model import Report, SystemReport
 from nersery.report.parts import AgainstGold, Measure
 from nersery.report.verdict import verdict
 from tests.cli.calls import AUGMENT, call, nersery
+from tests.forks import UNREAD, Server
 from tests.standins import environment, register, write_recipe
 
 
@@ -221,6 +222,11 @@ class TestPipes:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 141
+
+    @pytest.mark.parametrize("args", [("--help",), ("list", "--help")], ids=" ".join)
+    def test_nobody_reads_the_help(self, args: tuple[str, ...], server: Server):
+        process = server.start(*args, cwd=Path(), output=UNREAD)
+        assert (process.wait(), process.err) == (141, "")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
     @pytest.mark.parametrize(

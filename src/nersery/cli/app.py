@@ -170,6 +170,8 @@ def _errors_as_messages() -> Iterator[None]:
     except KeyboardInterrupt as error:
         _fail(*stopped(error))
     except SystemExit as error:  # of a method, a teacher or a library; the item of a job is rejected, see `ErrorPolicy`
+        if isinstance(error.__context__, BrokenPipeError):  # how Rich ends where nobody reads a help text
+            raise typer.Exit(UNREAD_EXIT_CODE) from None
         _fail(f"{ended_by_exit(error)}. Mend the method, or choose another", 1)
     except BrokenPipeError:
         _drop_results()
