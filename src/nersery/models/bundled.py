@@ -53,6 +53,14 @@ def folder(name: str = ENGLISH) -> Path:
     return path
 
 
+def is_installed(name: str) -> bool:
+    """Whether the package of a bundled encoder is there; its files are not checked."""
+    from nersery.models import multilingual_e5
+
+    package = multilingual_e5.PACKAGE if is_multilingual(name) else PACKAGE
+    return importlib.util.find_spec(package) is not None
+
+
 def multilingual(name: str) -> str:
     """The multilingual model of the same kind as another one: a name tagger for ``bundled-ner``."""
     return MULTILINGUAL_NER if name == ENGLISH_NER else MULTILINGUAL

@@ -14,9 +14,12 @@ from nersery.core.errors import DiskError, MissingResourceError, SettingsError, 
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
-from nersery.crosslingual.aligners.base import Pair
+from nersery.core.warnings import heard
+from nersery.crosslingual.aligners import statistical
+from nersery.crosslingual.aligners.base import Pair, Suggestions
 from nersery.crosslingual.aligners.statistical import TOO_LONG, Statistical
 from nersery.crosslingual.hmm import batches, sliced_lexicon, temporary_array
+from nersery.models import bundled
 from tests.crosslingual.models import SOURCE, TARGET, f1, points, translations
 
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
@@ -327,3 +330,25 @@ def test_nothing_learnt(tmp_path):
     for call in (lambda: Statistical().align([]), lambda: Statistical().save(tmp_path)):
         with pytest.raises(UnfittedError, match="call fit"):
             call()
+
+
+class TestAdvice:
+    @pytest.mark.parametrize(("installed", "few"), [(True, 150), (True, 149), (False, 150)])
+    def test_few_pairs_name_the_better_aligner(self, text, monkeypatch, installed, few):
+        monkeypatch.setattr(statistical, "FEW", few)
+        monkeypatch.setattr(bundled, "is_installed", lambda name: installed)
+        with heard() as notes:
+            fitted(text[0])
+        assert ['learns from 150 pairs only. The aligner "ensemble"' in note for note in notes] == (
+            [True] if installed and few == 150 else []
+        )
+
+    def test_none_with_priors_or_suggestions(self, text, monkeypatch, tmp_path, aligner):
+        monkeypatch.setattr(bundled, "is_installed", lambda name: True)
+        aligner.save(tmp_path / "known")
+        suggested = Statistical()
+        suggested.use_suggestions(Suggestions(lambda pairs: [()] * len(pairs), 1.0, 1.0, 10))
+        with heard() as notes:
+            fitted(text[0], priors=str(tmp_path / "known"))
+            suggested.fit(text[0])
+        assert notes == []
