@@ -165,6 +165,14 @@ def test_a_name_that_is_too_long_says_what_to_do(tmp_path: Path):
     assert os_message(caught.value).endswith(": File name too long. Choose a shorter name")
 
 
+def test_a_folder_that_was_removed_says_what_to_do(tmp_path: Path):
+    with pytest.raises(OSError, match="gone") as caught:
+        (tmp_path / "gone" / "x").write_text("")
+    assert os_message(caught.value).endswith(
+        "x: No such file or directory. If it or its folder was removed, repeat the command"
+    )
+
+
 def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for named, expected in (("relative", "home/.cache"), ("", "home/.cache"), (str(tmp_path / "cache"), "cache")):

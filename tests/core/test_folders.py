@@ -105,11 +105,12 @@ class TestFullDisk:
             assert caught.value is error
             assert getattr(error, "filename", None) == ("other" if "full" in str(error) else None)
 
-    def test_libraries_that_tell_it_in_words_only(self):
-        told = Exception("Error while serializing: I/O error: No space left on device (os error 28)")
+    @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOENT])
+    def test_libraries_that_tell_it_in_words_only(self, number: int):
+        told = Exception(f"Error while serializing: I/O error: {os.strerror(number)} (os error {number})")
         with pytest.raises(OSError, match="x/weights") as caught, os_errors(Path("x/weights")):
             raise told
-        assert (caught.value.errno, caught.value.strerror) == (errno.ENOSPC, os.strerror(errno.ENOSPC))
+        assert (caught.value.errno, caught.value.strerror) == (number, os.strerror(number))
         assert (caught.value.filename, caught.value.__cause__) == ("x/weights", told)
 
     def test_what_is_no_error_of_the_system_stays_as_it_is(self):

@@ -91,6 +91,8 @@ def os_message(error: OSError) -> str:
     reason = f"cannot read or write{name}: {error.strerror or error}"
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
         return f"{reason}. Where a folder is expected, a file or a broken link has its name. Choose another place"
+    if error.errno == errno.ENOENT:
+        return f"{reason}. If it or its folder was removed, repeat the command"
     if error.errno == errno.ENAMETOOLONG:
         return f"{reason}. Choose a shorter name"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -108,7 +110,7 @@ def os_errors(path: Path) -> Iterator[None]:
             match = re.search(r"\(os error (\d+)\)", str(error))
             if match is None or isinstance(error, OSError):
                 raise
-            raise OSError(int(match[1]), os.strerror(int(match[1]))) from error
+            raise OSError(int(match[1]), os.strerror(int(match[1])), str(path)) from error
 
 
 def open_new(path: Path) -> BinaryIO:
