@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import DiskError, SettingsError
 from nersery.core.locks import LOCK
 
 MOST_SHOWN = 120
@@ -40,6 +40,11 @@ def foreign_files(folder: Path, job: str, place: str = "output") -> SettingsErro
 def already_exists(path: Path) -> SettingsError:
     """The error for an output that must not be overwritten."""
     return SettingsError(f"{path} exists already. Choose another name, or allow to overwrite it (--force)")
+
+
+def removed(folder: Path) -> DiskError:
+    """The error for a folder that somebody has removed while a job used it; a part of it may be there again."""
+    return DiskError(f"{folder} was removed while it was used. Delete what is left of it, and repeat the command")
 
 
 def beginnings(record: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 import nersery
-from nersery.core.errors import DataError, JobFailedError, SettingsError
+from nersery.core.errors import DataError, DiskError, JobFailedError, SettingsError
 from nersery.experiments.execution import jobs
 from nersery.experiments.execution.cells import Cell, CellQueue, cells, makespan
 from nersery.experiments.recipe import load
@@ -144,6 +145,25 @@ class TestJobs:
         done = [name for name in ("gold", "both", "one") if Path(f"run/seed-0/{name}/result.json").exists()]
         assert done == ["gold", "one"]
         assert Path("run/seed-0/gold/tagger").exists(), "what is left may need it"
+        Run(load("recipe.toml"), Path("run"), quiet=True, jobs=number).execute()
+
+    @pytest.mark.parametrize("name", ["gold", "both", "one"])
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_a_folder_that_is_removed_ends_the_run(
+        self, name: str, number: int, inline: list[Inline], monkeypatch: pytest.MonkeyPatch
+    ):
+        whole = SystemRun.train_and_score
+
+        def removes(self: SystemRun) -> None:
+            if self.system.name == name:
+                shutil.rmtree("run")
+            whole(self)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SystemRun, "train_and_score", removes)
+            with pytest.raises(DiskError, match=r"run was removed while it was used\. Delete what is left of it"):
+                Run(load("recipe.toml"), Path("run"), quiet=True, jobs=number).execute()
+        shutil.rmtree("run", ignore_errors=True)
         Run(load("recipe.toml"), Path("run"), quiet=True, jobs=number).execute()
 
     def test_what_fails_last_is_not_told_twice(

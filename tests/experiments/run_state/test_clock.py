@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nersery.core.errors import DiskError
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_time import RunTime, estimates
@@ -63,7 +64,7 @@ def test_a_damaged_record_is_none(tmp_path: Path, content: str):
 
 
 def test_a_folder_that_is_removed_meanwhile_is_an_error_of_the_disk(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="it was removed while"), Clock(tmp_path / "run").running("a", 0):
+    with pytest.raises(DiskError, match="run was removed while"), Clock(tmp_path / "run").running("a", 0):
         shutil.rmtree(tmp_path / "run")
 
 

@@ -11,8 +11,8 @@ import pickle
 import shutil
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,16 @@ class CellRunner:
         self._taken, self._reported = dict[int, int](), list[Cell]()
 
     def results(self, jobs: int) -> Iterator[tuple[Cell, Exception | None]]:
-        """Cells as they are finished, with what failed; the others continue."""
-        for cell, error in self._in_this_process() if jobs == 1 else self._by_jobs(jobs):
-            self._reported.append(cell)
-            yield cell, error
+        """Cells as they are finished, with what failed; the others continue.
+
+        Raises:
+            DiskError: If somebody has removed the folder of a run.
+        """
+        with closing(self._in_this_process() if jobs == 1 else self._by_jobs(jobs)) as results:
+            for cell, error in results:
+                self._reported.append(cell)
+                self.runs[cell.run].refuse_removed()
+                yield cell, error
 
     def is_over(self, run: int, seed: int | None = None) -> bool:
         """Whether the results have all cells of a run, with a seed or in all."""
@@ -94,7 +100,7 @@ class CellRunner:
             self.queue.drop(cell.run)
         return None
 
-    def _in_this_process(self) -> Iterator[tuple[Cell, Exception | None]]:
+    def _in_this_process(self) -> Generator[tuple[Cell, Exception | None]]:
         while (cell := self._take()) is not None:
             run, failure = self.runs[cell.run], None
             try:
@@ -104,7 +110,7 @@ class CellRunner:
             self.queue.finish(cell)
             yield cell, failure
 
-    def _by_jobs(self, jobs: int) -> Iterator[tuple[Cell, Exception | None]]:
+    def _by_jobs(self, jobs: int) -> Generator[tuple[Cell, Exception | None]]:
         finished, first_run = deque[Cell](), self.runs[0]
         # Corpora would be sent to each job; it reads them itself, for the runs whose cells it gets.
         bare_runs = [replace(run, quiet=True, jobs=1, threads=None) for run in self.runs]

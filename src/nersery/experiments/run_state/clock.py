@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.files import write_json
+from nersery.core.other_jobs import removed
 from nersery.core.sentence import Corpus
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_time import estimates
@@ -74,7 +74,7 @@ class Clock:
         """Measure a system with a seed; what fails or is interrupted counts too.
 
         Raises:
-            FileNotFoundError: If somebody has removed the folder in the meantime.
+            DiskError: If somebody has removed the folder in the meantime.
         """
         record = self.record()
         new_entry = {"seconds": 0.0, "killed": False}
@@ -87,7 +87,7 @@ class Clock:
         finally:
             record = self.record()  # others may have begun or ended in the meantime
             if (entry := record["systems"].get(system, {}).get(str(seed))) is None:
-                raise FileNotFoundError(errno.ENOENT, "it was removed while the run used its folder", str(self.path))
+                raise removed(self.path.parent)
             entry |= {"is_running": False, "seconds": round(seconds_before + time.monotonic() - began, 1)}
             write_json(self.path, record)
 

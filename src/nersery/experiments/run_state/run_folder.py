@@ -30,6 +30,7 @@ from typing import Any, Self
 from nersery import io
 from nersery.core.errors import DataError, NerseryError
 from nersery.core.files import write_atomic
+from nersery.core.other_jobs import removed
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
 from nersery.experiments.folds import fold
@@ -88,6 +89,11 @@ class RunFolder:
         refuse_changed(self.recipe, self.inputs)
         for note in self.notes:
             self.say(f"note: {note}")
+
+    def refuse_removed(self) -> None:
+        """Raise `DiskError` if somebody has removed the folder; what the run has written since then is no run."""
+        if not (self.folder / "run.json").exists():
+            raise removed(self.folder)
 
     def say(self, text: str) -> None:
         """Print a line on standard error, unless the run is quiet."""
