@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nersery import io
-from nersery.core.errors import OutOfTimeError, SettingsError
+from nersery.core.errors import DiskError, OutOfTimeError, SettingsError
 from nersery.experiments import run_time
 from nersery.experiments.grow import budget, candidates, plan, session
 from nersery.experiments.grow.budget import Budget
@@ -122,6 +122,21 @@ def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyP
         grow(minutes=10)
     assert load_tagger("out/tagger").types == ("LOC", "PER")
     assert "interrupted" in Path("out/report.md").read_text("utf-8")
+
+
+def test_a_folder_that_is_removed_is_named_and_not_made_again(
+    grown: GrowResult, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def removes(*_: object) -> None:
+        shutil.rmtree("gone")
+
+    monkeypatch.setattr(Run, "run_system", removes)
+    with pytest.raises(DiskError, match=r"^gone was removed while it was used"):
+        grow(minutes=10, output="gone")
+    assert not Path("gone").exists()
+    Path("out/search.toml").unlink()
+    with pytest.raises(DiskError, match=r"^out was removed while it was used"):
+        grow(minutes=10)
 
 
 def test_other_files_are_named_instead_of_their_hashes(grown: GrowResult) -> None:

@@ -37,7 +37,7 @@ from nersery.core.files import (
     write_json,
 )
 from nersery.core.locks import locked
-from nersery.core.other_jobs import differences, other_settings, refuse_occupied
+from nersery.core.other_jobs import differences, other_settings, refuse_occupied, removed
 from nersery.core.progress import print_line, time_limit
 from nersery.core.ranges import Range
 from nersery.core.registry import BUNDLED
@@ -234,6 +234,7 @@ class GrowJob:
             raise SettingsError(f"{path} is damaged. Choose another folder (--out)") from None
         if "recipe" not in record and old != json.loads(json.dumps(fingerprint)):  # nothing has begun
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
+        self._refuse_removed(record)
         if difference := self._differences(old, json.loads(json.dumps(fingerprint))):
             free = self._free_folder()
             fix = "Choose another folder, e.g. " + either(f"--out {shlex.quote(str(free))}", f'output="{free}"')
@@ -267,7 +268,13 @@ class GrowJob:
         self._say("the machine is faster than when the steps were timed: planned again")
         self._begin(budget)
 
+    def _refuse_removed(self, record: Mapping[str, Any]) -> None:
+        """Raise `DiskError` if the plan that the record speaks of is gone."""
+        if "recipe" in record and not (self.folder / "search.toml").exists():
+            raise removed(self.folder)
+
     def _save(self, budget: Budget) -> None:
+        self._refuse_removed(self._record)  # else the folder would be there again, with the record alone
         timings = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
         write_json(self.folder / "grow.json", {**self._record, **timings})
 
