@@ -22,6 +22,13 @@ def test_differences_are_told_by_their_whole_name_and_in_order():
     assert differences(new, new) == ""
 
 
+def test_a_hash_inside_a_value_stands_for_content() -> None:
+    old, new = ({"rows": [f"raw {digit * 64}", {"first": 0}]} for digit in "01")
+    assert differences(old, new) == "  rows: the content has changed"
+    new["rows"][1]["first"] = 1
+    assert differences(old, new).startswith("  rows: was [")
+
+
 def test_a_long_value_is_cut_where_settings_differ() -> None:
     line = differences({"systems": list(range(100))}, {})
     assert line.startswith("  systems: was [0, 1, 2,")
