@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from unicodedata import category, normalize
+from functools import cache
+from unicodedata import category, name, normalize
 
 DOTTED_I = "i\N{COMBINING DOT ABOVE}"
 """What Unicode makes of *İ* in lower case; Turkish writes *i*."""
@@ -52,6 +53,20 @@ def folded(text: str) -> str:
     True
     """
     return normalize("NFD", normalize("NFD", text).casefold())
+
+
+def unpointed(text: str) -> str:
+    """A text without the vowel points of Hebrew and Arabic, which few texts have.
+
+    >>> unpointed("בָּרָא"), unpointed("بِسْمِ"), unpointed("में")
+    ('ברא', 'بسم', 'में')
+    """
+    return text if text.isascii() else "".join(character for character in text if not _is_point(character))
+
+
+@cache
+def _is_point(character: str) -> bool:
+    return category(character) == "Mn" and name(character, "").startswith(("ARABIC", "HEBREW"))
 
 
 def is_invisible(word: str) -> bool:

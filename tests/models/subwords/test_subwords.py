@@ -165,6 +165,15 @@ def test_a_vocabulary_of_another_language_is_noticed() -> None:
     assert "subwords" in encoder.vocabulary_issue("राम दिल्ली में रहता है और काम करता है".split())
 
 
+def test_vowel_points_are_no_sign_of_another_language() -> None:
+    plain, pointed = "ברא אלהים את השמים ואת הארץ", "בָּרָא אֱלֹהִים אֵת הַשָּׁמַיִם וְאֵת הָאָרֶץ"
+    vocabulary = {word: number for number, word in enumerate(["[UNK]", *plain.split()])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    encoder = SubwordEncoder(PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]"))
+    assert not encoder.vocabulary_issue(pointed.split())
+    assert "unknown" in encoder.vocabulary_issue(["Ада"])
+
+
 @pytest.mark.parametrize("tokenizer_class", [ByT5Tokenizer, CanineTokenizer])
 def test_characters_and_bytes_are_of_every_language(tokenizer_class: type) -> None:
     encoder = SubwordEncoder(tokenizer_class(model_max_length=64))

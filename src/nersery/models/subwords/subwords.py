@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nersery.core.errors import SettingsError
+from nersery.core.text_forms import unpointed
 from nersery.io.word_splitting.scripts_without_spaces import follows_without_space
 from nersery.models.subwords.windows import MAX_SUBWORDS, Window, windows_over
 from nersery.models.tokens import TOKEN_PREFIX, Token
@@ -112,9 +113,9 @@ class SubwordEncoder:
         """Signs that the vocabulary was made for other languages than that of the words; empty if it suits them.
 
         In an English vocabulary English has 1.2 subwords per word, German 2, Hindi or Korean 3 to 5. Emoji and numbers
-        are of no language.
+        are of no language. Vowel points do not count: they are few in the text that any vocabulary was made from.
         """
-        subwords = self.subwords([word for word in words if any(map(str.isalpha, word))])
+        subwords = self.subwords([unpointed(word) for word in words if any(map(str.isalpha, word))])
         unknown = sum(self.tokenizer.unk_token_id in ids for ids in subwords) / max(1, len(subwords))
         mean = sum(map(len, subwords)) / max(1, len(subwords))
         if unknown <= MOST_UNKNOWN and (mean <= MOST_SUBWORDS_A_WORD or self._has_characters_alone):
