@@ -126,6 +126,7 @@ def test_zero_width_spaces_are_where_phrases_are_to_be_cut(tmp_path: Path) -> No
         ("ذهبت إلى أوسلو؟\n", ["ذهبت", "إلى", "أوسلو", "؟"], "punctuation is split off"),
         ("王小明在北京。\n", [*"王小明在北京。"], "each character is a word"),
         ("我在 Google 工作。\n", [*"我在", "Google", *"工作。"], "each character is a word"),
+        ("བོད་སྐད་དང་ཡིག་གེ་ལྷ་ས\n", ["བོད་", "སྐད་", "དང་", "ཡིག་", "གེ་", "ལྷ་", "ས"], "each syllable is a word"),
         ("我 在 北京 工作 。\n", ["我", "在", "北京", "工作", "。"], ""),
         ("ខ្ញុំ\u200bរស់នៅ\u200bក្នុង\u200bភ្នំពេញ\n", ["ខ្ញុំ", "រស់នៅ", "ក្នុង", "ភ្នំពេញ"], "punctuation is split off"),
         ("Ada (1815) , 🧑🏽‍🚀 !\n", ["Ada", "(1815)", ",", "🧑🏽‍🚀", "!"], ""),

@@ -17,7 +17,7 @@ from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_r
 from nersery.io.formats import WORDS, Beginning, Format
 from nersery.io.input_files.foreign import refuse_foreign
 from nersery.io.input_files.text_file import TextFile
-from nersery.io.word_splitting.scripts_without_spaces import runs_on
+from nersery.io.word_splitting.scripts_without_spaces import SYLLABLE_ENDS, runs_on
 from nersery.io.word_splitting.tokenization import (
     MOST_ATTACHED,
     Splitting,
@@ -33,7 +33,7 @@ LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dat
 JSONL_FIX = "write .jsonl, which holds every word"
 SPLIT_OFF = '; punctuation is split off (the split "spaces" keeps it in the words)'
 LEFT_IN = "; punctuation stays in the words, as in the labelled sentences"
-CHARACTERS = '; its script has no spaces, so each character is a word (the split "spaces" cuts at spaces alone)'
+CHARACTERS = '; its script has no spaces, so each {} is a word (the split "spaces" cuts at spaces alone)'
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "{}" cuts them)'
 ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
 ESCAPED = (
@@ -101,7 +101,9 @@ class TextSource(Source):
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
         if self.options.split is None:
-            notes = {"punctuation": LEFT_IN if self._keep_punctuation else SPLIT_OFF, "characters": CHARACTERS}
+            has_syllables = sum(any(end in text for end in SYLLABLE_ENDS) for text in texts) > len(texts) / 2
+            apart = CHARACTERS.format("syllable" if has_syllables else "character")
+            notes = {"punctuation": LEFT_IN if self._keep_punctuation else SPLIT_OFF, "characters": apart}
             return notes.get(self._suggested, "")
         lines = [*map(self.split, texts)]
         if runs_on([*chain.from_iterable(lines)]):
