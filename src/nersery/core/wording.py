@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _SAME = (
-    "encoding engine format gpus language minutes models pair-by raw repair shards split tag-column test word-column "
-    "workers"
+    "encoding engine format gpus language minutes model models pair-by raw repair shards split tag-column test "
+    "word-column workers"
 )
 PARAMETERS = {
     "--define": "definitions",

@@ -10,9 +10,10 @@ from itertools import islice
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.errors import DataError
 from nersery.core.languages import primary
+from nersery.core.registry import BUNDLED
 from nersery.core.scripts import script_name, script_of
 from nersery.core.sentence import Sentence
-from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER
+from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER, is_multilingual
 from nersery.models.known_languages import SCRIPTS, knows
 
 READ = 2000
@@ -111,6 +112,16 @@ def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
     may_suit = is_readable and knows(text.language, MULTILINGUAL)
     advice = f"{MULTILINGUAL_NER} (extra multilingual) may suit it" if may_suit else OWN_TAGGER
     return f"{tagger} knows English alone, and the text {seen}: {advice}"
+
+
+def note_of_encoder(model: str, text: TextProfile, fix: str) -> str:
+    """A note if a bundled encoder knows no word in the script of text that its tagger is to learn from; else empty."""
+    known = SCRIPTS.split() if is_multilingual(model) else ["LATIN"]
+    if model not in BUNDLED or text.script in (*known, "UNKNOWN"):
+        return ""
+    return (
+        f"{model} knows no word in the {script_name(text.script)} script, so its tagger learns hardly anything: {fix}"
+    )
 
 
 def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:

@@ -68,6 +68,18 @@ def test_types_without_a_definition_are_named(monkeypatch: pytest.MonkeyPatch) -
     assert {one.get("name"): one for one in table["systems"]}["questions"]["definitions"] == told.definitions
 
 
+@pytest.mark.parametrize(
+    ("script", "named", "is_noted"), [("TIBETAN", "", True), ("TIBETAN", "x", False), ("THAI", "", False)]
+)
+def test_a_script_that_the_encoder_does_not_know_is_noted(
+    monkeypatch: pytest.MonkeyPatch, script: str, named: str, is_noted: bool
+) -> None:
+    data, _ = timed(monkeypatch, {})
+    data = replace(data, text=TextProfile(script, "", cased=False))
+    notes = plan.make_plan(data, named, Budget(300.0), lambda _: None).notes
+    assert any("knows no word in the Tibetan script" in note for note in notes) == is_noted
+
+
 def systems_of(found: Plan) -> list[str]:
     return [entry["name"] for entry in found.table["systems"]]
 

@@ -71,6 +71,16 @@ class TestInputs:
             else []
         )
 
+    @pytest.mark.parametrize(
+        ("word", "model"), [("ལྷ་ས་", "bundled-multilingual"), ("Осло", "bundled"), ("Oslo", "bundled")]
+    )
+    def test_a_script_that_the_encoder_of_a_tagger_does_not_know(self, word: str, model: str):
+        labelled = [Sentence((word, word, str(n)), (Entity(0, 1, "LOC"),), id=str(n)) for n in range(20)]
+        io.write(labelled, "train.conll")
+        _, notes = read_inputs(load("recipe.toml", ["tagger.method=transformer", f"tagger.model={model}"]), print)
+        found = [note for note in notes if note.startswith(f"train: {model} knows no word in the ")]
+        assert len(found) == (word != "Oslo")
+
     def test_all_issues_of_all_files(self):
         Path("train.conll").write_text("Ada\tB-PER\nBo\tB_PER\n")
         Path("dev.conll").unlink()

@@ -24,6 +24,7 @@ from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, 
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.run_time import RunTime
+from nersery.experiments.text_profile import note_of_encoder
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
 from nersery.models.loading import ModelSource
 
@@ -90,7 +91,8 @@ def make_plan(
     say(f"{len(data.gold)} labelled sentences, {plural(len(data.raw), 'raw one')}; {data.text}")
     say("plan: a few steps of each training are timed")
     models, notes = _available(models_for(data.text, named), named)
-    notes += filter(None, [note_of_documents(data.gold, _folds(data))])
+    unreadable = note_of_encoder(models[0], data.text, "name a model of its language (--model)") if not named else ""
+    notes += filter(None, [note_of_documents(data.gold, _folds(data)), unreadable])
     start = "" if named in STARTS.values() else STARTS.get(models[0], "")
     all_names = bool(start) and are_names(start, data.gold)
     known_speeds = {} if speeds is None else speeds

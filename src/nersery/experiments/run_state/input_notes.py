@@ -13,7 +13,7 @@ from nersery.experiments.folds import note_of_documents
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import CorpusByFile, parts_of, sentences_of, train_of
 from nersery.experiments.systems import System
-from nersery.experiments.text_profile import note_of_language
+from nersery.experiments.text_profile import note_of_encoder, note_of_language, profile
 from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
 from nersery.models.question_text import CORPORA, count_known
 
@@ -30,6 +30,7 @@ def input_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
         *(note_of_language(file.label, part) for file, part in parts.items()),
         *(note_of_length(file.label, sum(map(len, part)), len(part)) for file, part in parts_of(parts, "train", "raw")),
         *_punctuation_notes(parts),
+        *_encoder_notes(recipe, parts),
         *_known_text_notes(recipe, parts),
     ]
     return [note for note in notes if note]
@@ -69,6 +70,17 @@ def _punctuation_notes(parts: CorpusByFile) -> Iterator[str]:
     for file, raw in parts_of(parts, "raw"):
         if text := note_of_punctuation(chain.from_iterable(train_of(parts, file.language)), raw):
             yield f"{file.label}: {text}" if file.language else text
+
+
+def _encoder_notes(recipe: Recipe, parts: CorpusByFile) -> Iterator[str]:
+    """Where the encoder of a tagger knows no word of labelled sentences."""
+    taggers = (recipe.tagger_of(system).create() for system in recipe.systems)
+    models = dict.fromkeys(getattr(tagger, "model", "") for tagger in taggers)
+    for file, part in parts_of(parts, "train"):
+        text = profile(part, file.language)
+        for model in models:
+            if note := note_of_encoder(model, text, "name a model of its language by the tagger's setting model"):
+                yield f"{file.label}: {note}"
 
 
 def _known_text_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
