@@ -328,6 +328,18 @@ def test_writing_replaces_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.read_text() == "Ada S-PER\nwrote O\n\n"
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.conll", "a.txt"])
+def test_ids_that_a_file_could_not_be_read_with_are_not_written(tmp_path: Path, name: str) -> None:
+    twice, path = [Sentence(("Ada",), id="x"), Sentence(("Bo",), id="x")], tmp_path / name
+    if name != "a.jsonl":  # its files have no ids
+        assert write(twice, path) == len(read(path)) == 2
+        return
+    with pytest.raises(DataError, match="sentence x: an earlier sentence has the same id"):
+        write(twice, path)
+    assert not path.exists()
+    assert write([Sentence(("Ada",)), Sentence(("Bo",))], path) == len(read(path)) == 2
+
+
 def test_no_other_file_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     others = ("a.txt.tmp", "nersery-taken.tmp", "nersery-not-hex-sixteen!.tmp")
     for name in others:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from nersery.core.errors import SettingsError, checked_text, did_you_mean
+from nersery.core.errors import DataError, Issue, SettingsError, checked_text, did_you_mean
 from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable, written_beside
 from nersery.core.sentence import Sentence, checked_sentences
 from nersery.core.wording import either
 from nersery.io.base import AUTO, Writer
 from nersery.io.columns_and_rows.document_marks import with_marks
-from nersery.io.formats import Format, extensions, formats, writable
+from nersery.io.formats import IDS, Format, extensions, formats, writable
 from nersery.io.input_files.text_file import as_beginning
+from nersery.io.temporary_tables.ids import Ids
 
 
 def format_of(path: str | Path, *, can_be_named: bool = False) -> str:
@@ -83,7 +84,7 @@ def write(
         The number of sentences.
 
     Raises:
-        DataError: If the format cannot hold a sentence.
+        DataError: If the format cannot hold a sentence, or two have the same id.
         OSError: If the file cannot be written; nothing has changed then.
     """
     path = as_path(path, "the output")
@@ -101,7 +102,8 @@ def write(
     count = 0
     with naming_the_full_disk(path), written_beside(path) as temporary:
         with temporary.open("w", encoding="utf-8", newline="\n") as stream:
-            for sentence in as_written(checked_sentences(sentences), encoder.format):
+            given = _with_distinct_ids(sentences) if IDS in encoder.format.keeps else checked_sentences(sentences)
+            for sentence in as_written(given, encoder.format):
                 text = encoder.encode(sentence)
                 stream.write(text if count else as_beginning(text))
                 count += 1
@@ -110,6 +112,18 @@ def write(
         else:
             _pack(encoder.format.pack, temporary, path)
     return count
+
+
+def _with_distinct_ids(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences; a `DataError` if two have the same id, as such a file could not be read."""
+    ids = Ids()
+    for number, sentence in enumerate(checked_sentences(sentences), start=1):
+        if sentence.id and ids.add(sentence.id, number) is not None:
+            raise DataError(
+                Issue("an earlier sentence has the same id", sentence=sentence.id),
+                fix="give every sentence an id of its own",
+            )
+        yield sentence
 
 
 def as_written(sentences: Iterable[Sentence], format: Format) -> Iterable[Sentence]:
