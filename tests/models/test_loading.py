@@ -49,6 +49,16 @@ def test_a_damaged_file_is_named(name: str, content: str, tiny_model: str, tmp_p
     assert "Hugging Face hub" not in str(caught.value)
 
 
+def test_a_folder_in_place_of_a_file_is_named(tiny_model: str, tmp_path: Path) -> None:
+    shutil.copytree(tiny_model, tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").unlink()
+    (tmp_path / "model" / "model.safetensors").mkdir()
+    with pytest.raises(
+        MissingResourceError, match=r"model\.safetensors is damaged: it is a folder\. .*: copy it again"
+    ):
+        ModelSource(str(tmp_path / "model")).encoder()
+
+
 def test_a_missing_file_is_named(tiny_model: str, tmp_path: Path) -> None:
     shutil.copytree(tiny_model, tmp_path / "model")
     (tmp_path / "model" / "model.safetensors").rename(tmp_path / "model" / "crf.safetensors")

@@ -23,6 +23,8 @@ def refuse_damaged(folder: Path) -> None:
 
 
 def _issue_of(path: Path) -> str:
+    if path.is_dir():
+        return "it is a folder"
     if not path.stat().st_size:
         return "it is empty"
     try:
