@@ -286,3 +286,18 @@ def test_what_a_tool_adds_behind_the_type_is_no_part_of_the_label(tmp_path: Path
     path.write_text(json.dumps([{"content": "in Oslo", "entities": [[3, 7, "Oslo", "LOC"]]}]))
     with pytest.raises(DataError, match="a label is"):
         read(path)
+
+
+def test_what_a_reviewer_of_lighttag_found_wrong_is_left_out_with_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdicts = {"PER": True, "LOC": False, "TIME": None}
+    places = {"PER": (0, 12), "LOC": (13, 18), "TIME": (22, 28)}
+    labels = [
+        {"start": start, "end": end, "tag": tag, "value": TEXT[start:end], "correct": verdicts[tag]}
+        for tag, (start, end) in places.items()
+    ]
+    path = tmp_path / "lighttag.json"
+    path.write_text(json.dumps({"examples": [{"content": TEXT, "annotations": labels}]}), "utf-8")
+    assert read(path)[0].labels == ((0, 2, "PER"), (4, 5, "TIME"))
+    assert 'marked them as wrong ("correct": false): 1' in capsys.readouterr().err

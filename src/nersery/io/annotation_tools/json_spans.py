@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -60,6 +61,7 @@ SOURCE: Mapping[str, type] = {"id": str, "language": str, "document": str, "star
 REFUSALS = ("reject", "ignore")
 """Answers in Prodigy to a text whose labels are not to be used."""
 LAST_CHARACTERS = "texts whose labels end with their last character, as what these repeat of the text shows: {}"
+WRONG = 'labels left out, because a reviewer has marked them as wrong ("correct": false): {}'
 ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
 """doccano 1.8.4 guesses the encoding of a file, and an emoji makes it guess wrong."""
 EXPECTED = 'a "text" with "label": [[start, end, type], …], or a task of Label Studio'
@@ -128,6 +130,8 @@ class SpansSource(StandoffSource):
             if (answer := value.get("answer")) in REFUSALS:
                 findings.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
             else:
+                value, wrong = _without_wrong(value)
+                findings.noted += Counter({WRONG: wrong})
                 document = _document(value, id, line, labelled=self.labelled, split=self.options.split)
                 if self.labelled and not document.spans and (doubt := doubt_of(value)):
                     findings.noted[doubt] += 1
@@ -286,6 +290,17 @@ def _is_triple(label: Sequence[Any]) -> bool:
 
 def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:
     return next((label[key] for key in keys if key in label), None)
+
+
+def _without_wrong(value: Object) -> tuple[Object, int]:
+    """An object without the labels that a reviewer in LightTag has found wrong, and how many these are."""
+    lists = {key: content for key, content in value.items() if isinstance(content, list)}
+    right = {key: [label for label in content if not _is_wrong(label)] for key, content in lists.items()}
+    return value | right, sum(map(len, lists.values())) - sum(map(len, right.values()))
+
+
+def _is_wrong(label: Any) -> bool:
+    return isinstance(label, dict) and label.get("correct") is False and is_label(label)
 
 
 def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
