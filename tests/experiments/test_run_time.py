@@ -122,6 +122,17 @@ def test_all_new_sentences_count(name: str, added: int, candidates: int) -> None
     assert (times.added(system), times.candidates(system)) == (added, candidates)
 
 
+@pytest.mark.parametrize(
+    ("entry", "trained"),
+    [({}, 32 + 32), ({"gold_copies": 3}, 3 * 32 + 32), ({"gold_copies": 0}, 32), ({"upsampling": 0.75}, 3 * 32 + 32)],
+)
+def test_repeated_gold_counts(entry: dict[str, Any], trained: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(start=0.0, step=1.0, sentence=0.0))
+    recipe = recipe_of({"name": "made", "method": "eda", "tagger_settings": {"epochs": 1, "batch_size": 16}, **entry})
+    times = RunTime(recipe, sentences(32))
+    assert times.training(recipe.system("made")) == trained / 16
+
+
 def test_selecting_from_merged_sentences_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(start=1.0, step=2.0, sentence=0.1))
     select = [{"method": "self_training", "steps": 3, "passes": 4}]

@@ -173,7 +173,8 @@ class RunTime:
     def training(self, system: System) -> float:
         """Seconds to train its tagger and to score it."""
         speed, tagger = self.speed(system), self.recipe.tagger_of(system)
-        seconds = _seconds(speed, tagger, len(self.gold) + self.added(system))
+        gold, added = len(self.gold), self.added(system)
+        seconds = _seconds(speed, tagger, gold * system.repeats_of_gold(gold, added) + added)
         if system.second_stage:
             seconds += _seconds(speed, tagger.with_changes(system.second_stage), len(self.gold))
         return speed.start + seconds + EVALUATIONS * self.dev * speed.sentence

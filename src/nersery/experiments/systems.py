@@ -161,8 +161,12 @@ class System:
 
     def weigh(self, gold: Sequence[Sentence], kept: Sequence[Sentence]) -> list[Sentence]:
         """The training sentences of its tagger: gold, repeated as the system requires, and the kept sentences."""
-        share = copies_for_upsampling(len(gold), len(kept), self.upsampling)
-        return [*gold] * (max(self.gold_copies, share) if self.gold_copies else 0) + [*kept]
+        return [*gold] * self.repeats_of_gold(len(gold), len(kept)) + [*kept]
+
+    def repeats_of_gold(self, gold: int, kept: int) -> int:
+        """How often each gold sentence is in the training data, by the numbers of gold and of kept sentences."""
+        share = copies_for_upsampling(gold, kept, self.upsampling)
+        return max(self.gold_copies, share) if self.gold_copies else 0
 
     @property
     def _made_from(self) -> list[Any]:
