@@ -15,7 +15,7 @@ from transformers.utils import logging as transformers_logging
 
 import nersery
 from nersery.models.loading import quiet_transformers
-from nersery.models.torch_state import SharedSetting
+from nersery.models.torch_state import AUTOCAST_DEVICES, SharedSetting, torch_defaults
 from nersery.taggers.base import load_tagger
 from tests.standins import sentences
 
@@ -96,6 +96,17 @@ def test_results_do_not_depend_on_the_user_s_settings_of_pytorch(settings: Calla
         other_weights, other_alignments = results()
     assert all(map(torch.equal, weights, other_weights))
     assert alignments == other_alignments
+
+
+@pytest.mark.parametrize("device", AUTOCAST_DEVICES)
+def test_autocast_of_the_user_is_off_within(device: str) -> None:
+    torch.set_autocast_enabled(device, True)
+    try:
+        with torch_defaults():
+            assert not torch.is_autocast_enabled(device)
+        assert torch.is_autocast_enabled(device)
+    finally:
+        torch.set_autocast_enabled(device, False)
 
 
 def test_the_first_thread_changes_a_setting_and_the_last_one_restores_it() -> None:

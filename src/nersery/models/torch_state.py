@@ -11,6 +11,9 @@ from threading import Lock
 SEEDED: ContextVar[bool] = ContextVar("SEEDED", default=False)
 """Whether a training has seeded the random state; at its end it gives back the user's."""
 
+AUTOCAST_DEVICES = ("cpu", "cuda", "hpu", "mps", "mtia", "xla", "xpu")
+"""The types of devices for which a user may have autocast on."""
+
 
 @contextmanager
 def kept_random_state() -> Iterator[None]:
@@ -38,7 +41,7 @@ def torch_defaults() -> Iterator[None]:
     with ExitStack() as state:
         state.enter_context(torch.inference_mode(False))
         state.enter_context(torch.enable_grad())
-        for kind in ("cpu", "cuda"):
+        for kind in AUTOCAST_DEVICES:
             if torch.is_autocast_enabled(kind):
                 # Within the user's, a cache would keep the cast weights of the first step.
                 state.enter_context(torch.autocast(kind, enabled=False, cache_enabled=False))
