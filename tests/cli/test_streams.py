@@ -241,11 +241,11 @@ class TestPipes:
                 stdout=full,
                 stderr=subprocess.PIPE,
                 text=True,
-                env=environment(),
+                env=environment() | {"PYTHONUNBUFFERED": ""},
                 check=False,
             )
         assert done.returncode == 5
-        assert done.stderr.startswith("error: no space left to write")
+        assert done.stderr.startswith("error: no space left to write standard output. ")
         assert done.stderr.count("\n") == 1
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -177,8 +177,8 @@ def _errors_as_messages() -> Iterator[None]:
         _drop_results()
         raise typer.Exit(UNREAD_EXIT_CODE) from None
     except Exception as error:
-        if isinstance(error, OSError):
-            _drop_results()
+        if isinstance(error, OSError) and _drop_results():
+            error.filename = error.filename or "standard output"
         if INTERRUPTIONS and not isinstance(error, typer.Exit):
             _fail(*stopped(INTERRUPTIONS[0]))
         if isinstance(error, NerseryError):
@@ -188,12 +188,14 @@ def _errors_as_messages() -> Iterator[None]:
         raise
 
 
-def _drop_results() -> None:
-    """Drop what cannot be printed; Python would try again at its end, and complain."""
+def _drop_results() -> bool:
+    """Drop what cannot be printed, and say whether there was any; Python would try again at its end, and complain."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 def _fail(message: str, code: int) -> None:
