@@ -36,8 +36,8 @@ MOST = 100
 """Of a module with more mutants than this, a sample of this size is tested, always the same one."""
 CONLL = ("io/test_conll", "io/test_conll_issues", "io/test_conll_repairs", "io/test_conll_round_trip")
 TESTS = {
-    "core.sentence": ("core/test_sentence", "core/test_validation", "io/test_io"),
-    "core.validation": ("core/test_validation", "core/test_tags"),
+    "core.sentence": ("core/test_sentence", "core/test_sentence_validation", "io/test_io"),
+    "core.sentence_validation": ("core/test_sentence_validation", "core/test_tags"),
     "core.tags": ("core/test_tags", *CONLL),
     "core.files": ("core/test_files", "core/test_folders"),
     "core.folders": ("core/test_folders",),

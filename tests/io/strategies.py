@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.core.validation import is_type_name
+from nersery.core.sentence_validation import is_type_name
 
 AWKWARD = [
     "#MH17",

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from nersery.core.errors import SettingsError
-from nersery.core.validation import LETTERS, TYPE_RULE, is_type_name
+from nersery.core.sentence_validation import LETTERS, TYPE_RULE, is_type_name
 
 NO_ENTITY = "other"
 """The definition of a word that belongs to no entity."""

@@ -13,7 +13,7 @@ from typing import Any, overload
 from nersery.core.conversions import Conversions, conversion_of
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError
-from nersery.core.validation import TIDIED, edit_issue, identity_issue, issue_in
+from nersery.core.sentence_validation import TIDIED, edit_issue, identity_issue, issue_in
 
 __all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "SoftLabel", "checked_sentences"]
 

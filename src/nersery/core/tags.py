@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.sentence import Entity
-from nersery.core.validation import LETTERS, is_type_name
+from nersery.core.sentence_validation import LETTERS, is_type_name
 
 OUTSIDE = "O"
 EMPTY = ("-", "_")

@@ -18,8 +18,8 @@ from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
 from nersery.core.random import is_whole
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, checked_sentences
+from nersery.core.sentence_validation import CONTROL, without_control
 from nersery.core.tags import TagIssue
-from nersery.core.validation import CONTROL, without_control
 from nersery.core.warnings import warn
 from nersery.core.wording import as_parameters, either
 from nersery.io import repairs

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from nersery.core.errors import DataError, Issue, printable
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+from nersery.core.sentence_validation import without_control
 from nersery.core.tags import OUTSIDE, looks_like_tag
-from nersery.core.validation import without_control
 from nersery.io import base
 from nersery.io.columns_and_rows.columns import (
     AFFIXES,

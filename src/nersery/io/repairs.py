@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from nersery.core.sentence_validation import without_control
 from nersery.core.tags import (
     EMPTY,
     NOTHING,
@@ -19,7 +20,6 @@ from nersery.core.tags import (
     is_bare,
     parts_of,
 )
-from nersery.core.validation import without_control
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.languages import primary
 from nersery.core.registry import Method
 from nersery.core.sentence import Sentence
+from nersery.core.sentence_validation import edit_issue
 from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
-from nersery.core.validation import edit_issue
 from nersery.core.warnings import warn
 
 Synonyms = Mapping[str, tuple[str, ...]]

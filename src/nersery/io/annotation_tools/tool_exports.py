@@ -13,7 +13,7 @@ from pathlib import Path
 from nersery.core.errors import DataError, Issue
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
-from nersery.core.validation import LONGEST_SENTENCE
+from nersery.core.sentence_validation import LONGEST_SENTENCE
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Offsets
 from nersery.io.annotation_tools.standoff import layout, splits_alike, strict_layout

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
-from nersery.core.validation import edit_issue, identity_issue
+from nersery.core.sentence_validation import edit_issue, identity_issue
 
 
 @pytest.mark.parametrize(
