@@ -13,6 +13,7 @@ import pytest
 import nersery
 from nersery import io
 from nersery.annotate import tagger_labels
+from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.experiments import text_profile
 from nersery.io import text
@@ -115,10 +116,13 @@ class TestLabels:
         [
             lambda tagger: nersery.predict("raw.txt", tagger).corpus,
             lambda tagger: nersery.annotate("raw.txt", "tagger_labels", tagger=tagger).corpus,
+            lambda tagger: (
+                tagger.save(Path("teacher")) or nersery.annotate("raw.txt", TaggerLabels(tagger="teacher")).corpus
+            ),
             lambda tagger: nersery.next_sentences("raw.txt", tagger, quiet=True).corpus,
         ],
     )
-    def test_text_is_split_like_what_a_tagger_in_memory_learnt_from(self, label: Callable[[Any], Any]) -> None:
+    def test_the_library_splits_text_like_what_the_tagger_learnt_from(self, label: Callable[[Any], Any]) -> None:
         Path("raw.txt").write_text("Oslo, Bonn\n" * 10)
         tagger = Memory.load("teacher")
         for share, words in {0.0: ("Oslo", ",", "Bonn"), 0.9: ("Oslo,", "Bonn")}.items():

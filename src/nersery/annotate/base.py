@@ -212,7 +212,7 @@ def annotate(
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
     refuse_overwriting(output, corpus, gold, dev)
-    tagger = options.get("tagger")
+    tagger = options.get("tagger", getattr(method, "tagger", None))
     training, options = training_from(
         "annotate", method, options, list(opened_if_given(dev, "dev")), seed, training, output
     )
