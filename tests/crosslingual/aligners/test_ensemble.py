@@ -8,6 +8,8 @@ from nersery.core import file_settings, registry
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
+from nersery.crosslingual.aligners import ensemble as voters
+from nersery.crosslingual.aligners import statistical
 from nersery.crosslingual.aligners.base import Aligner, Link, Pair
 from nersery.crosslingual.aligners.ensemble import OUT_OF_RANGE, WEIGHTS, Ensemble
 from nersery.crosslingual.aligners.statistical import Statistical
@@ -189,6 +191,22 @@ def test_at_most_some_pairs_teach():
     oracle.align = lambda batch: asked.extend(batch) or Oracle.align(oracle, batch)
     informed(pairs, oracle, learn_from=4)
     assert [pair.id for pair in asked] == ["0", "3", "6", "9"]
+
+
+@pytest.mark.parametrize(("room", "again"), [(12, 0), (5, 7)])
+def test_pairs_that_teach_are_asked_about_once(monkeypatch, room, again):
+    monkeypatch.setattr(voters, "MOST_REMEMBERED", room)
+    monkeypatch.setattr(voters, "PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr(statistical, "SUGGESTED_AT_ONCE", 3)
+    pairs, gold = translations(12, seed=3)
+    oracle = Oracle(pairs, gold, 12)
+    ensemble = informed(pairs, oracle)
+    asked = []
+    oracle.align = lambda batch: asked.extend(batch) or Oracle.align(oracle, batch)
+    forgetful = informed(pairs, Oracle(pairs, gold, 12))
+    forgetful._first, forgetful._latest = {}, {}
+    assert ensemble.align(pairs) == forgetful.align(pairs)
+    assert len(asked) == again
 
 
 def test_resumes_and_refuses_what_was_learnt_otherwise(tmp_path):

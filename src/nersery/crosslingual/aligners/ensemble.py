@@ -30,6 +30,8 @@ from nersery.models.model_settings import ModelSettings
 from nersery.models.subwords.joined_characters import Tokenize
 
 Probabilities = NDArray[np.float64]
+Answers = tuple[Alignment | Reject, ...]
+"""Of several members for a pair."""
 
 OUT_OF_RANGE = "a member of the ensemble links words that the pair does not have"
 EMBEDDINGS: Mapping[str, Mapping[str, Any]] = {
@@ -41,6 +43,8 @@ MEMBERS: Mapping[str, Mapping[str, Any]] = {"statistical": {}, **EMBEDDINGS}
 WEIGHTS = {"statistical": 8.0, "softmax": 2.0, "argmax": 1.0, "itermax": 1.0}
 """The members and weights where none are named; the statistical aligner has heard the others already."""
 PAIRS_AT_ONCE = 256
+MOST_REMEMBERED = 2048
+"""Pairs, as many as `Ensemble.learn_from`; their links take some 25 MB."""
 FAINT = 0.02
 """Links of a lower probability are not suggested."""
 
@@ -86,7 +90,8 @@ class Ensemble(Aligner, ModelSettings):
     join: bool = True
     _aligners: dict[str, Aligner] = hidden(default_factory=dict)
     _informed: frozenset[str] = hidden(default=frozenset())
-    _latest: tuple[Sequence[Pair], dict[str, Sequence[Alignment | Reject]]] | None = hidden(default=None)
+    _first: dict[Pair, Answers] = hidden(default_factory=dict)
+    _latest: dict[Pair, Answers] = hidden(default_factory=dict)
     _is_checked: bool = hidden(default=False)
 
     def __post_init__(self) -> None:
@@ -152,7 +157,7 @@ class Ensemble(Aligner, ModelSettings):
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
         """Let each member learn, those that use suggestions last."""
         self.check()
-        self._latest = None
+        self._first, self._latest = {}, {}
         learnt_path(self, pairs, training.folder)
         if self._tokenize is not None and _has_characters(pairs):
             pairs = JoinedPairs(pairs, self._tokenize)
@@ -194,11 +199,20 @@ class Ensemble(Aligner, ModelSettings):
         return [() if isinstance(vote, Reject) else _links(vote, vote > FAINT) for vote in votes]
 
     def _uninformed(self, pairs: Sequence[Pair]) -> Mapping[str, Sequence[Alignment | Reject]]:
-        """The links of the members that use no suggestions, remembered for the last pairs."""
-        if self._latest is None or self._latest[0] != pairs:
-            uninformed = [name for name in self._aligners if name not in self._informed]
-            self._latest = pairs, {name: aligned(self._aligners[name], pairs) for name in uninformed}
-        return self._latest[1]
+        """The links of the members that use no suggestions.
+
+        Remembered are those of the last pairs, and of the first ones: of those that the others learn from.
+        """
+        uninformed = [name for name in self._aligners if name not in self._informed]
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._first and pair not in self._latest]
+        if new and uninformed:
+            answers = zip(*(aligned(self._aligners[name], new) for name in uninformed), strict=True)
+            kept = {pair: self._latest[pair] for pair in pairs if pair in self._latest}
+            self._latest = kept | dict(zip(new, answers, strict=True))
+            room = max(0, MOST_REMEMBERED - len(self._first))
+            self._first |= {pair: self._latest[pair] for pair in new[:room]}
+        known = [self._first.get(pair) or self._latest.get(pair, ()) for pair in pairs]
+        return {name: [answers[place] for answers in known] for place, name in enumerate(uninformed)}
 
     def _votes(
         self, pairs: Sequence[Pair], answers: Mapping[str, Sequence[Alignment | Reject]]
