@@ -243,7 +243,7 @@ class TestOutputs:
             assert "x.jsonl.part holds an unfinished job with other settings" in result.err
         content = Path("train.conll").read_text()
         Path("train.conll").write_text(content.replace("lives", "dwells"))
-        assert "rows.content: was" in call(*augment).err
+        assert "rows.content: the content has changed" in call(*augment).err
         assert "unfinished job" in call("augment", "-", *augment[2:], stdin=b"Ada\tB-PER\nran\tO\n").err
         Path("train.conll").write_text(content)
         assert call(*augment).code == 0

@@ -234,11 +234,11 @@ class GrowJob:
             raise SettingsError(f"{path} is damaged. Choose another folder (--out)") from None
         if "recipe" not in record and old != json.loads(json.dumps(fingerprint)):  # nothing has begun
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
-        self._refuse_removed(record)
         if difference := self._differences(old, json.loads(json.dumps(fingerprint))):
             free = self._free_folder()
             fix = "Choose another folder, e.g. " + either(f"--out {shlex.quote(str(free))}", f'output="{free}"')
             raise SettingsError(other_settings(self.folder, "a job", difference, fix))
+        self._refuse_removed(record)
         return record
 
     def _free_folder(self) -> Path:
