@@ -24,6 +24,7 @@ from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
 from nersery.taggers.base import load_tagger
 from tests.experiments.grow.tiny_jobs import FOLDS, grow
+from tests.killing import KilledError, stop_at
 from tests.standins import sentences
 
 
@@ -246,7 +247,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_plan_from_a_busy_machine_is_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     busy(monkeypatch)
-    result = grow(minutes=10)
+    result = grow(minutes=4, raw=None, test=None)
     assert load("out/search.toml").tagger.settings["steps"] == 16
     record = json.loads(Path("out/grow.json").read_text("utf-8"))
     assert all(speed["step"] < 16 for speed in record["speeds"].values())
@@ -267,6 +268,8 @@ def test_a_kill_before_the_second_plan_loses_only_that(folder: Path, monkeypatch
     monkeypatch.setattr(session, "make_plan", killed_at_second)
     with pytest.raises(MemoryError):
         grow(minutes=10)
-    grow(minutes=10)
+    monkeypatch.setattr(Search, "execute", stop_at(1))  # the plan is made by then
+    with pytest.raises(KilledError):
+        grow(minutes=10)
     assert len(made) == 3
     assert load("out/search.toml").tagger.settings["steps"] == 16
