@@ -25,7 +25,7 @@ CORPUS = Corpus(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def window() -> Iterator[tuple[Window, list[str]]]:
     """A page for all tests, and whatever goes wrong on it."""
     faults: list[str] = []
