@@ -11,7 +11,7 @@ from nersery.models.masked.masked_inputs import Drawing
 
 NAMES = {"PER": ("Ada", "Grace", "Linus", "Radia"), "LOC": ("Oslo", "Paris", "Lima", "Pune")}
 GOLD = Corpus(Sentence((word, "won", "."), (Entity(0, 1, type_),)) for type_, words in NAMES.items() for word in words)
-LEARNING = {"epochs": 300, "batch_size": 8, "learning_rate": 2e-3, "precision": "fp32"}
+LEARNING = {"epochs": 200, "batch_size": 8, "learning_rate": 2e-3, "precision": "fp32"}
 """Settings with which a tiny model learns this corpus."""
 
 

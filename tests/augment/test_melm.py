@@ -83,7 +83,7 @@ def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
 
 
 def test_without_tags_it_cannot_know_labels(tiny_masked_lm: str) -> None:
-    method = MELM(tiny_masked_lm, linearize=False, **LEARNING)
+    method = MELM(tiny_masked_lm, linearize=False, **{**LEARNING, "epochs": 20})
     assert_it_cannot_know_labels(method)
     asked = Asked(method)
     method.generate(SENTENCE, random.Random(0))
