@@ -11,7 +11,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import NO_ENTITIES, augment
 from nersery.augment.daga import DAGA, OTHER_LANGUAGE, UNFINISHED
 from nersery.augment.linearized.linearization import language_token, tag_token
-from nersery.augment.linearized.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER, SIGNS_ALONE
+from nersery.augment.linearized.parsing import ILLEGAL, LEFT_OVER, SIGNS_ALONE, WITHOUT_WORD
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
@@ -63,7 +63,7 @@ def test_what_the_model_writes_becomes_a_sentence() -> None:
     [
         ((), UNFINISHED),
         (("we", "won"), NO_ENTITIES),
-        ((B_PER, B_LOC, "won"), EMPTY_WORD),
+        ((B_PER, B_LOC, "won"), WITHOUT_WORD),
         ((I_PER, "won"), ILLEGAL),
         ((I_PER, UNKNOWN, tag_token("LOC", begins=False), UNKNOWN), LEFT_OVER),
     ],

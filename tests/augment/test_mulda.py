@@ -10,7 +10,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import NO_ENTITIES, augment_step, tasks
 from nersery.augment.linearized.linearization import tag_token
-from nersery.augment.linearized.parsing import NEAR_COPY, SIGNS_ALONE, UNBALANCED, UNKNOWN_TYPE, UNSTORABLE
+from nersery.augment.linearized.parsing import NEAR_COPY, SIGNS_ALONE, UNKNOWN_TYPE, UNSTORABLE, WITHOUT_WORD
 from nersery.augment.linearized.tagged_writing import UNFINISHED
 from nersery.augment.mulda import TOO_LONG, MulDA, _pair
 from nersery.core.errors import MissingResourceError
@@ -109,7 +109,7 @@ def test_a_sentence_that_reads_back_with_other_labels_is_not_learnt_from(
     [
         (Wrote(B_PER, "Jo", finished=False), UNFINISHED),
         (Wrote(B_PER, "Jo", longest=0), TOO_LONG),
-        (Wrote("Jo", B_PER), UNBALANCED),
+        (Wrote("Jo", B_PER), WITHOUT_WORD),
         (Wrote("we", "won"), NO_ENTITIES),
         (Wrote(*FULL), NEAR_COPY),
     ],

@@ -19,6 +19,7 @@ from nersery.augment.linearized.parsing import (
     UNBALANCED,
     UNKNOWN_TAG,
     UNSTORABLE,
+    WITHOUT_WORD,
     child_of,
     has_mentions,
     is_near_copy,
@@ -52,7 +53,7 @@ def one_sided(sentence: Sentence) -> list[str]:
         ([], NO_WORDS),
         (["a", ""], EMPTY_WORD),
         (["a", "  "], EMPTY_WORD),
-        ([B_PER, B_PER, "a"], EMPTY_WORD),
+        ([B_PER, B_PER, "a"], WITHOUT_WORD),
         ([B_PER, "", B_PER], EMPTY_WORD),
         (["a", "b c "], UNSTORABLE),
         (["a", "b\nc"], UNSTORABLE),
@@ -82,9 +83,9 @@ def test_what_is_not_well_formed_has_its_reason(words: list[str], reason: str) -
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ([B_PER, I_PER, "a"], EMPTY_WORD),
-        ([B_PER, B_PER, "a"], EMPTY_WORD),
-        (["a", B_PER], UNBALANCED),
+        ([B_PER, I_PER, "a"], WITHOUT_WORD),
+        ([B_PER, B_PER, "a"], WITHOUT_WORD),
+        (["a", B_PER], WITHOUT_WORD),
         ([I_PER, "a"], ILLEGAL),
         ([B_PER, "a", "b", I_PER, "c"], ILLEGAL),
         ([B_PER, "a", I_LOC, "b"], ILLEGAL),
@@ -96,7 +97,18 @@ def test_one_sided_tags_have_the_same_reasons(words: list[str], reason: str) -> 
 
 
 def test_reasons_are_told_apart() -> None:
-    reasons = [NO_WORDS, EMPTY_WORD, UNSTORABLE, UNBALANCED, UNKNOWN_TAG, ILLEGAL, LEFT_OVER, LOST, NEAR_COPY]
+    reasons = [
+        NO_WORDS,
+        LOST,
+        NEAR_COPY,
+        EMPTY_WORD,
+        UNSTORABLE,
+        UNBALANCED,
+        WITHOUT_WORD,
+        UNKNOWN_TAG,
+        ILLEGAL,
+        LEFT_OVER,
+    ]
     assert len(set(reasons)) == len(reasons)
 
 

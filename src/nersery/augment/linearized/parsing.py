@@ -25,6 +25,7 @@ NO_WORDS = "no words"
 EMPTY_WORD = "empty word"
 UNSTORABLE = "word that no file can hold"
 UNBALANCED = "unbalanced tag tokens"
+WITHOUT_WORD = "tag token without a word"
 UNKNOWN_TAG = "unknown tag token"
 UNKNOWN_TYPE = "a type that the model has not learnt"
 ILLEGAL = "illegal tag sequence"
@@ -192,9 +193,9 @@ def _tagged(words: Sequence[str], tags: Mapping[str, Tag], closed: bool) -> list
             tagged.append((word, None))
             continue
         inner = next(rest, None)
-        if inner in tags and (inner == word or not closed):
-            return Reject(EMPTY_WORD)
-        if inner is None or inner in tags or (closed and next(rest, None) != word):
+        if inner is None or inner in tags:
+            return Reject(UNBALANCED if closed and inner != word else WITHOUT_WORD)
+        if closed and next(rest, None) != word:
             return Reject(UNBALANCED)
         tagged.append((inner, tags[word]))
     return tagged
