@@ -91,6 +91,27 @@ def test_a_latin_word_in_another_script_becomes_one_that_shows_no_language() -> 
     assert drawn("गाना", "LATIN") == {"गाना"}
 
 
+def test_a_rare_word_becomes_a_whole_one_unless_its_script_has_none() -> None:
+    """XLM-R cuts Yoruba *Ọ̀yọ́* into a border and parts of words, and *Ng* and *Nh* took its place."""
+    texts = ("", "Oslo", "Ng", "東京", "京", "ܫܠܡ", "ܐ")
+    vocabulary = SubwordVocabulary(texts, (False, True, False, True, False, False, False), marks=frozenset([0]))
+
+    class Cutter(Encoder):
+        def subwords(self, words: list[str]) -> list[tuple[int, ...]]:
+            return [(0, texts.index(word)) for word in words]
+
+    def drawn(word: str, script: str, *, by_subword: bool = False) -> tuple[tuple[int, ...], set[str]]:
+        encoder: Any = Cutter()
+        masked = GapMasks(encoder, vocabulary, MASK)
+        subwords, keys = masked.template(word, (script, False), Drawing(by_subword=by_subword))
+        return subwords, {texts[subword] for subword in vocabulary.allowed(*keys[0])}
+
+    assert drawn("Ng", "LATIN") == ((MASK,), {"Oslo"})
+    assert drawn("Ng", "LATIN", by_subword=True) == ((0, MASK), {"Ng"})
+    assert drawn("京", "CJK") == ((0, MASK), {"京"}), "its words have no border"
+    assert drawn("ܐ", "SYRIAC") == ((0, MASK), {"ܫܠܡ", "ܐ"})
+
+
 def test_a_word_of_a_name_becomes_no_function_word() -> None:
     """Else *[of King]* and *[the]* were persons."""
     stop = frozenset(["the", "of", "eu"])

@@ -374,6 +374,12 @@ def test_joined_letters_without_a_vowel_are_no_word_unless_gold_has_them() -> No
     assert vocabulary.without_beginnings([(2,), (6,)]).beginnings == {0, 1}
 
 
+def test_no_word_begins_with_a_silent_letter() -> None:
+    """Thai *ร์*, Lao *ວ໌*, Khmer *ន៍* and Burmese *န်း* end words such as *เซอร์*."""
+    texts = ("ร์", "ວ໌", "ន៍", "န်း", "เซอร์", "รัก", "နေ")
+    assert SubwordVocabulary(texts, (True,) * 7).allowed(OPENING) == [4, 5, 6]
+
+
 def test_no_word_ends_in_a_consonant_without_a_vowel_where_none_of_gold_does() -> None:
     texts = ("দুর্", "দল", "நான்", "தான்", "छन्", "சென்")
     vocabulary = SubwordVocabulary(texts, (True,) * 5 + (False,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nersery.core import korean
 from nersery.core.scripts import script_of
-from nersery.io.word_splitting.scripts_without_spaces import is_character
+from nersery.io.word_splitting.scripts_without_spaces import is_character, lacks_spaces
 from nersery.io.word_splitting.tokenization import outer_signs
 from nersery.models.masked.masked_inputs import Drawing, has_capital
 from nersery.models.subwords.subword_vocabulary import (
@@ -39,11 +39,12 @@ class GapMasks:
     ) -> tuple[tuple[int, ...], list[AllowedKey]]:
         """The masks that replace a word, and for each of them what tells the subwords that may stand there.
 
-        If a subword of its own marks the border of the word, it is not masked. A word without a script, such as a
-        number, becomes one of the script of the text; so does one that is partly in it, such as Korean *EU가*. A word
-        with a capital becomes another one, unless no word of the vocabulary has any. No name becomes a number. The
-        endings of a Korean word stay. A Latin word in a text of another script becomes no function word, and none with
-        an accent, because those show a language, and it could be any.
+        A subword that marks only the border of the word stays where the vocabulary has no whole words of the script
+        with a border. A word without a script, such as a number, becomes one of the script of the text; so does one
+        that is partly in it, such as Korean *EU가*. A word with a capital becomes another one, unless no word of the
+        vocabulary has any. No name becomes a number. The endings of a Korean word stay. A Latin word in a text of
+        another script becomes no function word, and none with an accent, because those show a language, and it could
+        be any.
 
         Args:
             is_name: Whether the word is part of a name. If it is no function word, it becomes none.
@@ -58,7 +59,9 @@ class GapMasks:
             return (self._mask, *ending), [(OPENING, (script,), False, case, STEMS)]
         # The tokenizer reads spaces and zero width characters as borders, and the subwords beside them as words.
         if not (drawing.by_subword and word.isprintable() and " " not in word):
-            first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
+            has_whole_words = script in vocabulary.opening_scripts and not lacks_spaces(word)
+            kept = (JOINED,) if has_whole_words else (JOINED, BEHIND_BORDER)
+            first = places[0] if places[0] in kept else OPENING
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
         scripts: tuple[str, ...] = ("", f"{script} DIGIT", script)

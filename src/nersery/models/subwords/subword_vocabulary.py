@@ -34,6 +34,8 @@ INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = 
 start in a script without spaces, and where a word or a sign may start."""
 VIRAMA = 9
 """Unicode's combining class of the mark that takes the vowel of a letter."""
+SILENCING = "\N{THAI CHARACTER THANTHAKHAT}\N{LAO CANCELLATION MARK}\N{KHMER SIGN TOANDAKHIAT}\N{MYANMAR SIGN ASAT}"
+"""Marks of a letter that is not spoken, or ends a syllable, so that no word begins with it."""
 SHORT = 3
 """Letters of subwords that may be no words; longer ones that open words are mostly words, too."""
 LONGEST_LETTER = 4
@@ -161,6 +163,11 @@ class SubwordVocabulary:
         )
 
     @cached_property
+    def opening_scripts(self) -> frozenset[str]:
+        """The scripts of the whole words that stand for themselves, with their border."""
+        return frozenset(self.scripts[subword] for subword in self._fit(OPENING))
+
+    @cached_property
     def _no_words(self) -> frozenset[int]:
         """Subwords that punctuation is glued to, such as "2018." and "(1)", consonants without a vowel, Thai *ๆ*."""
         texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
@@ -261,8 +268,9 @@ def _ends_without_vowel(text: str) -> bool:
 
 
 def _is_no_word(text: str) -> bool:
-    """Whether each letter has that mark, as only a part of a word has, or is a sign such as Thai *ๆ*."""
-    return (len(text) % 2 == 0 and _are_viramas(text[1::2])) or not text.strip(LETTERLIKE_SIGNS)
+    """Whether each letter has that mark, or the first is silent, as only in parts of words; or all are signs (*ๆ*)."""
+    is_part = text[1:2] in [*SILENCING] or (len(text) % 2 == 0 and _are_viramas(text[1::2]))
+    return is_part or not text.strip(LETTERLIKE_SIGNS)
 
 
 def _are_viramas(marks: str) -> bool:
