@@ -11,8 +11,13 @@ from collections.abc import Iterable
 from functools import cache
 from unicodedata import category, name, normalize
 
+from nersery.core.languages import primary
+
 DOTTED_I = "i\N{COMBINING DOT ABOVE}"
 """What Unicode makes of *İ* in lower case; Turkish writes *i*."""
+
+DOTTED_I_LANGUAGES = ("tr", "az")
+"""Languages in which the capital of *i* is *İ*."""
 
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
 """Part of a Korean syllable."""
@@ -67,6 +72,15 @@ def unpointed(text: str) -> str:
 @cache
 def _is_point(character: str) -> bool:
     return category(character) == "Mn" and name(character, "").startswith(("ARABIC", "HEBREW"))
+
+
+def capitals(text: str, language: str) -> str:
+    """A text in capitals, as its language writes them.
+
+    >>> capitals("izmir", "tr"), capitals("izmir", "")
+    ('İZMİR', 'IZMIR')
+    """
+    return (text.replace("i", "İ") if primary(language) in DOTTED_I_LANGUAGES else text).upper()
 
 
 def is_invisible(word: str) -> bool:

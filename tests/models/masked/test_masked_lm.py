@@ -127,6 +127,27 @@ class TestFilling:
             ((guesses,),) = model.guesses([MaskedInput(tuple(text.split()), (3,))], 10_000)
             assert all(word == word.lower() for word, _ in guesses) == lower
 
+    @pytest.mark.parametrize(
+        ("text", "names", "is_written"),
+        [
+            ("ADA WON IN LONDON", {0, 3}, True),
+            ("ADA Won IN LONDON", {0, 3}, False),
+            ("NATO , EU LONDON", {0, 2, 3}, False),
+            ("12 A LONDON", {2}, False),
+        ],
+    )
+    def test_a_headline_in_capitals_stays_one(
+        self, tiny_masked_lms: dict[str, Path], text: str, names: set[int], is_written: bool
+    ) -> None:
+        """Else *MICROSOFT BUYS ACTIVISION* became *Facebook BUYS ACTIVISION*; acronyms alone are no headline."""
+        model = opened(tiny_masked_lms["bytes"])
+        words = tuple(text.split())
+        masked_input = MaskedInput(words, (len(words) - 1,), names=frozenset(names))
+        ((guesses,),) = model.guesses([masked_input], 10_000)
+        assert all(word == word.upper() for word, _ in guesses) == is_written
+        filled = model.fill([masked_input] * 20, rngs(20), Drawing(10_000))
+        assert all(word == word.upper() for (word,) in filled) == is_written
+
     @pytest.mark.parametrize("by_subword", [False, True])
     def test_a_word_with_a_capital_becomes_another_one(
         self, tiny_masked_lms: dict[str, Path], by_subword: bool

@@ -14,7 +14,7 @@ from nersery.core.languages import primary
 from nersery.core.registry import Method
 from nersery.core.sentence import Sentence
 from nersery.core.sentence_validation import edit_issue
-from nersery.core.text_forms import DOTTED_I, composed
+from nersery.core.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitals, composed
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
 from nersery.core.warnings import warn
@@ -31,8 +31,6 @@ FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_t
 WordNet is of nouns, verbs, adjectives and adverbs. What is spelled there like one of these mostly means
 something else: ``who`` is the World Health Organization, ``may`` the hawthorn.
 """
-
-DOTTED_I_LANGUAGES = ("tr", "az")
 
 _SYNSET = re.compile(r"\d{8} \d\d [nvasr] ([0-9a-f]{2}) ")
 
@@ -69,13 +67,13 @@ class Thesaurus:
 
 def _in_case_of(words: list[str], word: str, language: str) -> list[str]:
     """Words with the capitals of another one, but *United States* for *US*; that of *i* is *İ* in Turkish."""
-    dotted = primary(language) in DOTTED_I_LANGUAGES
     if word.isupper() and sum(map(str.isalpha, word)) > 1 and all(synonym == synonym.lower() for synonym in words):
-        return [(synonym.replace("i", "İ") if dotted else synonym).upper() for synonym in words]
+        return [capitals(synonym, language) for synonym in words]
     if not words or not word[0].isupper():
         return words
     first = words[0][0]
-    return [("İ" if first == "i" and dotted else first.title()) + words[0][1:], *words[1:]]
+    is_dotted = first == "i" and primary(language) in DOTTED_I_LANGUAGES
+    return [("İ" if is_dotted else first.title()) + words[0][1:], *words[1:]]
 
 
 @dataclass

@@ -15,6 +15,8 @@ from nersery.models.tokens import TOKEN_PREFIX, Token
 
 POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)
 """Not what is a word of its own, or the elided *l's*."""
+LEAST_CAPITALS = 2
+"""Words outside names that tell whether a text is in capitals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,25 @@ class MaskedInput:
     @property
     def style(self) -> tuple[str, bool]:
         """The script of most words, empty if none has one, and whether no word has a capital."""
-        texts = [word for word in self.words if isinstance(word, str) and not word.startswith(TOKEN_PREFIX)]
+        texts = [*self._texts.values()]
         counts = Counter(filter(None, map(script_of, texts)))
         return max(counts, key=counts.__getitem__, default=""), all(word == word.lower() for word in texts)
+
+    @property
+    def is_in_capitals(self) -> bool:
+        """Whether the text has no small letters, as a headline; acronyms alone do not tell."""
+        texts = self._texts
+        spoken = [word for place, word in texts.items() if place not in self.names and sum(map(str.isalpha, word)) > 1]
+        return " ".join(texts.values()).isupper() and sum(map(str.isupper, spoken)) >= LEAST_CAPITALS
+
+    @property
+    def _texts(self) -> dict[int, str]:
+        """The words that are no tokens, by position."""
+        return {
+            place: word
+            for place, word in enumerate(self.words)
+            if isinstance(word, str) and not word.startswith(TOKEN_PREFIX)
+        }
 
     def with_signs(self, gap: int, word: str) -> str:
         """A word for a gap with the punctuation that is glued to the old word, and the *'s* or ending of a name."""

@@ -20,6 +20,7 @@ from nersery.core import korean
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_rng
+from nersery.core.text_forms import capitals
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
 from nersery.models import bundled, known_languages
@@ -298,11 +299,13 @@ class MaskedLM:
         return self._allowed[key]
 
     def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int], drawing: Drawing) -> str:
-        """The text of subwords; an uncased model gets the capitals of the replaced word."""
+        """The text of subwords, in a headline in capitals; an uncased model gets the capitals of the replaced word."""
         word, old = self.vocabulary.word(subwords), str(masked_input.words[gap])
         if not drawing.by_subword and (ending := self.gap_masks.ending(old)):
             word = korean.with_endings(word, [self.vocabulary.texts[subword] for subword in ending])
-        return in_case_of(word, old) if self.folds_case else word
+        if self.folds_case:
+            return in_case_of(word, old)
+        return capitals(word, masked_input.language) if old.isupper() and masked_input.is_in_capitals else word
 
 
 def masked_loss(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]) -> Tensor:
