@@ -42,7 +42,8 @@ def test_each_language_has_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "language"), [("மற்றும்", "ta"), ("کا", "ur"), ("तथा", "hi"), ("في", "ar"), ("وال", "ar")]
+    ("word", "language"),
+    [("மற்றும்", "ta"), ("என்னும்", "ta"), ("குறித்த", "ta"), ("کا", "ur"), ("तथा", "hi"), ("في", "ar"), ("وال", "ar")],
 )
 def test_words_that_the_package_lacks(word: str, language: str) -> None:
     assert word in stop_words(text(f"x {word}", language))[language]
