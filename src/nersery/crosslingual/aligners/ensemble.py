@@ -44,7 +44,7 @@ WEIGHTS = {"statistical": 8.0, "softmax": 2.0, "argmax": 1.0, "itermax": 1.0}
 """The members and weights where none are named; the statistical aligner has heard the others already."""
 PAIRS_AT_ONCE = 256
 MOST_REMEMBERED = 2048
-"""Pairs, as many as `Ensemble.learn_from`; their links take some 25 MB."""
+"""Pairs, the default of `Ensemble.learn_from`; their links take some 25 MB."""
 FAINT = 0.02
 """Links of a lower probability are not suggested."""
 
