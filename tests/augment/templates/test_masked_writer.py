@@ -94,17 +94,21 @@ def test_entities_and_keywords_stay_and_all_gaps_are_filled() -> None:
     [
         ("The Cat saw Jo TODAY", "The cat saw today today today"),
         ("He saw Jo .", "He saw he he saw jo"),
-        ("2019 : Jo war in Genf", "jo war in war in genf"),
+        ("2019 : Jo war in Genf", "Jo war in war in genf"),
+        ("„ Wir sahen Jo“", "Wir sahen wir"),  # else sentences behind a quotation mark began with a small letter
+        ("LONDON 5 Jo sang", "London london london sang sang sang"),
+        ("WHY IS Jo SO COLD", "Why is why so cold so"),
+        ("WHY IS JO SO COLD", "WHY IS WHY SO COLD SO"),  # a headline
         ("कल , 7 Jo में है ।", "कल कल कल में है में"),  # in place of a sign could stand a word of any script
         ("मैंने कल Jo को देखा", "मैंने कल मैंने को देखा को"),
         ("कल AM Jo में Data है", "कल कल कल में है में"),  # a Latin word would be one of any language
-        ("1 : Jo 2 .", "jo jo jo jo jo jo"),
+        ("1 : Jo 2 .", "Jo jo jo jo jo jo"),
         ("그는 Jo 책을 샀다", "그는 그 그 책을 샀다 책"),  # endings stay, and should not be repeated
     ],
 )
 def test_gaps_are_masked_as_words_in_the_script_of_the_sentence(text: str, former: str) -> None:
     words = text.split()
-    place = words.index("Jo")
+    place = next(place for place, word in enumerate(words) if word.strip("“").title() == "Jo")
     template = Template(Sentence(tuple(words), (Entity(place, place + 1, "PER"),)))
     three = Template(Sentence(tuple("a b c Jo a b c".split()), (Entity(3, 4, "PER"),)))
     _, model = filled(template, GapLengths([three]))
@@ -184,6 +188,22 @@ def test_no_word_stands_beside_itself_where_there_is_another() -> None:
         settings = {"top_k": 4, "candidates": 2, "passes": passes}
         made = infill(cast(Any, Stammering()), [TEMPLATE] * 50, rngs, GapLengths([TEMPLATE]), **settings)
         assert not any(one == other for sentence in made for one, other in pairwise(sentence.words))
+
+
+def test_no_comma_stands_first_or_beside_another_sign() -> None:
+    class Halting:
+        def guesses(
+            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+        ) -> list[list[list[tuple[str, float]]]]:
+            return [[[(",", 0.5), (".", 0.3), ("x", 0.1), ("y", 0.1)] for _ in c.gaps] for c in masked_inputs]
+
+    rngs = [random.Random(seed) for seed in range(50)]
+    for passes in (1, 3, 10):
+        settings = {"top_k": 4, "candidates": 2, "passes": passes}
+        made = infill(cast(Any, Halting()), [TEMPLATE] * 50, rngs, GapLengths([TEMPLATE]), **settings)
+        assert any("," in sentence.words for sentence in made)
+        assert not any(sentence.words[0] in ",." for sentence in made)
+        assert not any(one in ",." and other in ",." for sentence in made for one, other in pairwise(sentence.words))
 
 
 def test_words_are_drawn_by_their_probability() -> None:

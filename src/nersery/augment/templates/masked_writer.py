@@ -24,6 +24,8 @@ from nersery.models.masked.masked_inputs import MaskedInput
 
 MOST_GLUED = 0.5
 """Share of signs that end longer words, above which the signs that are written are glued to words, too."""
+ENDS = frozenset((*SIGNS, "."))
+"""Signs that follow a word."""
 
 
 class MaskedWriter(TemplateWriter):
@@ -127,13 +129,20 @@ class _Draft:
         edits = []
         for gap, words in sorted(by_certainty[:count]):
             beside = (known.get(gap - 1), known.get(gap + 1))
-            fresh = [guess for guess in words if guess[0] not in beside] or words
+            fresh = [guess for guess in words if _fits(guess[0], gap, beside)] or words
             ((word, probability),) = rng.choices(fresh, [chance for _, chance in fresh])
             known[gap] = word
             edits.append((gap, gap + 1, (word,)))
             self.probabilities.append(probability)
             self.gaps.remove(gap)
         self.sentence = self.sentence.replace_spans(edits)
+
+
+def _fits(word: str, gap: int, beside: tuple[str | None, str | None]) -> bool:
+    """Whether a word may stand in a gap: not beside itself, and no comma or full stop first or beside another."""
+    if word in beside:
+        return False
+    return word not in ENDS or (gap > 0 and ENDS.isdisjoint(beside))
 
 
 def signs_glued(sentence: Sentence) -> Sentence:
@@ -143,9 +152,7 @@ def signs_glued(sentence: Sentence) -> Sentence:
     'it rained, then stopped.'
     """
     words, outside = sentence.words, set(sentence.outside)
-    positions = [
-        position for position in sentence.outside if position - 1 in outside and words[position] in (*SIGNS, ".")
-    ]
+    positions = [position for position in sentence.outside if position - 1 in outside and words[position] in ENDS]
     edits = [(p - 1, p + 1, (words[p - 1] + words[p],)) for p in positions if has_letter_or_digit(words[p - 1])]
     return sentence.replace_spans(edits)
 
@@ -153,8 +160,12 @@ def signs_glued(sentence: Sentence) -> Sentence:
 def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
     """A template whose gaps have lengths; the model sees no word of theirs, but writes in the script of most words."""
     # An uncased model gives its words the capitals of those they replace: only the first word of a sentence has some.
-    words = [*map(str.lower, template.sentence.words)]
+    sentence = template.sentence
+    capitals = MaskedInput(sentence.words, (), names=sentence.inside).is_in_capitals
+    words = [*sentence.words] if capitals else [*map(str.lower, sentence.words)]
     script, _ = MaskedInput(tuple(words), ()).style
+    first = next((word for word in sentence.words if script_of(word) == script), "")
+    first = first.title() if first.isupper() and not capitals else first
     written = [word for word in words if script_of(word) == script]
     edits = []
     for start, end in template.gaps():
@@ -162,12 +173,12 @@ def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draf
         # The endings of Korean words stay. In words beyond those of the gap, they would come again and again.
         others = [word[:1] for word in former] if script == "HANGUL" else former
         hidden = [*islice(chain(former, cycle(others)), lengths.draw(template, (start, end), rng))]
-        if start == 0 and former[0] == words[0]:
-            hidden[0] = template.sentence.words[0]
+        if start == 0 and first:
+            hidden[0] = first
         edits.append((start, end, tuple(hidden)))
     gaps: list[int] = []
     grown = 0
     for start, end, empty in edits:
         gaps += range(start + grown, start + grown + len(empty))
         grown += len(empty) - (end - start)
-    return _Draft(template.sentence.replace_spans(edits), gaps)
+    return _Draft(sentence.replace_spans(edits), gaps)
