@@ -33,6 +33,18 @@ class Scripted:
         return [[[(f"w{turn}", (gap + 1) / 100)] for gap in masked_input.gaps] for masked_input in masked_inputs]
 
 
+class Steady:
+    """Guesses the same words for each gap."""
+
+    def __init__(self, *words: tuple[str, float]) -> None:
+        self.words = [*words]
+
+    def guesses(
+        self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+    ) -> list[list[list[tuple[str, float]]]]:
+        return [[self.words for _ in masked_input.gaps] for masked_input in masked_inputs]
+
+
 def infill(
     model: Any, templates: list[Template], rngs: list[random.Random], lengths: GapLengths, **settings: int
 ) -> list[Sentence]:
@@ -177,46 +189,31 @@ def test_short_gaps_are_not_preferred() -> None:
 
 
 def test_no_word_stands_beside_itself_where_there_is_another() -> None:
-    class Stammering:
-        def guesses(
-            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
-        ) -> list[list[list[tuple[str, float]]]]:
-            return [[[("poet", 0.8), ("born", 0.1), ("x", 0.05), ("y", 0.05)] for _ in c.gaps] for c in masked_inputs]
-
+    model = Steady(("poet", 0.8), ("born", 0.1), ("x", 0.05), ("y", 0.05))
     rngs = [random.Random(seed) for seed in range(50)]
     for passes in (1, 3, 10):
         settings = {"top_k": 4, "candidates": 2, "passes": passes}
-        made = infill(cast(Any, Stammering()), [TEMPLATE] * 50, rngs, GapLengths([TEMPLATE]), **settings)
+        made = infill(cast(Any, model), [TEMPLATE] * 50, rngs, GapLengths([TEMPLATE]), **settings)
         assert not any(one == other for sentence in made for one, other in pairwise(sentence.words))
 
 
 def test_no_comma_stands_first_or_beside_another_sign() -> None:
-    class Halting:
-        def guesses(
-            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
-        ) -> list[list[list[tuple[str, float]]]]:
-            return [[[(",", 0.5), (".", 0.3), ("x", 0.1), ("y", 0.1)] for _ in c.gaps] for c in masked_inputs]
-
+    model = Steady((",", 0.5), (".", 0.3), ("x", 0.1), ("y", 0.1))
     rngs = [random.Random(seed) for seed in range(50)]
     for passes in (1, 3, 10):
         settings = {"top_k": 4, "candidates": 2, "passes": passes}
-        made = infill(cast(Any, Halting()), [TEMPLATE] * 50, rngs, GapLengths([TEMPLATE]), **settings)
+        made = infill(cast(Any, model), [TEMPLATE] * 50, rngs, GapLengths([TEMPLATE]), **settings)
         assert any("," in sentence.words for sentence in made)
         assert not any(sentence.words[0] in ",." for sentence in made)
         assert not any(one in ",." and other in ",." for sentence in made for one, other in pairwise(sentence.words))
 
 
 def test_words_are_drawn_by_their_probability() -> None:
-    class Torn:
-        def guesses(
-            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
-        ) -> list[list[list[tuple[str, float]]]]:
-            return [[[("often", 0.6), ("seldom", 0.2)] for _ in masked_input.gaps] for masked_input in masked_inputs]
-
+    model = Steady(("often", 0.6), ("seldom", 0.2))
     apart = Template(SENTENCE, (1, 5, 7, 9))  # beside itself no word would be drawn
     rngs = [random.Random(seed) for seed in range(400)]
     settings = {"top_k": 2, "candidates": 1, "passes": 1}
-    made = infill(cast(Any, Torn()), [apart] * 400, rngs, GapLengths([apart]), **settings)
+    made = infill(cast(Any, model), [apart] * 400, rngs, GapLengths([apart]), **settings)
     words = [word for sentence in made for word in sentence.words]
     assert words.count("often") / (words.count("often") + words.count("seldom")) == pytest.approx(0.75, abs=0.03)
 
