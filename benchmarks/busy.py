@@ -3,8 +3,8 @@
     python benchmarks/busy.py [--model bundled] [--quick]
 
 Threads that wait for each other spin, by default 300,000 times (`GOMP_SPINCOUNT`). If another process has taken the
-core of one of them, the others spin in vain. The other process is a plain Python loop in a session of its own, as of
-somebody else.
+core of one of them, the others spin in vain. *Watched* is what the command line does (`nersery.core.shared_cores`). The
+other process is a plain Python loop in a session of its own, as of somebody else.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from contextlib import contextmanager
 from statistics import median
 
 import measuring
-from nersery.core.own_process import SPINS
+from nersery.core.own_process import SPINS, WATCHED_SPINS
+from nersery.core.shared_cores import CoreWatch
 from nersery.experiments.run_time import tagger_speed
 from nersery.experiments.systems import MethodSettings
 
-COUNTS = (300_000, 10_000, 2_000, 1_000, 0)
+COUNTS = ("300000", WATCHED_SPINS, "2000")
 REPEATS = 3
 
 
@@ -51,22 +52,28 @@ def main() -> None:
     parser = measuring.parser(__doc__)
     parser.add_argument("--model", default="bundled")
     parser.add_argument("--once", action="store_true", help="measure in this process, and print JSON")
+    parser.add_argument("--watched", action="store_true", help="with `--once`: watch the cores")
     options = parser.parse_args()
     if options.once:
+        if options.watched:
+            CoreWatch()
         print(json.dumps(measure(options.model, 1 if options.quick else REPEATS)))
         return
     measuring.print_machine()
     print("| other processes | spins | ratio | training step, ms | sentence, ms |")
     print("| --- | --- | --- | --- | --- |")
     given = ["--once", "--model", options.model, *["--quick"] * options.quick]
+    kinds = [*((count, False) for count in COUNTS), (WATCHED_SPINS, True)]
     for others in (0,) if options.quick else (0, 1, 2):
         first = 0.0
-        for count in COUNTS[:2] if options.quick else COUNTS:
-            os.environ[SPINS] = str(count)  # read by the next process when it starts
+        for count, watched in kinds[-2:] if options.quick else kinds:
+            os.environ[SPINS] = count  # read by the next process when it starts
+            command = [__file__, *given, *["--watched"] * watched]
             with beside(others):
-                step, sentence = json.loads(measuring.in_own_process(__file__, *given).output.splitlines()[-1])
+                step, sentence = json.loads(measuring.in_own_process(*command).output.splitlines()[-1])
             first = first or step
-            print(f"| {others} | {count:,} | {step / first:.2f} | {step:.0f} | {sentence:.2f} |", flush=True)
+            name = f"{count}, watched" if watched else count
+            print(f"| {others} | {name} | {step / first:.2f} | {step:.0f} | {sentence:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

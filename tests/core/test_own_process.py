@@ -9,19 +9,55 @@ import pytest
 from nersery.core import own_process
 from nersery.core.errors import SettingsError
 from nersery.core.own_process import THREADS, wanted_threads
+from nersery.core.shared_cores import can_be_watched
+
+
+@pytest.fixture
+def watches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The watches that would have been started."""
+    started: list[object] = []
+
+    class Watch:
+        def __init__(self) -> None:
+            started.append(self)
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(own_process.gc, "set_threshold", lambda *_: None)
+    monkeypatch.setattr(own_process, "_owned", [])
+    monkeypatch.setattr(own_process, "CoreWatch", Watch)
+    monkeypatch.setattr(own_process, "cores", lambda: 8)
+    monkeypatch.setattr(own_process, "can_be_watched", lambda: True)
+    monkeypatch.setattr(own_process.atexit, "register", lambda *_: None)
+    return started
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [({}, "2000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "ACTIVE"}, None)]
+    ("given", "expected", "watched"),
+    [
+        ({}, "20000", True),
+        ({"OMP_NUM_THREADS": "8"}, "20000", True),
+        ({"OMP_NUM_THREADS": "2"}, "2000", False),  # a second team would not make more threads than cores
+        ({"GOMP_SPINCOUNT": "20000", "OMP_NUM_THREADS": "1"}, "2000", False),  # from a parent process
+        ({"GOMP_SPINCOUNT": "7"}, "7", False),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, None, False),
+    ],
 )
-def test_waiting_threads_sleep_soon_unless_the_user_says_otherwise(
-    given: dict[str, str], expected: str | None, monkeypatch: pytest.MonkeyPatch
+def test_how_waiting_threads_spin_unless_the_user_says_otherwise(
+    given: dict[str, str], expected: str | None, watched: bool, watches: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_process.gc, "set_threshold", lambda *_: None)
-    monkeypatch.setattr(own_process, "_owned", [])
     monkeypatch.setattr(os, "environ", dict(given))
     own_process.own_this_process()
-    assert os.environ.get("GOMP_SPINCOUNT") == expected
+    assert (os.environ.get("GOMP_SPINCOUNT"), bool(watches)) == (expected, watched)
+
+
+def test_threads_sleep_soon_where_nobody_tells_how_long_they_wait(
+    watches: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_process, "can_be_watched", lambda: False)
+    monkeypatch.setattr(os, "environ", {})
+    own_process.own_this_process()
+    assert (os.environ["GOMP_SPINCOUNT"], watches) == ("2000", [])
 
 
 @pytest.mark.parametrize(("value", "threads"), [(None, None), ("", None), ("4", 4), ("4,2", 4), (" 2 ", 2)])
@@ -41,6 +77,7 @@ def test_a_command_sets_it_before_numeric_libraries_are_imported() -> None:
     """A waiting policy would take its place: threads that never spin need 1.6 times as long for a training."""
     code = "from nersery.cli import main; main.with_commands = lambda: lambda: print(os.environ.get('GOMP_SPINCOUNT'))"
     code = f"import os; {code}; print(os.environ.get('OMP_WAIT_POLICY')); main._run()"
-    changed = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    ours = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "OMP_NUM_THREADS")
+    changed = {name: value for name, value in os.environ.items() if name not in ours}
     done = subprocess.run([sys.executable, "-c", code], env=changed, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["None", "2000"]
+    assert done.stdout.split() == ["None", "20000" if can_be_watched() else "2000"]

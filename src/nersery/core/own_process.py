@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 
 from nersery.core.errors import SettingsError
+from nersery.core.shared_cores import CoreWatch, can_be_watched
 
 FEW_COLLECTIONS = 100_000
 """New objects between two garbage collections. Rows are many small objects without cycles, and at Python's default of
 some hundreds a fifth of the time goes into collections."""
 _owned: list[bool] = []
 
-SPINS, FEW_SPINS = "GOMP_SPINCOUNT", "2000"
-"""How often a thread looks for work before it sleeps. The library's own number is 300,000. If another process has taken
-the core of a thread, those that wait for it then keep their cores busy, too; see docs/results.md."""
+SPINS, FEW_SPINS, WATCHED_SPINS = "GOMP_SPINCOUNT", "2000", "20000"
+"""How often a thread looks for work before it sleeps; numeric libraries read it once, when they are imported. Their own
+number is 300,000. Where nobody watches the cores, few cost less beside another process; see docs/results.md."""
 THREADS = "OMP_NUM_THREADS"
 """The environment variable that sets the threads of numeric libraries; they read it once, when they are imported."""
 
@@ -39,8 +41,12 @@ def wanted_threads() -> int | None:
 
 def own_this_process() -> None:
     """Tune the process; call it only where nersery is its main program, before numeric libraries are imported."""
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault(SPINS, FEW_SPINS)
+    if "OMP_WAIT_POLICY" not in os.environ and os.environ.get(SPINS) in (None, WATCHED_SPINS):  # or a parent's
+        uses_all_cores = os.environ.get(THREADS, "").strip() in ("", str(cores()))
+        is_watched = uses_all_cores and can_be_watched()
+        os.environ[SPINS] = WATCHED_SPINS if is_watched else FEW_SPINS
+        if is_watched:
+            atexit.register(CoreWatch().close)
     gc.set_threshold(FEW_COLLECTIONS, *gc.get_threshold()[1:])
     _owned.append(True)
 

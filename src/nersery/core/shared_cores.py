@@ -1,0 +1,103 @@
+"""Let waiting threads spin on free cores, and sleep where other processes need these.
+
+Threads that compute together wait for each other hundreds of times in a training step. A thread that spins goes on at
+once, one that sleeps must be woken. Where another process has taken the core of a thread, the others spin in vain.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+TASKS = Path("/proc/self/task")
+"""Linux tells here how long each thread of this process has waited for a core."""
+QUOTAS = Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
+"""The processor time that a container may use in a period, for both versions of control groups."""
+INTERVAL = 0.25
+CROWDED, FREE = 0.15, 0.05
+"""Seconds waited in a second. Two threads beside another busy process wait 0.4 to 0.8, on free cores 0.01."""
+CALM = 8
+"""Intervals on free cores before threads spin again: where they sleep, they wait less."""
+SHARED_BY_TWO = 100_000
+"""Numbers that PyTorch adds in more than one thread."""
+
+
+def can_be_watched() -> bool:
+    """Whether the system tells how long threads wait for a core; it does not where a quota makes them wait."""
+    return (TASKS / str(os.getpid()) / "schedstat").exists() and not any(map(_is_limited, QUOTAS))
+
+
+class CoreWatch:
+    """Watches, until `close`, how long the threads of this process wait for a core.
+
+    While GNU OpenMP has more threads than cores, its waiting threads sleep at once. So a second team of threads, which
+    itself sleeps, switches that on and off; the environment variable `GOMP_SPINCOUNT` is read only once.
+    """
+
+    def __init__(self) -> None:
+        self._ended, self._team_may_go = threading.Event(), threading.Event()
+        self._team: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether waiting threads sleep at present."""
+        return self._team is not None
+
+    def close(self) -> None:
+        """Stop. Threads that run while Python ends could crash it."""
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # signals are for the main thread
+        waited, last, calm = _waited(), time.monotonic(), 0
+        while not self._ended.wait(INTERVAL):
+            before, began, waited, last = waited, last, _waited(), time.monotonic()
+            share = (waited - before) / (last - began)
+            calm = calm + 1 if share < FREE else 0
+            if share > CROWDED:
+                self._start_team()
+            elif calm >= CALM:
+                self._end_team()
+        self._end_team()
+
+    def _start_team(self) -> None:
+        if self._team is None and "torch" in sys.modules:
+            self._team_may_go.clear()
+            self._team = threading.Thread(target=self._hold_team, daemon=True)
+            self._team.start()
+
+    def _hold_team(self) -> None:
+        import torch  # waits if the main thread is at it
+
+        torch.ones(SHARED_BY_TWO, device="cpu").sum()
+        self._team_may_go.wait()
+
+    def _end_team(self) -> None:
+        if self._team is not None:
+            self._team_may_go.set()
+            self._team.join()
+            self._team = None
+
+
+def _is_limited(quota: Path) -> bool:
+    try:
+        return quota.read_text("ascii").split()[0] not in ("max", "-1")
+    except (OSError, IndexError):
+        return False
+
+
+def _waited() -> float:
+    """Seconds that the threads of this process could have run, but had no core."""
+    nanoseconds = 0
+    for task in os.listdir(TASKS):
+        with contextlib.suppress(OSError):  # it has ended
+            nanoseconds += int((TASKS / task / "schedstat").read_bytes().split()[1])
+    return nanoseconds / 1e9
