@@ -179,7 +179,9 @@ class CodeMixing(Augmenter, ModelSettings):
         advice = "Name a multilingual sentence encoder by the setting model, e.g. {}"
         for language in sorted(words):
             issue = self._encoder.subwords.vocabulary_issue(words[language])
-            warn_if_unsuited(self.model, issue, [language], advice, SENTENCE_ENCODER, text=language)
+            warn_if_unsuited(
+                self.model, issue, [language], advice, SENTENCE_ENCODER, text=language, words=words[language]
+            )
 
     def _embed_all(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> dict[LanguageAndType, Embeddings]:
         """The embeddings of mentions, language after language: words are looked up once in a file of vectors."""

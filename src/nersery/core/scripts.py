@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 
 SHARED = ("", "COMBINING", "MODIFIER", "VARIATION")
@@ -37,6 +39,17 @@ def script_of(word: str) -> str:
         if script := _script_of_character(character):
             return script
     return ""
+
+
+def main_script(words: Iterable[str]) -> str:
+    """The script of most first letters of words, as `script_of` names it; ``UNKNOWN`` without a letter.
+
+    >>> main_script(["ལྷ་ས", "in", "བོད"]), main_script(["1", "!"])
+    ('TIBETAN', 'UNKNOWN')
+    """
+    letters = (letter for word in words for letter in word[:3] if letter.isalpha())
+    scripts = Counter(filter(None, map(script_of, letters)))
+    return scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
 
 
 def script_name(script: str) -> str:

@@ -11,10 +11,10 @@ from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.errors import DataError
 from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
-from nersery.core.scripts import script_name, script_of
+from nersery.core.scripts import main_script, script_name
 from nersery.core.sentence import Sentence
-from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER, is_multilingual
-from nersery.models.known_languages import SCRIPTS, knows
+from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER
+from nersery.models.known_languages import knows, knows_script
 
 READ = 2000
 """Sentences that are looked at."""
@@ -60,18 +60,12 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     """
     sample = list(islice(sentences, READ))
     words = [word for sentence in sample for word in sentence.words]
-    script = _script(words)
+    script = main_script(words)
     languages = Counter(sentence.language for sentence in sample).most_common(1)
     named_language = language or (languages[0][0] if languages else "")
     detected = "en" if _looks_english(words, script) else ""
     cased = sum(word[:1].isupper() for word in words) / max(1, len(words)) >= CASED
     return TextProfile(script, named_language or detected, cased)
-
-
-def _script(words: Iterable[str]) -> str:
-    letters = (letter for word in words for letter in word[:3] if letter.isalpha())
-    scripts = Counter(filter(None, map(script_of, letters)))
-    return scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
 
 
 def _looks_english(words: Iterable[str], script: str) -> bool:
@@ -86,7 +80,7 @@ def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
     for sentence in islice(sentences, READ):
         words_by_language[sentence.language] += sentence.words
     for language, words in words_by_language.items():
-        script = _script(words)
+        script = main_script(words)
         claims_english = TextProfile(script, language, cased=False).is_english
         if claims_english and len(words) >= ENOUGH and not _looks_english(words, script):
             return f"the language of {label} is {language}, but it looks like another ({script_name(script)} script)"
@@ -99,7 +93,7 @@ def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
         return ""
     sample = list(islice(sentences, READ))
     text = profile(sample)
-    is_readable = text.script in (*SCRIPTS.split(), "UNKNOWN")
+    is_readable = knows_script(text.script)
     if tagger == MULTILINGUAL_NER:
         finds_none = f"{tagger} knows no word in the {script_name(text.script)} script, so it finds hardly any name"
         return "" if is_readable else f"{finds_none}: {OWN_TAGGER}"
@@ -116,8 +110,7 @@ def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
 
 def note_of_encoder(model: str, text: TextProfile, fix: str) -> str:
     """A note if a bundled encoder knows no word in the script of text that its tagger is to learn from; else empty."""
-    known = SCRIPTS.split() if is_multilingual(model) else ["LATIN"]
-    if model not in BUNDLED or text.script in (*known, "UNKNOWN"):
+    if model not in BUNDLED or knows_script(text.script, model):
         return ""
     return (
         f"{model} knows no word in the {script_name(text.script)} script, so its tagger learns hardly anything: {fix}"

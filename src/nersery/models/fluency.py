@@ -76,4 +76,5 @@ def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sen
     words = [word for sentence in shown for word in sentence.words]
     languages = {sentence.language for sentence in shown}
     advice = f"Its {model.kind} says little there. Name a language model of the language, e.g. {{}}"
-    known_languages.warn_if_unsuited(source.name, model.vocabulary_issue(words), languages, advice, fills_gaps=True)
+    issue = model.vocabulary_issue(words)
+    known_languages.warn_if_unsuited(source.name, issue, languages, advice, fills_gaps=True, words=words)

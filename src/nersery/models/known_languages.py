@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
+from nersery.core.scripts import main_script, script_name
 from nersery.core.warnings import warn
 from nersery.models.bundled import ENGLISH, MULTILINGUAL, is_multilingual, multilingual
 
@@ -40,6 +41,7 @@ def warn_if_unsuited(
     fills_gaps: bool = False,
     whose: str = "",
     text: str = "this text",
+    words: Iterable[str] = (),
 ) -> bool:
     """Warn if a model was made for other languages than those of a text; whether it was.
 
@@ -50,6 +52,7 @@ def warn_if_unsuited(
         fills_gaps: See `knows`.
         whose: What the model belongs to, e.g. " of the tagger".
         text: How the warning names the text.
+        words: The text; if no bundled model knows its script, neither do the examples.
     """
     present = {*languages}
     issue = vocabulary_issue or unknown_languages(name, present, fills_gaps=fills_gaps)
@@ -57,8 +60,20 @@ def warn_if_unsuited(
         spelt_alike = fills_gaps and not vocabulary_issue
         examples = examples or ("xlm-roberta-base" if spelt_alike else other_vocabularies(name))
         instead = alternatives(examples, name, present, fills_gaps=fills_gaps)
+        if not knows_script(script := main_script(words)):
+            instead = f"one with words in the {script_name(script)} script"
         warn(f'the model "{name}"{whose} was made for other languages than {text}: {issue}. {advice.format(instead)}')
     return bool(issue)
+
+
+def knows_script(script: str, name: str = MULTILINGUAL) -> bool:
+    """Whether a bundled model has words in a script, as `main_script` names it; one that is unknown counts as known.
+
+    >>> knows_script("TAMIL"), knows_script("TAMIL", "bundled"), knows_script("TIBETAN")
+    (True, False, False)
+    """
+    known = SCRIPTS.split() if is_multilingual(name) else ["LATIN"]
+    return script in (*known, "UNKNOWN")
 
 
 def knows(language: str, name: str = ENGLISH, *, fills_gaps: bool = False) -> bool:

@@ -75,7 +75,7 @@ class QuestionAnswerer:
         name, issue = self.source.name, self.subwords.vocabulary_issue(words)
         advice = "Its answers will be poor. Name a question-answering model of the language, e.g. {}"
         example = "deepset/xlm-roberta-base-squad2"
-        is_unsuited = known_languages.warn_if_unsuited(name, issue, languages, advice, example)
+        is_unsuited = known_languages.warn_if_unsuited(name, issue, languages, advice, example, words=words)
         if not is_unsuited and bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             advise(
                 "the bundled question-answering model reads lower case only. For text with capitals, name a cased "

@@ -163,7 +163,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         words = [word for sentence in gold for word in sentence.words]
         present = {sentence.language for sentence in gold}
         is_unsuited = known_languages.warn_if_unsuited(
-            self.model, self.encoder.vocabulary_issue(words), present, other_model, whose=" of the tagger"
+            self.model, self.encoder.vocabulary_issue(words), present, other_model, whose=" of the tagger", words=words
         )
         if not is_unsuited and bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
             better = bundled.multilingual(self.model)

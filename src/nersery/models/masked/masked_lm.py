@@ -88,7 +88,7 @@ class MaskedLM:
         instead = partial(known_languages.alternatives, name=name, present=present, fills_gaps=True)
         issue = self.encoder.vocabulary_issue(words)
         advice = "Its words will not fit. Name a masked language model of the language, e.g. {}"
-        if known_languages.warn_if_unsuited(name, issue, present, advice, fills_gaps=True):
+        if known_languages.warn_if_unsuited(name, issue, present, advice, fills_gaps=True, words=words):
             return
         if (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
             warn(
