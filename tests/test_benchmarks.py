@@ -29,9 +29,10 @@ from tests.conftest import MASKED_TEXT, TINY, build_tokenizer
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
 RECIPES = sorted(FOLDER.glob("*.toml"))
-HELPERS = {"gpu_models.py", "measuring.py", "tiny.py"}
-OTHERS = {"gpu.py", "mpnet.py", "onnx_speed.py"}
-"""The first is run below. onnx_speed.py needs the extra onnx, mpnet.py reads wheels that must be downloaded."""
+HELPERS = {"flair_tagger.py", "gpu_models.py", "measuring.py", "tiny.py"}
+OTHERS = {"flair_training.py", "gpu.py", "mpnet.py", "onnx_speed.py"}
+"""gpu.py is run below. flair_training.py needs another environment, onnx_speed.py the extra onnx, and mpnet.py reads
+wheels that must be downloaded."""
 RUNS: dict[str, list[list[str]]] = {
     "active_learning.py": [["OUT", "--data", "DATA/multiconer/en", "--model", "MODEL"]],
     "alignment.py": [["quality"], ["speed"]],
