@@ -86,6 +86,13 @@ def test_words_with_a_letter_or_digit_are_hidden_each_with_the_same_chance() -> 
     assert all(masked_input == METHOD.masked_input(SENTENCE, masked_input.gaps[0]) for masked_input in drawn)
 
 
+@pytest.mark.parametrize(
+    "address", ["https://t.co/x", "(HTTP://t.co/x", "www.oslo.no", "@ada", "“@ada_1:", "＠ada", "ada@oslo.no"]
+)
+def test_links_and_names_of_users_stay(address: str) -> None:
+    assert replaceable_positions((address, "#Oslo", "http", "www.", "@", "a.m.")) == [1, 2, 3, 5]
+
+
 def test_a_sentence_of_signs_has_no_gap() -> None:
     signs = Sentence((".", "👩‍👩‍👧", "\u200b"))
     assert METHOD.random_masked_input(signs, random.Random(0)) == MaskedInput(signs.words, ())

@@ -165,6 +165,14 @@ def test_a_name_keeps_the_ending_behind_its_apostrophe(language: str, old: str, 
     assert without == ("Oslo," if old.endswith(",") else "Oslo")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("#Rome", "#Oslo"), ("(#Rome’s,", "(#Oslo’s,"), ("＃東京", "＃Oslo"), ("#1", "Oslo"), ("C#", "Oslo")],
+)
+def test_a_hashtag_stays_one(old: str, new: str) -> None:
+    assert MaskedInput(("in", old, "."), (1,), names=frozenset([1])).with_signs(1, "Oslo") == new
+
+
 def test_which_words_show_their_language() -> None:
     words = latin_function_words()
     assert words >= {"the", "of", "und", "des", "que", "ve"}

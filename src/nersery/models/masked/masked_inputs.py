@@ -15,6 +15,9 @@ from nersery.models.tokens import TOKEN_PREFIX, Token
 
 POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)
 """Not what is a word of its own, or the elided *l's*."""
+ADDRESS = re.compile(r"https?://|www\.\w|[@＠]\w", re.IGNORECASE)
+"""Part of a link, an e-mail address or a user's name: a word in its place would be none."""
+HASHTAG = re.compile(r"[#＃](?=[^\W\d_])")
 LEAST_CAPITALS = 2
 """Words outside names that tell whether a text is in capitals."""
 
@@ -61,10 +64,15 @@ class MaskedInput:
         }
 
     def with_signs(self, gap: int, word: str) -> str:
-        """A word for a gap with the punctuation that is glued to the old word, and the *'s* or ending of a name."""
+        """A word for a gap with what is glued to the old one: punctuation, a hashtag's sign, a name's *'s* or ending.
+
+        Gaps are never links or users' names; see `replaceable_positions`.
+        """
         is_last = all(not isinstance(after, str) or after.startswith(TOKEN_PREFIX) for after in self.words[gap + 1 :])
         old = str(self.words[gap])
         before, behind = outer_signs(old, ends=is_last)
+        if hashtag := HASHTAG.match(old, len(before)):
+            before += hashtag[0]
         if gap in self.names:
             name = old.removesuffix(behind)
             if possessive := POSSESSIVE.search(name):
@@ -92,8 +100,12 @@ class Drawing:
 
 
 def replaceable_positions(words: Sequence[str]) -> list[int]:
-    """The positions of the words in whose place another word can stand: those with a letter or digit."""
-    return [position for position, word in enumerate(words) if has_letter_or_digit(word)]
+    """The positions of the words in whose place another word can stand: those with a letter or digit, but no addresses.
+
+    >>> replaceable_positions(["RT", "@ada", ":", "#Oslo", "https://t.co/x", "3"])
+    [0, 3, 5]
+    """
+    return [place for place, word in enumerate(words) if has_letter_or_digit(word) and not ADDRESS.search(word)]
 
 
 def in_case_of(word: str, original: str) -> str:
