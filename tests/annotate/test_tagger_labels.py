@@ -47,6 +47,53 @@ def test_the_tagger_s_labels_with_their_scores(opened: list[str]) -> None:
     assert opened == ["my-tagger"]
 
 
+@pytest.mark.parametrize(
+    ("mention", "words"),
+    [
+        (", Ada ,", "Ada"),
+        ("😂 Ada ❤️ ❤️", "Ada"),
+        ("“ Ada ”", "Ada"),
+        ("王 明 》", "王 明"),
+        ("محمد ،", "محمد"),
+        ("አበበ ።", "አበበ"),
+        ("Ada \u200f,", "Ada"),
+        ("Who ?", "Who ?"),
+        ("# Ada", "# Ada"),
+        ("U . N .", "U . N ."),
+        ("Dune ( film )", "Dune ( film )"),
+        ('" Weird Al " Yankovic', '" Weird Al " Yankovic'),
+        ("代 々", "代 々"),
+        ("ソ ニ ー", "ソ ニ ー"),
+        ("Ada .", "Ada"),
+        ("/", None),
+        ("?", None),
+        ("%", "%"),
+    ],
+)
+def test_signs_that_no_mention_of_gold_has_at_its_ends_are_left_out_of_predictions(
+    mention: str, words: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = mention.split()
+    found = Sentence(("saw", *text), (Entity(1, 1 + len(text), "PER", 0.5),), id="a")
+    tagger = Lexicon()
+    monkeypatch.setattr(tagger, "predict", lambda _: [found])
+    signs = Sentence(("#", "Who", "?", "%"), (Entity(0, 3, "PER"), Entity(3, 4, "PER")))
+    (labelled,) = annotate([found], TaggerLabels(), [signs], training=Training(tagger=lambda: tagger)).corpus
+    mentions = [" ".join(labelled.mention(entity)) for entity in labelled.entities]
+    assert mentions == ([] if words is None else [words])
+    assert {entity.score for entity in labelled.entities} <= {0.5}
+    monkeypatch.setattr(tagger_labels, "load_tagger", lambda *_, **__: tagger)
+    (labelled,) = annotate([found], TaggerLabels("t"), [signs]).corpus
+    assert labelled.labels == found.labels, "all seeds share the labels of a named tagger, whatever their gold"
+
+
+def test_the_full_stop_of_an_abbreviation_within_a_sentence_stays() -> None:
+    signs = tagger_labels.OuterWords.of(GOLD)
+    mention = (Entity(0, 3, "PER"),)
+    for words, end in ((("Ada", "Jr", ".", "spoke", "."), 3), (("Ada", "Jr", ".", '"'), 2)):
+        assert signs.without_signs(Sentence(words, mention)).labels == ((0, end, "PER"),)
+
+
 def test_a_named_tagger_is_opened_once_and_before_any_work(opened: list[str]) -> None:
     method = TaggerLabels("my-tagger")
     method.check()

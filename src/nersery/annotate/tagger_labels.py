@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import create_within, name_of, unfitted
-from nersery.core.sentence import Sentence, types_in
+from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
 from nersery.core.wording import either
+from nersery.crosslingual.label_projection.projection import is_punctuation
 from nersery.taggers.base import Backend, Tagger, load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
+
+PAIRS = ("()", "[]", "{}", "«»", "“”", "„“", "„”", "「」", "『』", "《》", "（）", "【】")
+"""Brackets and quotation marks."""
 
 
 @dataclass
@@ -24,7 +28,7 @@ class TaggerLabels(Annotator):
     """Labels sentences with the predictions of a tagger, the teacher; a student is then trained on them.
 
     In a recipe, systems with the same teacher share it. If the system's `base` has labelled raw text, the teacher also
-    learns from that (another round).
+    learns from that. Punctuation that no gold mention ends with is removed.
 
     Args:
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
@@ -47,6 +51,7 @@ class TaggerLabels(Annotator):
     labels: Literal["hard", "soft"] = "hard"
     backend: Backend = "torch"
     _tagger: Tagger | None = hidden(default=None)
+    _gold_ends: OuterWords | None = hidden(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,6 +129,7 @@ class TaggerLabels(Annotator):
             self._tagger = gold_tagger(name_of(self), None, gold, training)
         assert self._tagger is not None, "the named one has been opened"
         self._check_names(self._tagger)
+        self._gold_ends = OuterWords.of(gold) if self.learns and types_in(gold) else None  # labels of others are shared
         if training.tagger is None and (types := types_in(gold)):  # a run has called `check_types` with all its types
             _, difference = self._foreign_types(types, either("--set types.{}=", 'types={{"{}": ""}}'))
             if difference:
@@ -134,4 +140,50 @@ class TaggerLabels(Annotator):
         if self._tagger is None:
             raise unfitted(self, "annotate")
         predict = self._tagger.predict_soft if self.labels == "soft" else self._tagger.predict
-        return [sentence.with_types(self.types) for sentence in predict(sentences)]
+        labelled = [sentence.with_types(self.types) for sentence in predict(sentences)]
+        return labelled if self._gold_ends is None else [*map(self._gold_ends.without_signs, labelled)]
+
+
+@dataclass(frozen=True)
+class OuterWords:
+    """The words that mentions of gold begin and end with.
+
+    Of a mention, they tell which punctuation, emoji and other signs at its ends are part of it.
+    """
+
+    first: frozenset[str]
+    last: frozenset[str]
+
+    @classmethod
+    def of(cls, gold: Iterable[Sentence]) -> OuterWords:
+        """Those of sentences."""
+        mentions = [sentence.mention(entity) for sentence in gold for entity in sentence.entities]
+        return cls(frozenset(words[0] for words in mentions), frozenset(words[-1] for words in mentions))
+
+    def without_signs(self, sentence: Sentence) -> Sentence:
+        """The sentence with mentions that neither begin nor end with a sign that no mention of gold has there.
+
+        A sign stays that belongs to others within the mention, as in *U . N .* or *Dune ( film )*, and so does the full
+        stop of an abbreviation. A mention of such signs alone is left out.
+        """
+        mentions = (self._trimmed(sentence, entity) for entity in sentence.entities)
+        return replace(sentence, entities=tuple(mention for mention in mentions if mention is not None))
+
+    def _trimmed(self, sentence: Sentence, entity: Entity) -> Entity | None:
+        start, end, words = entity.start, entity.end, sentence.words
+        spoken = [position for position in entity.positions if not is_punctuation(words[position])]
+        inner = words[spoken[0] : spoken[-1] + 1] if spoken else ()
+        while start < end and words[start] not in self.first and _is_loose(words[start], inner):
+            start += 1
+        while start < end and words[end - 1] not in self.last and _is_loose(words[end - 1], inner):
+            if words[end - 1] == "." and not all(map(is_punctuation, words[end:])):
+                break
+            end -= 1
+        return replace(entity, start=start, end=end) if start < end else None
+
+
+def _is_loose(word: str, inner: Sequence[str]) -> bool:
+    """Whether a word is a sign without a like or a partner among others."""
+    return is_punctuation(word) and not any(
+        other == word or any(word in pair and other in pair for pair in PAIRS) for other in inner
+    )
