@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Literal
+from unicodedata import normalize
 
 import pytest
 from rich.cells import cell_len
@@ -339,6 +341,14 @@ def test_types_that_differ_in_case_or_separators_are_told(tmp_path: Path):
     assert 'note: "trade_name" may be slips for "Trade name"' in result.err
     (found,) = json.loads(call("inspect", "stats", str(path), "--json").out)
     assert found["similar_types"] == [["Trade name", "trade_name"]]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("files", "note"), [(["NFC", "NFD"], True), (["NFC", "NFC"], False)])
+def test_types_in_two_unicode_forms_are_told(files: list[Literal["NFC", "NFD"]], note: bool):
+    for form in files:
+        Path(form).write_text(f"Lan\tB-{normalize(form, 'Người')}\nđi\tO\n", "utf-8")
+    assert ('"Người" is written in 2 Unicode forms' in call("inspect", "stats", *files).err) == note
 
 
 @pytest.mark.usefixtures("folder")

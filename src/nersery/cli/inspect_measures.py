@@ -15,6 +15,7 @@ from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
+from nersery.core.text_forms import composed
 from nersery.core.warnings import note, remark
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 
@@ -228,6 +229,20 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
                 print(f"    {count:>7,}  {printable(reason)}")
     if len(rows) > 1:
         _print_types(rows)
+    _note_forms(rows)
+
+
+def _note_forms(rows: list[dict[str, Any]]) -> None:
+    """Say which types look the same, within a file or between files, but are not."""
+    by_look: dict[str, set[str]] = {}
+    for type_ in {type_ for row in rows for type_ in row["types"]}:
+        by_look.setdefault(composed(type_), set()).add(type_)
+    for look, forms in sorted(by_look.items()):
+        if len(forms) > 1:
+            note(
+                f'"{printable(look)}" is written in {len(forms)} Unicode forms, which are counted, and learnt, as '
+                "different types: bring the files into one form, such as NFC"
+            )
 
 
 def _print_types(rows: list[dict[str, Any]]) -> None:
