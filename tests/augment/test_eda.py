@@ -54,6 +54,15 @@ def test_mentions_grow_with_their_synonyms(table: str):
         assert mentions(made) == [(("Grade", "point", "Twain"), "PER"), (("New", "York"), "LOC")]
 
 
+def test_a_turkish_capital_i_is_looked_up_as_its_small_letter(tmp_path: Path):
+    table = tmp_path / "tr.tsv"
+    table.write_text("ışık\tnur\n", "utf-8")
+    sentence = Sentence(("Işık", "söndü"), language="tr")
+    inserted = {"nur Işık söndü", "Işık nur söndü", "Işık söndü nur"}
+    assert texts(EDA(["insertion"], table=str(table)), sentence) == inserted
+    assert texts(EDA(["synonyms"], table=str(table)), sentence) == {"Nur söndü"}
+
+
 def test_insertions_are_synonyms_of_words_outside_entities_and_stand_outside(table: str):
     found = outcomes(EDA(["insertion"], rate=0.25, table=table))
     added = Counter(len(made) - len(SENTENCE) for made in found)

@@ -15,6 +15,7 @@ from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
+from nersery.core.text_forms import small_letters
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 
@@ -146,7 +147,8 @@ def _with_insertions(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: 
     within = {position for entity in sentence.entities for position in range(entity.start + 1, entity.end)}
     gaps = [position for position in range(len(sentence) + 1) if position not in within]
     positions = rng.choices(gaps, k=count)
-    drawn = [thesaurus.draw_like(rng.choice(known).lower(), rng, sentence) for _ in positions]
+    words = [small_letters(rng.choice(known), sentence.language) for _ in positions]
+    drawn = [thesaurus.draw_like(word, rng, sentence) for word in words]
     return sentence.replace_spans((position, position, words) for position, words in zip(positions, drawn, strict=True))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from nersery.core.languages import primary
+from nersery.core.text_forms import small_letters
 
 APOSTROPHES = "'’‘´"
 """With two signs that are typed for it: *d‘Or*."""
@@ -68,5 +69,4 @@ def inflected(name: str, ending: str, language: str) -> str:
 
 
 def _lower(text: str) -> str:
-    """In lower case, as Turkish writes it."""
-    return text.replace("İ", "i").replace("I", "ı").lower()
+    return small_letters(text, "tr")

@@ -83,6 +83,17 @@ def capitals(text: str, language: str) -> str:
     return (text.replace("i", "İ") if primary(language) in DOTTED_I_LANGUAGES else text).upper()
 
 
+def small_letters(text: str, language: str) -> str:
+    """A text in small letters, as its language writes them.
+
+    >>> small_letters("IĞDIR İLİ", "tr"), small_letters("IĞDIR", "")
+    ('ığdır ili', 'iğdir')
+    """
+    if primary(language) in DOTTED_I_LANGUAGES:
+        text = text.replace("I", "ı")
+    return text.lower().replace(DOTTED_I, "i")
+
+
 def is_invisible(word: str) -> bool:
     """Whether a word has only characters without a look of their own, as a zero width space and a soft hyphen.
 

@@ -104,8 +104,16 @@ def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
 
 
 def test_a_turkish_capital_finds_its_small_letter(tmp_path: Path):
-    thesaurus = Thesaurus(read_table(write(tmp_path, "iyi\tgüzel\n")))
+    thesaurus = Thesaurus(read_table(write(tmp_path, "iyi\tgüzel\nışık\tnur\nIsparta\til\n")))
     assert thesaurus.of("İyi") == thesaurus.of("İYİ".lower()) == ("güzel",)
+    assert [thesaurus.of(word) for word in ("Işık", "IŞIK", "Isparta", "isik")] == [("nur",), ("nur",), ("il",), ()]
+    assert Thesaurus(thesaurus.synonyms, frozenset(["ışık"])).of("Işık") == ()
+
+
+def test_synonyms_in_a_turkish_sentence_without_capitals(tmp_path: Path):
+    thesaurus, rng = Thesaurus(read_table(write(tmp_path, "kent\tİstanbul Ilgaz\n"))), random.Random(0)
+    for language, synonym in (("tr", ["istanbul", "ılgaz"]), ("de", ["istanbul", "ilgaz"])):
+        assert thesaurus.draw_like("kent", rng, Sentence(("kent",), language=language)) == synonym
 
 
 def test_a_synonym_gets_a_turkish_capital(tmp_path: Path):

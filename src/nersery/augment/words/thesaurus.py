@@ -14,7 +14,7 @@ from nersery.core.languages import primary
 from nersery.core.registry import Method
 from nersery.core.sentence import Sentence
 from nersery.core.sentence_validation import edit_issue
-from nersery.core.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitals, composed
+from nersery.core.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitals, composed, small_letters
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
 from nersery.core.warnings import warn
@@ -47,8 +47,8 @@ class Thesaurus:
     stop_words: frozenset[str] = frozenset()
 
     def of(self, word: str) -> tuple[str, ...]:
-        """The synonyms of a word; how its accents are encoded does not matter."""
-        form = key(word)
+        """The synonyms of a word; how its accents are encoded does not matter, nor that *I* is *ı* in Turkish."""
+        form = next((form for form in (key(word), key(word.replace("I", "ı"))) if form in self.synonyms), "")
         synonyms = () if form in self.stop_words else self.synonyms.get(form, ())
         return tuple(s for s in synonyms if key(s) not in self.stop_words) if self.stop_words else synonyms
 
@@ -61,7 +61,7 @@ class Thesaurus:
         """As `draw`, with the capitals of the word, and without any in a sentence that has none."""
         words = self.draw(word, rng)
         if words and sentence.text.islower():
-            return [synonym.lower() for synonym in words]
+            return [small_letters(synonym, sentence.language) for synonym in words]
         return _in_case_of(words, word, sentence.language)
 
 
