@@ -84,3 +84,22 @@ def test_neither_wordnet_nor_table(tmp_path: Path):
 def test_a_missing_table_does_not_fall_back_on_wordnet(tmp_path: Path):
     with pytest.raises(MissingResourceError, match=r"no\.tsv"):
         SynonymReplacement(table=str(tmp_path / "no.tsv")).fit([])
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("他 在 工 作", ", because each is one character: split gold into whole words\n"),
+        ("Ada was here", '.tsv"\n'),
+        ("他 在 工作", ""),
+        ("", ""),
+    ],
+)
+def test_a_note_says_that_a_table_does_not_fit(
+    text: str, note: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    table = tmp_path / "words.tsv"
+    table.write_text("工作\t职业\n", "utf-8")
+    SynonymReplacement(table=str(table)).fit([Sentence(tuple(text.split()))] if text else [])
+    err = capsys.readouterr().err
+    assert err.endswith(note) if note else not err

@@ -148,7 +148,7 @@ def test_wordnet_is_said_to_know_english_alone(
 ):
     for part in PARTS_OF_SPEECH:
         (tmp_path / f"data.{part}").touch()
-    write(tmp_path, "a\tb\n")
+    write(tmp_path, "die\tb\n")
     settings = {"wordnet": str(tmp_path), "table": table and str(tmp_path / table)}
     sentences = [Sentence(("die",), language=language) for language in languages]
     registry.create("augment", method, settings).fit(sentences)

@@ -18,6 +18,7 @@ from nersery.core.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitals, comp
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
 from nersery.core.warnings import warn
+from nersery.io.word_splitting.scripts_without_spaces import in_characters
 
 Synonyms = Mapping[str, tuple[str, ...]]
 """For each word, as `key` writes it, its synonyms, sorted; one may be several words with single spaces between."""
@@ -99,7 +100,7 @@ class SynonymSettings(Method):
         check_file(self.table)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Read the synonyms, and say where gold is in a language that WordNet does not know.
+        """Read the synonyms, and say where gold is in a language that WordNet does not know, or a table does not fit.
 
         Raises:
             DataError: When a file is broken.
@@ -109,7 +110,12 @@ class SynonymSettings(Method):
 
         stopped = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
         self._thesaurus = Thesaurus(read_table(self.table) if self.table else read_wordnet(self.wordnet), stopped)
-        foreign = sorted({sentence.language for sentence in gold if not knows(sentence.language)})
+        sentences = list(gold)
+        words = {word for sentence in sentences for word in sentence.words}
+        if self.table and words and not any(map(self._thesaurus.of, words)):
+            cause = ", because each is one character: split gold into whole words" if in_characters(words) else ""
+            warn(f'no word of gold has a synonym in the table "{self.table}"{cause}')
+        foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})
         if foreign and not self.table:
             warn(
                 f"WordNet knows English alone, and there is text in {', '.join(foreign)}: it has no synonyms for most "
