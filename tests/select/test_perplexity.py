@@ -82,3 +82,17 @@ def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.undo()
     with pytest.raises(MissingResourceError, match="no model folder"):
         Perplexity(model="./none").fit([])
+
+
+@pytest.mark.parametrize("gold", [[Sentence(("4",))], []])
+def test_a_model_that_does_not_suit_gold_or_else_the_text_is_told_once(
+    gold: list[Sentence], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    looked_at: list[list[str]] = []
+    monkeypatch.setattr(Reader, "vocabulary_issue", lambda _, words: looked_at.append([*words]) or "words are unknown")
+    method = Perplexity()
+    method.fit(gold)
+    for sentence in NEW:
+        method.score([sentence])
+    assert looked_at == [["4"] if gold else ["0", "0"]]
+    assert capsys.readouterr().err.count("words are unknown") == 1

@@ -37,6 +37,7 @@ class Perplexity(Selector, ModelSettings):
 
     threshold: Negative = -500.0
     _scorer: Any = hidden(default=None)
+    _is_model_checked: bool = hidden(default=False)
 
     def check(self) -> None:
         """Look for the model and the device; see `Selector.check`."""
@@ -47,15 +48,26 @@ class Perplexity(Selector, ModelSettings):
         pick_device(self.device)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Open the model; warn if it does not suit the gold sentences."""
-        from nersery.models.fluency import open_scorer, warn_if_unsuited
+        """Open the model; warn if it does not suit the gold sentences, or without any the first that are scored."""
+        from nersery.models.fluency import open_scorer
 
-        self._scorer = open_scorer(self.source, device=self.device, precision=self.precision)
-        warn_if_unsuited(self._scorer, self.source, gold)
+        self._scorer, self._is_model_checked = (
+            open_scorer(self.source, device=self.device, precision=self.precision),
+            False,
+        )
+        self._look_at(gold)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Minus each sentence's perplexity; NaN, a reject, where the model cuts it into nothing. Needs `fit`."""
         if self._scorer is None:
             raise unfitted(self, "score")
+        self._look_at(sentences)
         likelihoods = self._scorer.likelihoods([sentence.words for sentence in sentences])
         return [-likelihood.perplexity for likelihood in likelihoods]
+
+    def _look_at(self, sentences: Sequence[Sentence]) -> None:
+        from nersery.models.fluency import warn_if_unsuited
+
+        if sentences and self._scorer is not None and not self._is_model_checked:
+            warn_if_unsuited(self._scorer, self.source, sentences)
+            self._is_model_checked = True
