@@ -84,7 +84,8 @@ def test_case_is_a_setting():
     shouted = corpus("new", "ADA WROTE A PROGRAM")
     assert reasons(shouted) == ["duplicate of gold"]
     assert reasons(shouted, ignore_case=False) == [None]
-    assert reasons(corpus("new", "STRASSE"), corpus("g", "Straße")) == ["duplicate of gold"]
+    for text, capitals in (("Straße", "STRASSE"), ("İzmir'in ılıcası", "İZMİR'İN ILICASI")):
+        assert reasons(corpus("new", capitals), corpus("g", text)) == ["duplicate of gold"]
 
 
 @pytest.mark.parametrize("similarity", [1.0, 0.9])
