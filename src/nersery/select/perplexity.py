@@ -51,10 +51,8 @@ class Perplexity(Selector, ModelSettings):
         """Open the model; warn if it does not suit the gold sentences, or without any the first that are scored."""
         from nersery.models.fluency import open_scorer
 
-        self._scorer, self._is_model_checked = (
-            open_scorer(self.source, device=self.device, precision=self.precision),
-            False,
-        )
+        self._scorer = open_scorer(self.source, device=self.device, precision=self.precision)
+        self._is_model_checked = False
         self._look_at(gold)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
