@@ -357,6 +357,19 @@ def test_what_is_wrong_with_a_word_is_told_in_its_line(tmp_path: Path) -> None:
     assert [issue.line for issue in error.value.issues] == [5]  # of a tag, behind a row that is left out
 
 
+@pytest.mark.parametrize("end", ["\u2028", "\x85"])
+def test_other_line_ends_make_no_table_of_a_header_alone(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(end.join(("sentence,word,tag", "1,Ada,B-PER", "")), "utf-8")
+    with pytest.raises(DataError, match=r"other line breaks than line feeds.*\nFix: convert the line ends: ") as caught:
+        read(path)
+    code = caught.value.fix.partition("convert the line ends: ")[2]
+    subprocess.run(code.replace("old.csv", "a.csv"), shell=True, check=True, cwd=tmp_path)
+    assert [s.labels for s in read(tmp_path / "new.csv")] == [((0, 1, "PER"),)]
+    path.write_text("sentence,word,tag\n")
+    assert not read(path)
+
+
 def test_carriage_returns_alone_as_excel_for_the_mac_writes_them_are_called_so(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"sentence,word,tag\r1,Ada,B-PER\r1,runs,O\r")
     with pytest.raises(DataError, match=r"end with carriage returns, expected line feeds\nFix: .*tr '.r' '.n'"):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nersery import Entity, Sentence, io
+from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.sentence import Origin
 from nersery.io import ReadOptions, open_corpus, parquet, read
@@ -155,9 +155,38 @@ class TestWithPyarrow:
         found = read(tmp_path / "a.csv")
         assert [(s.words, s.labels) for s in found] == [(("Zoë", '"'), ((0, 1, "PER"),)), (("Oslo",), ((0, 1, "LOC"),))]
 
-    def test_sentences_in_single_cells_are_no_rows_for_words(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match="its keys are"):
-            read(self.write([{"id": 1, "text": "I like it", "label": 1}], tmp_path / "a.parquet"))
+    def test_texts_are_read_as_is_said(self, tmp_path: Path) -> None:
+        rows: list[dict[str, Any]] = [
+            {"text": "Zoë left.", "entities": [{"start": 0, "end": 3, "label": "PER"}]},
+            {"text": "so", "entities": []},
+        ]
+        path = self.write(rows, tmp_path / "a.parquet")
+        with pytest.raises(DataError, match=r'"text" holds whole texts, .*; columns: text, entities\n') as caught:
+            read(path)
+        assert len(caught.value.issues) == 1
+        exec(caught.value.fix.partition("in Python: ")[2], {})
+        assert [(s.text, s.labels) for s in read(tmp_path / "a.jsonl")] == [
+            ("Zoë left .", ((0, 1, "PER"),)),
+            ("so", ()),
+        ]
+        rows = [{"text": "Ada left", "tokens": ["Ada", "left"], "ner_tags": ["B-PER", "O"]}]
+        assert read(self.write(rows, tmp_path / "a.parquet"))[0].words == ("Ada", "left")
+
+    def test_no_column_is_lost_to_another_of_its_name(self, tmp_path: Path) -> None:
+        import pyarrow
+
+        table = pyarrow.Table.from_arrays([pyarrow.array([["a"]]), pyarrow.array([["b"]])], names=["words", "words"])
+        pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+        with pytest.raises(DataError, match=r'the column "words" occurs 2 times, expected once'):
+            read(tmp_path / "a.parquet")
+
+    def test_a_date_beyond_those_of_python_is_an_issue(self, tmp_path: Path) -> None:
+        import pyarrow
+
+        table = pyarrow.table({"words": [["a"]], "day": pyarrow.array([2**62], pyarrow.timestamp("us"))})
+        pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+        with pytest.raises(DataError, match="this cannot be read as Parquet: date value out of range"):
+            read(tmp_path / "a.parquet")
 
     def test_what_is_left_out_may_be_no_number(self, tmp_path: Path) -> None:
         rows = [{"tokens": ["Ada"], "ner_tags": ["B-PER"], "weight": float("nan")}]
@@ -171,17 +200,42 @@ class TestWithPyarrow:
         path = self.write(rows, tmp_path / "a.parquet")
         with pytest.raises(DataError, match=r"a\.parquet:2 .*empty"):
             read(path)
-        with pytest.raises(DataError, match=r'"ner_tags" is .*numbers must be turned into them first'):
-            read(self.write([{"tokens": ["a"], "ner_tags": [0]}], tmp_path / "b.parquet"))
+        rows = [{"tokens": ["a"], "ner_tags": [1]}]
+        with pytest.raises(DataError, match=r'"ner_tags" is .*numbers must be turned into them first') as caught:
+            read(self.write(rows, tmp_path / "b.parquet"))
+        import pyarrow
+
+        found = eval(caught.value.issues[0].message.partition("rows = ")[2], {"pyarrow": pyarrow})
+        assert Corpus.from_dataset(found, names=["O", "B-PER"])[0].labels == ((0, 1, "PER"),)
         assert len(list(open_corpus(path, ReadOptions(repair=("drop-sentence",))))) == 1
 
-    @pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all, but longer than twelve bytes"])
-    def test_what_is_no_parquet_is_refused(self, content: bytes, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("content", "fix"),
+        [
+            (b"", "copy the file again"),
+            (b"PAR1", "copy the file again"),
+            (b"no parquet at all, but longer than twelve bytes", "name the format"),
+        ],
+    )
+    def test_what_is_no_parquet_is_refused(self, content: bytes, fix: str, tmp_path: Path) -> None:
         (tmp_path / "a.parquet").write_bytes(content)
-        with pytest.raises(DataError, match="this cannot be read as Parquet"):
+        with pytest.raises(DataError, match=rf"this cannot be read as Parquet(?s:.*)\nFix: {fix}"):
             open_corpus(tmp_path / "a.parquet")
         with pytest.raises(DataError, match="no such file"):
             open_corpus(tmp_path / "b.parquet")
+
+    def test_damaged_bytes_are_called_so(self, tmp_path: Path) -> None:
+        path = self.write([{"tokens": ["Ada", "ran"], "ner_tags": ["B-PER", "O"]}], tmp_path / "a.parquet")
+        content = path.read_bytes()
+        path.write_bytes(content[:20] + b"\xff" * 40 + content[60:])
+        with pytest.raises(DataError, match=r"this cannot be read as Parquet: \w(?s:.*)\nFix: copy the file again"):
+            read(path)
+
+    def test_it_is_recognised_under_another_name(self, tmp_path: Path) -> None:
+        path = self.write([{"tokens": ["Ada", "ran"], "ner_tags": ["B-PER", "O"]}], tmp_path / "a.jsonl")
+        with pytest.raises(DataError, match="this is Parquet"):
+            read(path)
+        assert read(path, format="parquet")[0].labels == ((0, 1, "PER"),)
 
     def test_rows_are_written_as_a_stream(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from pyarrow.parquet import ParquetFile

@@ -39,6 +39,10 @@ _DOCUMENT = re.compile(rf"(?:doc|document|file)(?:{_NUMBER}|[ _]?name)?")
 """What columns are called that name the sentences, and the documents in which these are numbered."""
 LANGUAGE = "language"
 """What the column is called with the language of a sentence."""
+_BREAKS_HINT = (
+    """convert the line ends: python3 -c 'import sys; print(*sys.stdin.read().splitlines(), sep="\\n")' """
+    "< old.csv > new.csv"
+)
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 """A first line that Excel writes for itself."""
 _ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
@@ -128,6 +132,9 @@ class CsvSource(JsonlSource):
             csv.QUOTE_NONE if self._delimiter == TAB and not _encloses(file) else csv.QUOTE_MINIMAL
         )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
+        if len(rows) == 1 and len(first.splitlines()) > 1:  # else all would be a header
+            issue = Issue("its lines end with other line breaks than line feeds, such as U+2028", file.name)
+            raise DataError(issue, fix=_BREAKS_HINT)
         self._table = _layout(rows, options, file) if rows else _Table([], 0, 0, None, None, by_sentence=False)
         sample = [*self._table.cells(rows)]
         self._words_of = word_cutter(sample)

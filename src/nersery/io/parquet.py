@@ -7,8 +7,10 @@ not. Integer tags are read if the file's metadata names them, as in Hugging Face
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,10 @@ from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
 from nersery.io.columns_and_rows.objects import Object, json_value
-from nersery.io.columns_and_rows.rows import without_nulls
+from nersery.io.columns_and_rows.rows import ROWS_OF_JSONL, without_nulls
 from nersery.io.conll import TAG_NAMES, WORD_NAMES
 from nersery.io.formats import EVERYTHING, Format
+from nersery.io.input_files.binary import PARQUET
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource
 
@@ -68,9 +71,13 @@ class ParquetSource(JsonlSource):
     def _rows(self) -> Iterator[Object]:
         parquet = load_pyarrow().parquet
         try:
+            if not self.file.path.stat().st_size:
+                raise ValueError("it is empty")
             with parquet.ParquetFile(self.file.path) as stream:
                 names = _names(stream.schema_arrow.metadata)
+                _refuse_repeated(stream.schema_arrow, self.file)
                 _refuse_rows_of_words(stream.schema_arrow, self.file)
+                _refuse_texts(stream.schema_arrow, self.file)
                 _refuse_bombs(stream.metadata)
                 has_bytes = any("binary" in str(type_) for type_ in stream.schema_arrow.types)
                 for batch in stream.iter_batches(READ_ROWS):
@@ -80,11 +87,48 @@ class ParquetSource(JsonlSource):
                     yield from (
                         with_names(without_nulls(row), names) for row in (map(_decoded, rows) if has_bytes else rows)
                     )
-        except OSError as error:
-            raise self.file.unreadable(error) from None
-        except (load_pyarrow().ArrowException, ValueError, TypeError) as error:
+        except (OSError, load_pyarrow().ArrowException, ValueError, TypeError, OverflowError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # pyarrow has none for damaged bytes
+                raise self.file.unreadable(error) from None
             message = f"this cannot be read as Parquet: {error}"
-            raise DataError(Issue(message, self.file.name), fix="name the format that it has by --format") from None
+            raise DataError(Issue(message, self.file.name), fix=_advice(self.file)) from None
+
+    def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
+        """The issues with how to read the rows of this file in Python; see `JsonlSource`."""
+        rows = f"pyarrow.parquet.read_table({self.file.name!r}).to_pylist()"
+        return [replace(issue, message=issue.message.replace(ROWS_OF_JSONL, rows)) for issue in issues]
+
+
+def _advice(file: TextFile) -> str:
+    """What to do about a file that cannot be read."""
+    with file.path.open("rb") as stream:
+        is_other = stream.read(len(PARQUET)) not in (PARQUET, b"")
+    if is_other:
+        return "name the format that it has by --format"
+    return "copy the file again if it is damaged or cut off; expected one sentence in each row"
+
+
+def _refuse_repeated(schema: Any, file: TextFile) -> None:
+    """Raise `DataError` for two columns with one name, of which a row would keep the last."""
+    if repeated := [name for name, count in Counter(schema.names).items() if count > 1]:
+        message = f'the column "{repeated[0]}" occurs {schema.names.count(repeated[0])} times, expected once'
+        raise DataError(Issue(message, file.name), fix="rename or leave out the others")
+
+
+def _refuse_texts(schema: Any, file: TextFile) -> None:
+    """Raise `DataError` for texts that are not split into words, which JSONL may hold."""
+    types = dict(zip(schema.names, schema.types, strict=True))
+    if (
+        not types.keys().isdisjoint(("words", "tokens"))
+        or "text" not in types
+        or load_pyarrow().types.is_nested(types["text"])
+    ):
+        return
+    message = f'"text" holds whole texts, expected lists of words; columns: {", ".join(schema.names):.100}'
+    rows, target = f"pyarrow.parquet.read_table({file.name!r}).to_pylist()", str(file.path.with_suffix(".jsonl"))
+    code = f"open({target!r}, 'w').writelines(json.dumps(row) + '\\n' for row in {rows})"
+    fix = f"save it as JSONL, which may hold texts, in Python: import json, pyarrow.parquet; {code}"
+    raise DataError(Issue(message, file.name), fix=fix)
 
 
 def _refuse_rows_of_words(schema: Any, file: TextFile) -> None:

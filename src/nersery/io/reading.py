@@ -119,6 +119,7 @@ def _open_like_gold(path: str | Path, options: ReadOptions, attached_share: floa
 
 def _open_file(path: str | Path, options: ReadOptions) -> Source:
     file = TextFile(path, options.encoding)
+    file.refuse_pointer()
     if file.encoding == options.encoding != "utf-8-sig" and file.path.is_file():
         file.refuse_binary()  # bytes that UTF-8 has not may be letters elsewhere
         if file.seems_utf_8():

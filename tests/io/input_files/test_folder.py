@@ -152,6 +152,10 @@ def test_splits_that_are_read_together_are_noted(tmp_path: Path, capsys: pytest.
     sentence = '{"words": ["a"]}\n'
     read(write(tmp_path / "data", train_jsonl=sentence, test_jsonl=sentence, more_jsonl=sentence))
     assert "data: test, train are read together; to keep them apart, name the files" in capsys.readouterr().err
+    hub = {f"{split}-0000{n}-of-00002_jsonl": sentence for split in ("test", "train") for n in (0, 1)}
+    read(write(tmp_path / "hub", **hub))
+    assert "hub: test, train are read together" in capsys.readouterr().err
+    read(write(tmp_path / "one", **{name: text for name, text in hub.items() if name.startswith("train")}))
     list(open_text(tmp_path / "data"))
     read(write(tmp_path / "raw", train_jsonl=sentence, more_jsonl=sentence))
     assert not capsys.readouterr().err
@@ -164,3 +168,11 @@ def test_documents_of_bionlp_become_a_folder_of_brat_as_the_error_says(tmp_path:
         open_corpus(folder)
     subprocess.run(caught.value.fix.partition(": ")[2], shell=True, check=True, cwd=tmp_path)
     assert [(s.text, s.labels) for s in read(tmp_path / "brat")] == [("Bo", ()), ("Ada left", ((0, 1, "PER"),))]
+
+
+@pytest.mark.parametrize("content", [b"5\n", b"\xff\n", b'{"audio": "a.wav"}\n'])
+def test_a_manifest_of_another_program_is_no_finished_job(tmp_path: Path, content: bytes) -> None:
+    folder = write(tmp_path / "in", a_txt="one\n")
+    (folder / "manifest.jsonl").write_bytes(content)
+    with pytest.raises(DataError, match="not finished"):
+        open_corpus(folder)

@@ -80,6 +80,27 @@ def test_what_is_text_in_another_encoding_alone(tmp_path: Path) -> None:
     assert issues(path, "utf-16")[1].endswith("--encoding utf-8")
 
 
+@pytest.mark.parametrize(
+    ("content", "message", "fix"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3\n", "this is PDF", "extract its text"),
+        (b"PK\x03\x04\x14\0\0\0\x08\0\xff[Content_Types].xml", "this is a Word or Office document", "save it as"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "this is a Word or Office document", "save it as plain text"),
+    ],
+)
+def test_documents_of_other_programs_are_named(tmp_path: Path, content: bytes, message: str, fix: str) -> None:
+    (tmp_path / "x").write_bytes(content)
+    found, advice = issues(tmp_path / "x")
+    assert (len(found), found[0][0].startswith(message), advice.startswith(fix)) == (1, True, True), (found, advice)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.parquet", "a.spacy"])
+def test_what_git_lfs_leaves_is_no_corpus(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n")
+    with pytest.raises(DataError, match=r"pointer of Git LFS.*\nFix: download it: git lfs pull"):
+        read(tmp_path / name)
+
+
 @pytest.mark.parametrize("text", ["Ada lives here\nZoë lives in Köln\n", "वह कल दिल्ली गई थी और आज लौटी ।\n" * 9])
 @pytest.mark.parametrize(
     ("written", "read_as"), [("utf-16-le", "utf-8"), ("utf-16-be", "utf-16"), ("utf-16-be", "gbk")]

@@ -69,9 +69,11 @@ def _text(value: Any) -> bool:
 
 _TAGS = ("tags", "ner_tags")
 _LABELS = ("entities", *_TAGS)
+ROWS_OF_JSONL = 'map(json.loads, open("old.jsonl"))'
+"""How a user gets the rows of a file in Python."""
 _NUMBERS = (
     'numbers must be turned into them first, in Python by Corpus.from_dataset(rows, names=["O", "B-PER", …]), with '
-    'rows = map(json.loads, open("old.jsonl"))'
+    f"rows = {ROWS_OF_JSONL}"
 )
 _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "id": (_text, "a string"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,6 +32,8 @@ ABOUT = {"README", "LICENSE", "LICENCE", "COPYING", "NOTICE", "CITATION", "CHANG
 ABOUT_EXTENSIONS, PLAIN_EXTENSIONS = (".md", ".rst", ".cff"), ("", ".txt")
 SPLIT_NAMES = ("train", "dev", "valid", "validation", "test")
 """What files of one dataset are called that should not be mixed."""
+_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+"""How the Hugging Face hub numbers the files of a split."""
 READABLE = "allow to read it, or name another folder"
 FROM_BIONLP = (
     """make a folder of brat of it: mkdir brat; for f in {}/*.a1; do to=brat/$(basename "$f" .a1); cp "${{f%a1}}txt" """
@@ -133,7 +136,8 @@ class FolderSource(Source):
             findings.file, source.labelled = source.file, self.labelled
             texts += [path.name] if isinstance(source, TextSource) else []
             yield from source.sentences(findings)
-        if self.labelled and len(splits := [path.stem for path in self.paths if path.stem in SPLIT_NAMES]) > 1:
+        names = dict.fromkeys(_SHARD.sub("", path.stem) for path in self.paths)
+        if self.labelled and len(splits := [name for name in names if name in SPLIT_NAMES]) > 1:
             warn(f"{self.file.name}: {', '.join(splits)} are read together; to keep them apart, name the files")
         if self.labelled and 0 < len(texts) < len(self.paths):
             warn(
@@ -180,10 +184,10 @@ def _refuse_saved(folder: TextFile) -> None:
 
 def _is_unfinished(manifest: Path) -> bool:
     """Whether a manifest lacks the last line of a finished one."""
-    if not manifest.exists():
+    if not manifest.is_file():
         return False
-    *_, last = manifest.read_text("utf-8").splitlines() or [""]
     try:
+        *_, last = manifest.read_text("utf-8").splitlines() or [""]
         return TOTAL not in json.loads(last)
-    except ValueError:
+    except (ValueError, TypeError):  # perhaps it is of another program
         return True

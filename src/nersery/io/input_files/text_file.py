@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import naming_the_full_disk
+from nersery.io.input_files import binary
 from nersery.io.input_files.garbled import note_of_garbled
 
 STANDARD_INPUT = "-"
@@ -52,16 +53,6 @@ _BYTE_OF_WINDOWS = re.compile("[\udc80\udc82-\udc8c\udc8e\udc91-\udc9c\udc9e\udc
 """A quote, dash or letter in Windows-1252 where Latin-1 has a control character."""
 
 
-_COMPRESSED = {
-    b"\x1f\x8b\x08": "gzip",
-    b"PK\x03\x04": "zip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"(\xb5/\xfd": "zstandard",
-}
-"""What some compressed files begin with."""
-_ARROW = b"\xff\xff\xff\xff"
-"""What the files begin with that Hugging Face's datasets keeps."""
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark begins like this one
@@ -237,13 +228,14 @@ class TextFile:
         return DataError(Issue(f"cannot be read: {error.strerror}", self.name))
 
     def refuse_binary(self) -> None:
-        """Raise `DataError` if the file is compressed, or Arrow."""
-        beginning = self._bytes(8)
-        if beginning.startswith(_ARROW):
-            code = f"datasets.Dataset.from_file({self.name!r}).to_parquet({f'{self.path.stem}.parquet'!r})"
-            raise DataError(Issue("this is Arrow", self.name), fix=f"save it as Parquet, in Python: {code}")
-        if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
-            raise DataError(Issue(f"this is compressed ({kind})", self.name), fix="unpack it first")
+        """Raise `DataError` if the file is compressed, Parquet, or otherwise no text in any encoding."""
+        binary.refuse_binary(self._bytes(binary.MOST_BYTES), self.path, self.name)
+
+    def refuse_pointer(self) -> None:
+        """Raise `DataError` if the file is a pointer that Git LFS has left in place of another one."""
+        if self.path.is_file():
+            with contextlib.suppress(OSError):  # which reading reports
+                binary.refuse_pointer(self._bytes(binary.MOST_BYTES), self.name)
 
     def _refuse_utf_16(self) -> None:
         """Raise `DataError` if the file seems to be UTF-16 without a mark, but is read in another encoding."""

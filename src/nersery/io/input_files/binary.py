@@ -1,0 +1,54 @@
+"""Tells files that hold no text by their first bytes, and says how to get the text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nersery.core.errors import DataError, Issue
+
+MOST_BYTES = 200
+"""So many show what a file is."""
+PARQUET = b"PAR1"
+_POINTER = b"version https://git-lfs.github.com/spec/"
+"""What stands in place of a file that Git LFS has not fetched."""
+_ARROW = b"\xff\xff\xff\xff"
+"""What the files begin with that Hugging Face's datasets keeps."""
+_PDF = b"%PDF-"
+_COMPRESSED = {
+    b"\x1f\x8b\x08": "gzip",
+    b"PK\x03\x04": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"(\xb5/\xfd": "zstandard",
+}
+"""What some compressed files begin with."""
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_IN_OFFICE = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"word/", b"application/vnd.oasis")
+"""The first file in the archive that is a document of Word or LibreOffice."""
+_AS_TEXT = "put each sentence on a line of its own"
+
+
+def refuse_pointer(beginning: bytes, name: str) -> None:
+    """Raise `DataError` for the three lines that Git LFS leaves in place of a file."""
+    if beginning.startswith(_POINTER):
+        issue = Issue("this is a pointer of Git LFS; the file itself was not downloaded", name)
+        raise DataError(issue, fix="download it: git lfs pull")
+
+
+def refuse_binary(beginning: bytes, path: Path, name: str) -> None:
+    """Raise `DataError` for bytes that are no text in any encoding, such as compressed ones."""
+    is_zip = beginning.startswith(b"PK\x03\x04")
+    if beginning.startswith(_ARROW):
+        code = f"datasets.Dataset.from_file({name!r}).to_parquet({f'{path.stem}.parquet'!r})"
+        message, fix = "this is Arrow", f"save it as Parquet, in Python: {code}"
+    elif beginning.startswith(PARQUET):
+        message, fix = "this is Parquet", "read it as such: --format parquet"
+    elif beginning.startswith(_PDF):
+        message, fix = "this is PDF, expected text", f"extract its text, e.g. with pdftotext, and {_AS_TEXT}"
+    elif beginning.startswith(_OLD_OFFICE) or (is_zip and any(part in beginning for part in _IN_OFFICE)):
+        message, fix = "this is a Word or Office document, expected text", f"save it as plain text, and {_AS_TEXT}"
+    elif kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
+        message, fix = f"this is compressed ({kind})", "unpack it first"
+    else:
+        return
+    raise DataError(Issue(message, name), fix=fix)
