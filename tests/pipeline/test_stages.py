@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import pickle
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nersery import Entity, Sentence, io
+from nersery import Corpus, Entity, Sentence, io
 from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage, augment
 from nersery.core import registry
@@ -22,7 +23,8 @@ from nersery.crosslingual.label_projection.project_stage import ProjectStage
 from nersery.crosslingual.label_projection.projection import Projection, Task, Translation
 from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
 from nersery.pipeline.stage import Stage
-from nersery.taggers.base import PredictStage
+from nersery.taggers.base import PredictStage, predict
+from tests.killing import KilledError, stop_at
 from tests.pipeline.engines.test_pool import run
 from tests.standins import Memory, sentences, write_data
 
@@ -53,6 +55,19 @@ def test_predict_labels_as_the_tagger_does(memory: Any, tmp_path: Path) -> None:
     raw = [Sentence(s.words, id=f"r{n}") for n, s in enumerate(sentences(12, 200))]
     answer, _, _ = run(raw, stage=PredictStage(str(tmp_path / "tagger")))
     assert answer.output == lines(tagger.predict(raw))
+
+
+def test_a_kill_costs_little_of_a_prediction(
+    memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saves_each_batch: None
+) -> None:
+    """A slow tagger on a CPU labels some ten sentences a second."""
+    tagger, raw = Memory(), Corpus(Sentence(("a",), id=f"r{n}") for n in range(600))
+    tagger.fit(sentences(24))
+    tagger.save(tmp_path / "tagger")
+    monkeypatch.setattr(Memory, "predict", lambda self, batch: [*batch] if batch[0].id == "r0" else stop_at(1)())
+    with pytest.raises(KilledError):
+        predict(raw, tmp_path / "tagger", output=tmp_path / "out.jsonl")
+    assert json.loads((tmp_path / "out.jsonl.part" / "journal.json").read_text())["read"] == 256
 
 
 def test_annotate_labels_as_the_annotator_does(memory: Any, tmp_path: Path) -> None:

@@ -224,6 +224,8 @@ class PredictStage(Stage[Sentence, Sentence]):
         backend: Of a tagger that is loaded; see `load_tagger`.
     """
 
+    batch_size: ClassVar[int] = 256
+    """As fast as 1,024; on a CPU, that many take half a minute, which a kill would cost and progress would not show."""
     tagger: str | Tagger
     backend: Backend = "torch"
 
