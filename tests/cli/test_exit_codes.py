@@ -33,6 +33,7 @@ class TestExitCodes:
             (2, ["evalute"], "Did you mean 'evaluate'?"),
             (2, ["convert", "train.conll", "x.jsonl"], "Did you mean 'nersery dataset convert'?"),
             (2, ["inspect", "stats"], "Missing argument"),
+            (2, ["inspect", "stats", "x" * 300], 'x …" is too long for the name of a file. Name a file'),
             (2, ["augment", "train.conll", "out.jsonl"], "--method is missing, expected one of "),
             (2, ["augment", "melm", "train.conll", "out.jsonl"], 'is missing before "melm": write --method melm'),
             (2, ["augment", "train.conll", "out.jsonl", "--method", "mention_replacment"], "did you mean"),
