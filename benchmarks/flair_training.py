@@ -1,6 +1,7 @@
 """Training a tagger against Flair: the same encoder, CRF, batches of 16 and number of steps.
 
-    python benchmarks/flair_training.py PYTHON [--train CORPUS] [--test CORPUS] [--model MODEL] [--steps N] [--quick]
+    python benchmarks/flair_training.py PYTHON [--train CORPUS] [--test CORPUS] [--model MODEL] [--precision PRECISION]
+        [--steps N] [--rounds N] [--quick]
 
 PYTHON is that of an environment with Flair (``pip install torch==2.13.0``, then ``pip install flair==0.15.1
 'transformers<5'``). Each training is a whole process, from its start to the saved model; they take turns. Times are
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -63,19 +65,27 @@ def clocked(command: Sequence[str]) -> float:
     return time.perf_counter() - begun
 
 
+@dataclass(frozen=True)
 class Trainings:
     """Trainings on the same sentences.
 
     Args:
         folder: Where they are, as ``train.txt`` and ``test.txt``, and the encoder in ``encoder``.
+        python: Of the environment with Flair.
+        precision: nersery's; Flair computes in fp32.
     """
 
-    def __init__(self, folder: Path, test: Sequence[Sentence], python: str, steps: int, epochs: int) -> None:
-        self.folder, self.test, self.python, self.steps, self.epochs = folder, test, python, steps, epochs
+    folder: Path
+    test: Sequence[Sentence]
+    python: str
+    precision: str
+    steps: int
+    epochs: int
 
     def nersery(self, seed: int) -> tuple[float, float]:
         """Seconds and F1."""
-        settings = {"model": self.folder / "encoder", "steps": self.steps, "batch_size": BATCH}
+        sizes = {"steps": self.steps, "batch_size": BATCH}
+        settings = {"model": self.folder / "encoder", "precision": self.precision, **sizes}
         given = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
         files = [str(self.folder / "train.txt"), str(self.folder / "tagger")]
         seconds = clocked([sys.executable, "-m", "nersery", "train", *files, *given, f"--seed={seed}", "--force"])
@@ -102,6 +112,7 @@ def main() -> None:
     parser.add_argument("--train", default=str(EXAMPLE / "train.conll"))
     parser.add_argument("--test", default=str(EXAMPLE / "test.conll"))
     parser.add_argument("--model", default="bundled")
+    parser.add_argument("--precision", choices=("auto", "fp32", "bf16"), default="auto", help="nersery's")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -114,7 +125,7 @@ def main() -> None:
         write_encoder(options.model, folder / "encoder")
         write_columns(train, folder / "train.txt")
         write_columns(test, folder / "test.txt")
-        trainings = Trainings(folder, test, options.python, epochs * a_pass, epochs)
+        trainings = Trainings(folder, test, options.python, options.precision, epochs * a_pass, epochs)
         kinds: dict[str, Callable[[int], tuple[float, float]]] = {"nersery": trainings.nersery}
         kinds |= {f"Flair, rate {rate}": partial(trainings.flair, rate=rate) for rate in RATES}
         results: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
