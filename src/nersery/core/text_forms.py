@@ -84,14 +84,14 @@ def capitals(text: str, language: str) -> str:
 
 
 def small_letters(text: str, language: str) -> str:
-    """A text in small letters, as its language writes them.
+    """A text in small letters, as its language writes them; *İ* never becomes *i* with a second dot.
 
-    >>> small_letters("IĞDIR İLİ", "tr"), small_letters("IĞDIR", "")
-    ('ığdır ili', 'iğdir')
+    >>> small_letters("IĞDIR İLİ", "tr"), small_letters("IĞDIR İLİ", "")
+    ('ığdır ili', 'iğdir ili')
     """
     if primary(language) in DOTTED_I_LANGUAGES:
-        text = text.replace("I", "ı")
-    return text.lower().replace(DOTTED_I, "i")
+        text = text.replace("I\N{COMBINING DOT ABOVE}", "i").replace("I", "ı")
+    return text.replace("İ", "i").lower()
 
 
 def is_invisible(word: str) -> bool:
