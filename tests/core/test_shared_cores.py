@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 import time
@@ -29,11 +28,11 @@ class Cores:
         self.share, self.calls = 0.0, 0
         self._waited, self._last = 0.0, time.monotonic()
 
-    def waited(self) -> float:
+    def waited(self) -> dict[str, float]:
         now = time.monotonic()
         self._waited, self._last = self._waited + self.share * (now - self._last), now
         self.calls += 1
-        return self._waited
+        return {"waiting": self._waited, "running": 0.0}
 
 
 @pytest.fixture
@@ -63,11 +62,11 @@ def test_threads_sleep_while_other_processes_need_the_cores(cores: Cores, watch:
 
 
 def test_a_short_or_small_change_is_none(cores: Cores, watch: CoreWatch) -> None:
-    cores.share = 0.1
+    cores.share = 0.05
     assert not until_calls(cores, 20, lambda: watch.is_crowded)
     cores.share = 0.5
     assert until(lambda: watch.is_crowded)
-    cores.share = 0.1  # threads that sleep wait less
+    cores.share = 0.05  # threads that sleep wait less
     assert not until_calls(cores, 20, lambda: not watch.is_crowded)
 
 
@@ -97,15 +96,16 @@ def test_without_numeric_libraries_there_is_nothing_to_do(cores: Cores, monkeypa
 
 
 @pytest.mark.skipif(not can_be_watched(), reason="the system does not tell how long threads wait")
-def test_waiting_is_counted_while_threads_come_and_go() -> None:
-    spans = [shared_cores._waited()]
-    for _ in range(5):
-        thread = threading.Thread(target=lambda: None)
-        thread.start()
-        spans.append(shared_cores._waited())
-        thread.join()
-    assert all(span >= 0 for span in spans)
-    assert max(later - earlier for earlier, later in itertools.pairwise(spans)) < LONGEST_WAIT
+def test_waiting_is_told_for_each_thread_while_threads_come_and_go() -> None:
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    during = shared_cores._waited()
+    ended.set()
+    thread.join()
+    assert {str(os.getpid()), str(thread.native_id)} <= during.keys()
+    assert all(0 <= seconds < LONGEST_WAIT for seconds in during.values())
+    assert str(thread.native_id) not in shared_cores._waited()
 
 
 def test_other_systems_tell_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -114,14 +114,22 @@ def test_other_systems_tell_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("quota", "watched"), [("max 100000", True), ("-1", True), ("", True), ("150000 100000", False), ("200000", False)]
+    ("quota", "told", "watched"),
+    [
+        ("max 100000", "1 2 3\n", True),
+        ("-1", "1 2 3\n", True),
+        ("", "1 2 3\n", True),
+        ("150000 100000", "1 2 3\n", False),
+        ("200000", "1 2 3\n", False),
+        ("-1", "0 0 0\n", False),  # the kernel does not count
+    ],
 )
 def test_a_quota_makes_threads_wait_unseen(
-    quota: str, watched: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    quota: str, told: str, watched: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     task = tmp_path / str(os.getpid())
     task.mkdir()
-    (task / "schedstat").write_text("1 2 3", "ascii")
+    (task / "schedstat").write_text(told, "ascii")
     (tmp_path / "quota").write_text(quota, "ascii")
     monkeypatch.setattr(shared_cores, "TASKS", tmp_path)
     monkeypatch.setattr(shared_cores, "QUOTAS", (tmp_path / "missing", tmp_path / "quota"))

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 TASKS = Path("/proc/self/task")
@@ -19,8 +20,9 @@ TASKS = Path("/proc/self/task")
 QUOTAS = Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
 """The processor time that a container may use in a period, for both versions of control groups."""
 INTERVAL = 0.25
-CROWDED, FREE = 0.15, 0.05
-"""Seconds waited in a second. Two threads beside another busy process wait 0.4 to 0.8, on free cores 0.01."""
+CROWDED, FREE = 0.1, 0.05
+"""Seconds in a second that the thread waits which waits longest: beside a busy process 0.2 to 0.7, on free cores up to
+0.03."""
 CALM = 8
 """Intervals on free cores before threads spin again: where they sleep, they wait less."""
 SHARED_BY_TWO = 100_000
@@ -29,7 +31,13 @@ SHARED_BY_TWO = 100_000
 
 def can_be_watched() -> bool:
     """Whether the system tells how long threads wait for a core; it does not where a quota makes them wait."""
-    return (TASKS / str(os.getpid()) / "schedstat").exists() and not any(map(_is_limited, QUOTAS))
+    try:
+        is_told = (
+            not (TASKS / str(os.getpid()) / "schedstat").read_bytes().startswith(b"0 ")
+        )  # where it is switched off
+    except OSError:
+        return False
+    return is_told and not any(map(_is_limited, QUOTAS))
 
 
 class CoreWatch:
@@ -60,7 +68,7 @@ class CoreWatch:
         waited, last, calm = _waited(), time.monotonic(), 0
         while not self._ended.wait(INTERVAL):
             before, began, waited, last = waited, last, _waited(), time.monotonic()
-            share = (waited - before) / (last - began)
+            share = _longest_wait(before, waited) / (last - began)
             calm = calm + 1 if share < FREE else 0
             if share > CROWDED:
                 self._start_team()
@@ -87,6 +95,11 @@ class CoreWatch:
             self._team = None
 
 
+def _longest_wait(before: Mapping[str, float], after: Mapping[str, float]) -> float:
+    """The seconds between two looks that the thread waited which waited longest."""
+    return max((seconds - before.get(thread, seconds) for thread, seconds in after.items()), default=0.0)
+
+
 def _is_limited(quota: Path) -> bool:
     try:
         return quota.read_text("ascii").split()[0] not in ("max", "-1")
@@ -94,10 +107,10 @@ def _is_limited(quota: Path) -> bool:
         return False
 
 
-def _waited() -> float:
-    """Seconds that the threads of this process could have run, but had no core."""
-    nanoseconds = 0
-    for task in os.listdir(TASKS):
+def _waited() -> dict[str, float]:
+    """For each thread of this process, the seconds that it could have run, but had no core."""
+    waited = {}
+    for thread in os.listdir(TASKS):
         with contextlib.suppress(OSError):  # it has ended
-            nanoseconds += int((TASKS / task / "schedstat").read_bytes().split()[1])
-    return nanoseconds / 1e9
+            waited[thread] = int((TASKS / thread / "schedstat").read_bytes().split()[1]) / 1e9
+    return waited
