@@ -55,9 +55,10 @@ def main() -> None:
     parser.add_argument("--watched", action="store_true", help="with `--once`: watch the cores")
     options = parser.parse_args()
     if options.once:
-        if options.watched:
-            CoreWatch()
+        watch = CoreWatch() if options.watched else None
         print(json.dumps(measure(options.model, 1 if options.quick else REPEATS)))
+        if watch:
+            watch.close()
         return
     measuring.print_machine()
     print("| other processes | spins | ratio | training step, ms | sentence, ms |")

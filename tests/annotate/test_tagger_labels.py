@@ -10,7 +10,7 @@ from nersery.annotate import tagger_labels
 from nersery.annotate.base import annotate
 from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.errors import SettingsError, UnfittedError
-from nersery.core.sentence import Origin
+from nersery.core.sentence import Origin, SoftLabel
 from nersery.core.training_context import Training
 from nersery.core.warnings import forget_notes
 
@@ -92,6 +92,14 @@ def test_the_full_stop_of_an_abbreviation_within_a_sentence_stays() -> None:
     mention = (Entity(0, 3, "PER"),)
     for words, end in ((("Ada", "Jr", ".", "spoke", "."), 3), (("Ada", "Jr", ".", '"'), 2)):
         assert signs.without_signs(Sentence(words, mention)).labels == ((0, end, "PER"),)
+
+
+def test_words_that_are_left_out_or_begin_a_mention_anew_are_certain() -> None:
+    soft = tuple(SoftLabel(word, "PER", 0.4, 0.5) for word in range(5))
+    found = Sentence(("/", "Ada", "King", ",", "Grace"), (Entity(0, 4, "PER"), Entity(4, 5, "PER")), soft_labels=soft)
+    labelled = tagger_labels.OuterWords.of(GOLD).without_signs(found)
+    assert labelled.labels == ((1, 3, "PER"), (4, 5, "PER"))
+    assert [label.word for label in labelled.soft_labels] == [2, 4]
 
 
 def test_a_named_tagger_is_opened_once_and_before_any_work(opened: list[str]) -> None:

@@ -165,10 +165,13 @@ class TestWithPyarrow:
             read(path)
         assert len(caught.value.issues) == 1
         exec(caught.value.fix.partition("in Python: ")[2], {})
-        assert [(s.text, s.labels) for s in read(tmp_path / "a.jsonl")] == [
+        assert [(s.text, s.labels) for s in read(tmp_path / "a-texts.jsonl")] == [
             ("Zoë left .", ((0, 1, "PER"),)),
             ("so", ()),
         ]
+        with pytest.raises(DataError, match="expected") as caught:
+            read(self.write([{"text": "Ada left", "label": 1}], tmp_path / "classes.parquet"))
+        assert "JSONL" not in str(caught.value), "there are no spans to read"
         rows = [{"text": "Ada left", "tokens": ["Ada", "left"], "ner_tags": ["B-PER", "O"]}]
         assert read(self.write(rows, tmp_path / "a.parquet"))[0].words == ("Ada", "left")
 
@@ -185,7 +188,7 @@ class TestWithPyarrow:
 
         table = pyarrow.table({"words": [["a"]], "day": pyarrow.array([2**62], pyarrow.timestamp("us"))})
         pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-        with pytest.raises(DataError, match="this cannot be read as Parquet: date value out of range"):
+        with pytest.raises(DataError, match=r"this cannot be read as Parquet: date value out of range\nFix: leave out"):
             read(tmp_path / "a.parquet")
 
     def test_what_is_left_out_may_be_no_number(self, tmp_path: Path) -> None:

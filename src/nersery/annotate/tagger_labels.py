@@ -166,8 +166,16 @@ class OuterWords:
         A sign stays that belongs to others within the mention, as in *U . N .* or *Dune ( film )*, and so does the full
         stop of an abbreviation. A mention of such signs alone is left out.
         """
-        mentions = (self._trimmed(sentence, entity) for entity in sentence.entities)
-        return replace(sentence, entities=tuple(mention for mention in mentions if mention is not None))
+        entities: list[Entity] = []
+        changed: set[int] = set()
+        for entity in sentence.entities:
+            mention = self._trimmed(sentence, entity)
+            if mention is not None:
+                entities.append(mention)
+            if mention != entity:
+                changed |= {*entity.positions} - {*(mention.positions[1:] if mention else ())}
+        certain = tuple(label for label in sentence.soft_labels if label.word not in changed)
+        return replace(sentence, entities=tuple(entities), soft_labels=certain)
 
     def _trimmed(self, sentence: Sentence, entity: Entity) -> Entity | None:
         start, end, words = entity.start, entity.end, sentence.words

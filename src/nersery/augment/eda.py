@@ -15,7 +15,6 @@ from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
-from nersery.core.text_forms import small_letters
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 
@@ -131,7 +130,7 @@ def _share(rate: float, number: int) -> int:
 
 
 def _with_synonyms(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
-    known = [position for position, word in enumerate(sentence.words) if thesaurus.of(word)]
+    known = [position for position, word in enumerate(sentence.words) if thesaurus.of(word, sentence.language)]
     chosen = rng.sample(known, min(count, len(known)))
     words = sentence.words
     edits: list[Edit] = [
@@ -141,14 +140,14 @@ def _with_synonyms(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: ra
 
 
 def _with_insertions(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
-    known = [word for position in sentence.outside if thesaurus.of(word := sentence.words[position])]
+    outside = (sentence.words[position] for position in sentence.outside)
+    known = [word for word in outside if thesaurus.of(word, sentence.language)]
     if not known:
         return None
     within = {position for entity in sentence.entities for position in range(entity.start + 1, entity.end)}
     gaps = [position for position in range(len(sentence) + 1) if position not in within]
     positions = rng.choices(gaps, k=count)
-    words = [small_letters(rng.choice(known), sentence.language) for _ in positions]
-    drawn = [thesaurus.draw_like(word, rng, sentence) for word in words]
+    drawn = [thesaurus.draw_like(rng.choice(known), rng, sentence, is_inserted=True) for _ in positions]
     return sentence.replace_spans((position, position, words) for position, words in zip(positions, drawn, strict=True))
 
 

@@ -215,8 +215,8 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
         for type_, count in zip(tables.padded(types), types.values(), strict=True):
             print(f"    {type_}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
         for first, *others in row["similar_types"]:
-            listed = " and ".join(f'"{other}"' for other in others)
-            note(f'{listed} may be slips for "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
+            if listed := " and ".join(f'"{other}"' for other in others if composed(other) != composed(first)):
+                note(f'{listed} may be slips for "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
         note(note_of_length(printable(row["file"]), row["words"], row["sentences"]))
         for title in ("generated_by", "repaired"):
             if row[title]:

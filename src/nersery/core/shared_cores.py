@@ -32,12 +32,11 @@ SHARED_BY_TWO = 100_000
 def can_be_watched() -> bool:
     """Whether the system tells how long threads wait for a core; it does not where a quota makes them wait."""
     try:
-        is_told = (
-            not (TASKS / str(os.getpid()) / "schedstat").read_bytes().startswith(b"0 ")
-        )  # where it is switched off
+        told = (TASKS / str(os.getpid()) / "schedstat").read_bytes()
     except OSError:
         return False
-    return is_told and not any(map(_is_limited, QUOTAS))
+    is_counted = not told.startswith(b"0 ")
+    return is_counted and not any(map(_is_limited, QUOTAS))
 
 
 class CoreWatch:
@@ -110,7 +109,11 @@ def _is_limited(quota: Path) -> bool:
 def _waited() -> dict[str, float]:
     """For each thread of this process, the seconds that it could have run, but had no core."""
     waited = {}
-    for thread in os.listdir(TASKS):
+    try:
+        threads = os.listdir(TASKS)
+    except OSError:  # too many open files
+        return {}
+    for thread in threads:
         with contextlib.suppress(OSError):  # it has ended
             waited[thread] = int((TASKS / thread / "schedstat").read_bytes().split()[1]) / 1e9
     return waited

@@ -84,7 +84,7 @@ def capitals(text: str, language: str) -> str:
 
 
 def small_letters(text: str, language: str) -> str:
-    """A text in small letters, as its language writes them; *İ* never becomes *i* with a second dot.
+    """A text in small letters, as its language writes them; the sign *İ* becomes *i* in all.
 
     >>> small_letters("IĞDIR İLİ", "tr"), small_letters("IĞDIR İLİ", "")
     ('ığdır ili', 'iğdir ili')

@@ -8,6 +8,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core.outcome import Reject
+from nersery.core.text_forms import composed
 from nersery.io.jsonl import rejects_of
 
 SEPARATORS = dict.fromkeys(map(ord, " -_"))
@@ -52,10 +53,12 @@ def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
 
 
 def _alike(types: Counter[str]) -> list[list[str]]:
-    """Types that differ only in case or separators, such as PER and Per, in groups with the most frequent first."""
+    """Types that differ only in case, separators or Unicode form, such as PER and Per, in groups with the most
+    frequent first.
+    """
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for type_ in sorted(types, key=lambda name: (-types[name], name)):
-        groups[type_.casefold().translate(SEPARATORS)].append(type_)
+        groups[composed(type_.casefold().translate(SEPARATORS))].append(type_)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
+from nersery.io.annotation_tools.json_forms import LABEL_KEYS
 from nersery.io.columns_and_rows.objects import Object, json_value
 from nersery.io.columns_and_rows.rows import ROWS_OF_JSONL, without_nulls
 from nersery.io.conll import TAG_NAMES, WORD_NAMES
@@ -91,7 +92,7 @@ class ParquetSource(JsonlSource):
             if isinstance(error, OSError) and error.errno is not None:  # pyarrow has none for damaged bytes
                 raise self.file.unreadable(error) from None
             message = f"this cannot be read as Parquet: {error}"
-            raise DataError(Issue(message, self.file.name), fix=_advice(self.file)) from None
+            raise DataError(Issue(message, self.file.name), fix=_advice(self.file, error)) from None
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
         """The issues with how to read the rows of this file in Python; see `JsonlSource`."""
@@ -99,12 +100,14 @@ class ParquetSource(JsonlSource):
         return [replace(issue, message=issue.message.replace(ROWS_OF_JSONL, rows)) for issue in issues]
 
 
-def _advice(file: TextFile) -> str:
+def _advice(file: TextFile, error: Exception) -> str:
     """What to do about a file that cannot be read."""
     with file.path.open("rb") as stream:
-        is_other = stream.read(len(PARQUET)) not in (PARQUET, b"")
-    if is_other:
+        beginning = stream.read(len(PARQUET))
+    if beginning not in (PARQUET, b""):
         return "name the format that it has by --format"
+    if beginning and not isinstance(error, (OSError, load_pyarrow().ArrowException)):
+        return "leave out the columns that nersery does not read, or the rows that Python cannot hold"
     return "copy the file again if it is damaged or cut off; expected one sentence in each row"
 
 
@@ -117,15 +120,15 @@ def _refuse_repeated(schema: Any, file: TextFile) -> None:
 
 def _refuse_texts(schema: Any, file: TextFile) -> None:
     """Raise `DataError` for texts that are not split into words, which JSONL may hold."""
-    types = dict(zip(schema.names, schema.types, strict=True))
-    if (
-        not types.keys().isdisjoint(("words", "tokens"))
-        or "text" not in types
-        or load_pyarrow().types.is_nested(types["text"])
-    ):
+    types, is_nested = dict(zip(schema.names, schema.types, strict=True)), load_pyarrow().types.is_nested
+    has_words = not types.keys().isdisjoint(("words", "tokens")) or "text" not in types or is_nested(types["text"])
+    if has_words or not any(name in LABEL_KEYS and is_nested(type_) for name, type_ in types.items()):
         return
     message = f'"text" holds whole texts, expected lists of words; columns: {", ".join(schema.names):.100}'
-    rows, target = f"pyarrow.parquet.read_table({file.name!r}).to_pylist()", str(file.path.with_suffix(".jsonl"))
+    rows, target = (
+        f"pyarrow.parquet.read_table({file.name!r}).to_pylist()",
+        str(file.path.with_name(f"{file.path.stem}-texts.jsonl")),
+    )
     code = f"open({target!r}, 'w').writelines(json.dumps(row) + '\\n' for row in {rows})"
     fix = f"save it as JSONL, which may hold texts, in Python: import json, pyarrow.parquet; {code}"
     raise DataError(Issue(message, file.name), fix=fix)

@@ -108,12 +108,21 @@ def test_a_turkish_capital_finds_its_small_letter(tmp_path: Path):
     assert thesaurus.of("İyi") == thesaurus.of("İYİ".lower()) == ("güzel",)
     assert [thesaurus.of(word) for word in ("Işık", "IŞIK", "Isparta", "isik")] == [("nur",), ("nur",), ("il",), ()]
     assert Thesaurus(thesaurus.synonyms, frozenset(["ışık"])).of("Işık") == ()
+    both = Thesaurus({"sinir": ("nerve",), "sınır": ("border",)})
+    assert [both.of("SINIR", language) for language in ("tr", "az", "en", "")] == [("border",)] * 2 + [("nerve",)] * 2
 
 
 def test_synonyms_in_a_turkish_sentence_without_capitals(tmp_path: Path):
     thesaurus, rng = Thesaurus(read_table(write(tmp_path, "kent\tİstanbul Ilgaz\n"))), random.Random(0)
     for language, synonym in (("tr", ["istanbul", "ılgaz"]), ("de", ["istanbul", "ilgaz"])):
         assert thesaurus.draw_like("kent", rng, Sentence(("kent",), language=language)) == synonym
+
+
+@pytest.mark.parametrize(("word", "language"), [("Isparta", "tr"), ("Işık", ""), ("Işık", "tr"), ("ABD", "")])
+def test_what_is_inserted_takes_no_capitals_of_its_word(word: str, language: str, tmp_path: Path):
+    thesaurus = Thesaurus(read_table(write(tmp_path, "Isparta\til\nışık\til\nabd\til\n")))
+    sentence = Sentence((word,), language=language)
+    assert thesaurus.draw_like(word, random.Random(0), sentence, is_inserted=True) == ["il"]
 
 
 def test_a_synonym_gets_a_turkish_capital(tmp_path: Path):

@@ -155,6 +155,9 @@ def test_splits_that_are_read_together_are_noted(tmp_path: Path, capsys: pytest.
     hub = {f"{split}-0000{n}-of-00002_jsonl": sentence for split in ("test", "train") for n in (0, 1)}
     read(write(tmp_path / "hub", **hub))
     assert "hub: test, train are read together" in capsys.readouterr().err
+    named = {f"{split}-00000-of-00001-{'0a' * 8}_jsonl": sentence for split in ("test", "train")}
+    read(write(tmp_path / "old", **named))
+    assert "old: test, train are read together" in capsys.readouterr().err
     read(write(tmp_path / "one", **{name: text for name, text in hub.items() if name.startswith("train")}))
     list(open_text(tmp_path / "data"))
     read(write(tmp_path / "raw", train_jsonl=sentence, more_jsonl=sentence))

@@ -84,7 +84,8 @@ def test_what_is_text_in_another_encoding_alone(tmp_path: Path) -> None:
     ("content", "message", "fix"),
     [
         (b"%PDF-1.7\n%\xe2\xe3\n", "this is PDF", "extract its text"),
-        (b"PK\x03\x04\x14\0\0\0\x08\0\xff[Content_Types].xml", "this is a Word or Office document", "save it as"),
+        (b"PK\x03\x04\xff" + b"\0" * 25 + b"[Content_Types].xml", "this is a Word or Office document", "save it as"),
+        (b"PK\x03\x04\xff" + b"\0" * 25 + b"keyword/train.conll", "this is compressed (zip)", "unpack it first"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "this is a Word or Office document", "save it as plain text"),
     ],
 )

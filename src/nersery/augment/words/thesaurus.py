@@ -47,23 +47,32 @@ class Thesaurus:
     synonyms: Synonyms
     stop_words: frozenset[str] = frozenset()
 
-    def of(self, word: str) -> tuple[str, ...]:
-        """The synonyms of a word; how its accents are encoded does not matter, nor that *I* is *ı* in Turkish."""
-        form = next((form for form in (key(word), key(word.replace("I", "ı"))) if form in self.synonyms), "")
+    def of(self, word: str, language: str = "") -> tuple[str, ...]:
+        """The synonyms of a word; how its accents are encoded does not matter. In Turkish *I* is *ı*, elsewhere *i*
+        unless only *ı* is known.
+        """
+        forms = [key(word), key(word.replace("I", "ı"))]
+        if primary(language) in DOTTED_I_LANGUAGES:
+            forms.reverse()
+        form = next((form for form in forms if form in self.synonyms), "")
         synonyms = () if form in self.stop_words else self.synonyms.get(form, ())
         return tuple(s for s in synonyms if key(s) not in self.stop_words) if self.stop_words else synonyms
 
-    def draw(self, word: str, rng: random.Random) -> list[str]:
+    def draw(self, word: str, rng: random.Random, language: str = "") -> list[str]:
         """The words of one of its synonyms, each as likely as the next; a word that has none gives no words."""
-        synonyms = self.of(word)
+        synonyms = self.of(word, language)
         return synonyms[int(rng.random() * len(synonyms))].split(" ") if synonyms else []
 
-    def draw_like(self, word: str, rng: random.Random, sentence: Sentence) -> list[str]:
-        """As `draw`, with the capitals of the word, and without any in a sentence that has none."""
-        words = self.draw(word, rng)
+    def draw_like(self, word: str, rng: random.Random, sentence: Sentence, *, is_inserted: bool = False) -> list[str]:
+        """As `draw`, with the capitals of the word, and without any in a sentence that has none.
+
+        Args:
+            is_inserted: The synonym stands elsewhere than the word, and does not take its capitals.
+        """
+        words = self.draw(word, rng, sentence.language)
         if words and sentence.text.islower():
             return [small_letters(synonym, sentence.language) for synonym in words]
-        return _in_case_of(words, word, sentence.language)
+        return words if is_inserted else _in_case_of(words, word, sentence.language)
 
 
 def _in_case_of(words: list[str], word: str, language: str) -> list[str]:
@@ -111,8 +120,8 @@ class SynonymSettings(Method):
         stopped = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
         self._thesaurus = Thesaurus(read_table(self.table) if self.table else read_wordnet(self.wordnet), stopped)
         sentences = list(gold)
-        words = {word for sentence in sentences for word in sentence.words}
-        if self.table and words and not any(map(self._thesaurus.of, words)):
+        words = {word: sentence.language for sentence in sentences for word in sentence.words}
+        if self.table and words and not any(map(self._thesaurus.of, words, words.values())):
             cause = ", because each is one character: split gold into whole words" if in_characters(words) else ""
             warn(f'no word of gold has a synonym in the table "{self.table}"{cause}')
         foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})

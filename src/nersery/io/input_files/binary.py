@@ -23,7 +23,9 @@ _COMPRESSED = {
 }
 """What some compressed files begin with."""
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_IN_OFFICE = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"word/", b"application/vnd.oasis")
+_NAME_IN_ZIP = 30
+"""The byte at which the name of the first file in an archive begins."""
+_IN_OFFICE = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"word/", b"mimetypeapplication/vnd.oasis")
 """The first file in the archive that is a document of Word or LibreOffice."""
 _AS_TEXT = "put each sentence on a line of its own"
 
@@ -45,7 +47,7 @@ def refuse_binary(beginning: bytes, path: Path, name: str) -> None:
         message, fix = "this is Parquet", "read it as such: --format parquet"
     elif beginning.startswith(_PDF):
         message, fix = "this is PDF, expected text", f"extract its text, e.g. with pdftotext, and {_AS_TEXT}"
-    elif beginning.startswith(_OLD_OFFICE) or (is_zip and any(part in beginning for part in _IN_OFFICE)):
+    elif beginning.startswith(_OLD_OFFICE) or (is_zip and beginning[_NAME_IN_ZIP:].startswith(_IN_OFFICE)):
         message, fix = "this is a Word or Office document, expected text", f"save it as plain text, and {_AS_TEXT}"
     elif kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
         message, fix = f"this is compressed ({kind})", "unpack it first"

@@ -32,7 +32,7 @@ ABOUT = {"README", "LICENSE", "LICENCE", "COPYING", "NOTICE", "CITATION", "CHANG
 ABOUT_EXTENSIONS, PLAIN_EXTENSIONS = (".md", ".rst", ".cff"), ("", ".txt")
 SPLIT_NAMES = ("train", "dev", "valid", "validation", "test")
 """What files of one dataset are called that should not be mixed."""
-_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+_SHARD = re.compile(r"-\d{5}-of-\d{5}(?:-[0-9a-f]{16})?$")
 """How the Hugging Face hub numbers the files of a split."""
 READABLE = "allow to read it, or name another folder"
 FROM_BIONLP = (

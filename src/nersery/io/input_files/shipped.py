@@ -7,7 +7,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.files import as_path
 from nersery.core.wording import either
 
@@ -61,7 +61,7 @@ def input_path(name: str | Path) -> str:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise SettingsError(
-                f'"{path:.50} …" is too long for the name of a file. '
+                f'"{printable(path[:50])} …" is too long for the name of a file. '
                 + either("Name a file", "Make a corpus of text by Corpus.from_texts")
             ) from None
     return str(example(path)) if path.startswith(EXAMPLE_PREFIX) else path

@@ -15,7 +15,7 @@ from nersery.models.tokens import TOKEN_PREFIX, Token
 
 POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)
 """Not what is a word of its own, or the elided *l's*."""
-ADDRESS = re.compile(r"https?://|www\.\w|[@＠]\w", re.IGNORECASE)
+ADDRESS = re.compile(r"\w://|www\.\w|[@＠]\w", re.IGNORECASE)
 """Part of a link, an e-mail address or a user's name: a word in its place would be none."""
 HASHTAG = re.compile(r"[#＃](?=[^\W\d_])")
 LEAST_CAPITALS = 2
