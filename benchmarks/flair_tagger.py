@@ -3,8 +3,8 @@
     PYTHON benchmarks/flair_tagger.py train ENCODER FOLDER EPOCHS BATCH RATE SEED
     PYTHON benchmarks/flair_tagger.py predict FOLDER
 
-FOLDER holds ``train.txt`` or ``test.txt``, a word and its tag on each line. The first writes a model there, the second
-``found.json``: the start, end and type of the entities of each sentence, in words.
+FOLDER holds ``train.conll`` or ``test.conll``, a word and its tag on each line. The first command writes a model there,
+the second ``found.json``: the start, end and type of the entities of each sentence, in words.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from flair.trainers import ModelTrainer
 
 
 def corpus(folder: str, **files: str) -> ColumnCorpus:
-    return ColumnCorpus(folder, {0: "text", 1: "ner"}, sample_missing_splits=False, column_delimiter="\t", **files)
+    columns = {0: "text", 1: "ner"}
+    return ColumnCorpus(
+        folder, columns, sample_missing_splits=False, column_delimiter="\t", comment_symbol="# ", **files
+    )
 
 
 def train(encoder: str, folder: str, epochs: str, batch: str, rate: str, seed: str) -> None:
     """Fine-tune an encoder with a CRF, as in Flair's documentation."""
     set_seed(int(seed))
-    gold = corpus(folder, train_file="train.txt")
+    gold = corpus(folder, train_file="train.conll")
     tagger = SequenceTagger(
         embeddings=TransformerWordEmbeddings(encoder, layers="-1", subtoken_pooling="first", fine_tune=True),
         tag_dictionary=gold.make_label_dictionary("ner", add_unk=False),
@@ -43,7 +46,7 @@ def train(encoder: str, folder: str, epochs: str, batch: str, rate: str, seed: s
 def predict(folder: str) -> None:
     """Label the test sentences."""
     tagger = SequenceTagger.load(str(Path(folder) / "final-model.pt"))
-    sentences = list(corpus(folder, test_file="test.txt", train_file="train.txt").test)
+    sentences = list(corpus(folder, test_file="test.conll", train_file="train.conll").test)
     tagger.predict(sentences, mini_batch_size=32, label_name="found")
     found = [
         [

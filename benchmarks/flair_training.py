@@ -35,17 +35,6 @@ EXAMPLE = shipped("recipes/example")
 FLAIR = str(Path(__file__).with_name("flair_tagger.py"))
 
 
-def write_columns(sentences: Sequence[Sentence], path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for sentence in sentences:
-            tags = ["O"] * len(sentence.words)
-            for entity in sentence.entities:
-                tags[entity.start : entity.end] = [f"I-{entity.type}"] * (entity.end - entity.start)
-                tags[entity.start] = f"B-{entity.type}"
-            file.writelines(f"{word}\t{tag}\n" for word, tag in zip(sentence.words, tags, strict=True))
-            file.write("\n")
-
-
 def write_encoder(model: str, folder: Path) -> None:
     source = ModelSource(model)
     source.model("AutoModel").save_pretrained(folder)
@@ -70,7 +59,7 @@ class Trainings:
     """Trainings on the same sentences.
 
     Args:
-        folder: Where they are, as ``train.txt`` and ``test.txt``, and the encoder in ``encoder``.
+        folder: Where they are, as ``train.conll`` and ``test.conll``, and the encoder in ``encoder``.
         python: Of the environment with Flair.
         precision: nersery's; Flair computes in fp32.
     """
@@ -87,7 +76,7 @@ class Trainings:
         sizes = {"steps": self.steps, "batch_size": BATCH}
         settings = {"model": self.folder / "encoder", "precision": self.precision, **sizes}
         given = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
-        files = [str(self.folder / "train.txt"), str(self.folder / "tagger")]
+        files = [str(self.folder / "train.conll"), str(self.folder / "tagger")]
         seconds = clocked([sys.executable, "-m", "nersery", "train", *files, *given, f"--seed={seed}", "--force"])
         return seconds, self._f1(list(nersery.predict(self.test, self.folder / "tagger")))
 
@@ -123,8 +112,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_encoder(options.model, folder / "encoder")
-        write_columns(train, folder / "train.txt")
-        write_columns(test, folder / "test.txt")
+        nersery.write(train, folder / "train.conll")
+        nersery.write(test, folder / "test.conll")
         trainings = Trainings(folder, test, options.python, options.precision, epochs * a_pass, epochs)
         kinds: dict[str, Callable[[int], tuple[float, float]]] = {"nersery": trainings.nersery}
         kinds |= {f"Flair, rate {rate}": partial(trainings.flair, rate=rate) for rate in RATES}

@@ -11,11 +11,11 @@ from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import create_within, name_of, unfitted
 from nersery.core.sentence import Entity, Sentence, types_in
+from nersery.core.text_forms import is_punctuation
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
 from nersery.core.wording import either
-from nersery.crosslingual.label_projection.projection import is_punctuation
 from nersery.taggers.base import Backend, Tagger, load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
 
@@ -28,7 +28,7 @@ class TaggerLabels(Annotator):
     """Labels sentences with the predictions of a tagger, the teacher; a student is then trained on them.
 
     In a recipe, systems with the same teacher share it. If the system's `base` has labelled raw text, the teacher also
-    learns from that. Punctuation that no gold mention ends with is removed.
+    learns from that. Predicted mentions lose punctuation that no gold mention ends with.
 
     Args:
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the

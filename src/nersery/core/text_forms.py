@@ -19,6 +19,9 @@ DOTTED_I = "i\N{COMBINING DOT ABOVE}"
 DOTTED_I_LANGUAGES = ("tr", "az")
 """Languages in which the capital of *i* is *İ*."""
 
+UNSEEN = ("Cf", "Mn", "Me")
+"""Categories of characters that change the direction or the look of others, as of a comma in Arabic text."""
+
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
 """Part of a Korean syllable."""
 
@@ -92,6 +95,16 @@ def small_letters(text: str, language: str) -> str:
     if primary(language) in DOTTED_I_LANGUAGES:
         text = text.replace("I\N{COMBINING DOT ABOVE}", "i").replace("I", "ı")
     return text.replace("İ", "i").lower()
+
+
+def is_punctuation(word: str) -> bool:
+    """Whether a word is of punctuation and symbols alone, in any script.
+
+    >>> [is_punctuation(word) for word in ("।", "…", "$", "U.S.", "の")]
+    [True, True, True, False, False]
+    """
+    kinds = {category(character)[0] for character in word if category(character) not in UNSEEN}
+    return bool(kinds) and kinds <= {"P", "S"}
 
 
 def is_invisible(word: str) -> bool:

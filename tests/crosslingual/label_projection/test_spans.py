@@ -13,6 +13,7 @@ from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import SoftLabel
+from nersery.core.text_forms import is_punctuation
 from nersery.core.typed_settings import build
 from nersery.crosslingual.label_projection.projection import (
     ENTITY_QUALITY,
@@ -26,7 +27,6 @@ from nersery.crosslingual.label_projection.projection import (
     STRIPPED,
     Projection,
     alignment_issue,
-    is_punctuation,
 )
 from tests.crosslingual.translations import ADA, alignment, labelled, plain, projected, rejected
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
 from operator import index
 from typing import Literal, NamedTuple
-from unicodedata import category
 
 from nersery.core.alignments import Alignment
 from nersery.core.definitions import check_types
@@ -20,7 +19,7 @@ from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.core.text_forms import folded, is_invisible
+from nersery.core.text_forms import folded, is_invisible, is_punctuation
 from nersery.core.typed_settings import hidden
 from nersery.crosslingual.label_projection.unlinked_capitals import with_unlinked_capitals
 from nersery.io.base import storable
@@ -237,20 +236,6 @@ class Projection:
         if self._strip and folded(word) in self._strip:
             return True
         return self.strip_punctuation and not word[0].isalnum() and is_punctuation(word)
-
-
-UNSEEN = ("Cf", "Mn", "Me")
-"""Categories of characters that change the direction or the look of others, as of a comma in Arabic text."""
-
-
-def is_punctuation(word: str) -> bool:
-    """Whether a word is of punctuation and symbols alone, in any script.
-
-    >>> [is_punctuation(word) for word in ("।", "…", "$", "U.S.", "の")]
-    [True, True, True, False, False]
-    """
-    kinds = {category(character)[0] for character in word if category(character) not in UNSEEN}
-    return bool(kinds) and kinds <= {"P", "S"}
 
 
 def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
