@@ -84,6 +84,11 @@ def test_what_is_text_in_another_encoding_alone(tmp_path: Path) -> None:
     ("content", "message", "fix"),
     [
         (b"%PDF-1.7\n%\xe2\xe3\n", "this is PDF", "extract its text"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "this is a picture", "recognize its text"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "this is a picture", "recognize its text"),
+        (b"SQLite format 3\0\x10\0\xff", "this is an SQLite database", "export the table"),
+        (pickle.dumps([("Ada", "B-PER")]), "this is pickled Python objects", "save them as JSONL"),
+        (b"7z\xbc\xaf'\x1c\0\x04", "this is compressed (7z)", "unpack it first"),
         (b"PK\x03\x04\xff" + b"\0" * 25 + b"[Content_Types].xml", "this is a Word or Office document", "save it as"),
         (b"PK\x03\x04\xff" + b"\0" * 25 + b"keyword/train.conll", "this is compressed (zip)", "unpack it first"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "this is a Word or Office document", "save it as plain text"),

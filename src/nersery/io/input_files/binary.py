@@ -20,8 +20,18 @@ _COMPRESSED = {
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
     b"(\xb5/\xfd": "zstandard",
+    b"7z\xbc\xaf": "7z",
+    b"Rar!": "rar",
 }
 """What some compressed files begin with."""
+_OTHERS = {
+    b"\x89PNG": ("a picture", "recognize its text with OCR first"),
+    b"\xff\xd8\xff": ("a picture", "recognize its text with OCR first"),
+    b"SQLite format 3": ("an SQLite database", "export the table of sentences as CSV"),
+    b"\x80\x04": ("pickled Python objects", "save them as JSONL; unpickling could run foreign code"),
+    b"\x80\x05": ("pickled Python objects", "save them as JSONL; unpickling could run foreign code"),
+}
+"""What other files without text begin with: their kind, and how to get the text."""
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _NAME_IN_ZIP = 30
 """The byte at which the name of the first file in an archive begins."""
@@ -51,6 +61,8 @@ def refuse_binary(beginning: bytes, path: Path, name: str) -> None:
         message, fix = "this is a Word or Office document, expected text", f"save it as plain text, and {_AS_TEXT}"
     elif kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
         message, fix = f"this is compressed ({kind})", "unpack it first"
+    elif other := next((_OTHERS[mark] for mark in _OTHERS if beginning.startswith(mark)), None):
+        message, fix = f"this is {other[0]}, expected text", other[1]
     else:
         return
     raise DataError(Issue(message, name), fix=fix)
