@@ -1,4 +1,4 @@
-"""Long inputs, part by part."""
+"""Split long inputs into batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The items in lists of a size, the last of which may be shorter; as `itertools.batched` of Python 3.12.
+    """Yield the items in lists of ``size``; the last list may be shorter. Like `itertools.batched` of Python 3.12.
 
     >>> list(batched("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]

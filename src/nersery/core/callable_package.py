@@ -1,7 +1,7 @@
 """Packages that are called like functions: ``nersery.augment(corpus, "melm")``.
 
-Importing ``nersery.augment.base`` binds the name ``augment`` in `nersery` to the package, in place of any function of
-that name. So the package itself can be called.
+Importing ``nersery.augment.base`` binds the name ``augment`` in `nersery` to the package and so replaces any function
+of that name. Therefore, the package itself must be callable.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class _CallablePackage(ModuleType):
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        """For `help`."""
+        """The docstring of the function, for `help`."""
         name = self.__name__.rpartition(".")[2]
         return f"{name}{self.__signature__}\n\n{inspect.getdoc(self._function)}"
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """For `inspect.signature`, and so for notebooks and editors."""
+        """The signature of the function, for `inspect.signature` and so for notebooks and editors."""
         return inspect.signature(self._function)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -36,6 +36,6 @@ class _CallablePackage(ModuleType):
 
 
 def make_callable(package: str, module: str = "base") -> None:
-    """Let a package call the function of its own name in one of its modules, which is imported at the first call."""
+    """Make a package callable: it calls the function of its own name in ``module``, imported at the first call."""
     sys.modules[package].__dict__["__function_module__"] = module
     sys.modules[package].__class__ = _CallablePackage

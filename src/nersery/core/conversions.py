@@ -1,6 +1,6 @@
-"""What `Corpus` converts from and to objects of other libraries.
+"""The conversions of `Corpus` from and to objects of other libraries.
 
-The foundation cannot import formats: the module whose functions do the work is found by its name.
+The core cannot import formats, so it imports the module that does the work by name.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def conversion_of(rows: Any, row: Any) -> str:
-    """What the end of a message says of rows that are no sentences but can be made such; else nothing.
+    """The hint that ends an error message if rows are not sentences but can be converted; otherwise empty.
 
     Args:
-        row: One of them.
+        row: One of the rows.
     """
     if hasattr(rows, "iloc"):
         return ". Make a corpus of a data frame by Corpus.from_pandas"
@@ -43,7 +43,7 @@ def _functions() -> Any:
 
 
 class Conversions:
-    """The conversions of a corpus. All check what they read like a file: broken tags are an error."""
+    """The conversions of a corpus. All check their input as they check a file: broken tags are an error."""
 
     @classmethod
     def from_dataset(
@@ -61,8 +61,8 @@ class Conversions:
             dataset: One split; each row holds a sentence.
             words: Column of the words; None takes ``tokens`` or ``words``.
             tags: Column of the tags, or ``entities``; None takes ``ner_tags``, ``tags`` or ``entities``.
-            names: Of the tags, where they are numbers and the dataset has no ``ClassLabel``: a list, or a mapping
-                such as ``id2label`` or ``label2id`` of a model.
+            names: Names of the tags if the tags are numbers and the dataset has no ``ClassLabel``: a list, or a
+                mapping such as ``id2label`` or ``label2id`` of a model.
             options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
 
         Raises:
@@ -79,8 +79,8 @@ class Conversions:
         """A Hugging Face dataset with ``id``, ``tokens`` and ``ner_tags`` (`ClassLabel`), and ``language`` if known.
 
         Args:
-            scheme: Of the tags.
-            types: The types to number; none takes those of the corpus. Name them to number all splits alike.
+            scheme: Tag scheme.
+            types: The types to number; by default those of the corpus. Name them to number all splits alike.
 
         Raises:
             MissingResourceError: If `datasets` is not installed.
@@ -92,11 +92,11 @@ class Conversions:
     def from_spacy(cls, docs: Doc | Iterable[Doc], **options: Any) -> Self:
         """The sentences of spaCy documents; a document without sentence boundaries is one sentence.
 
-        Words keep their character offsets in the text of the document. Tokens of white space are left out. A document
-        of `to_spacy` gives back its words and their offsets, also under other sentence boundaries.
+        Words keep their character offsets in the text of the document. White-space tokens are left out. A document from
+        `to_spacy` is converted back to its words and offsets, even with other sentence boundaries.
 
         Args:
-            options: ``language`` in place of the documents' own, as in `nersery.read`.
+            options: ``language``, which overrides that of the documents, as in `nersery.read`.
 
         Raises:
             DataError: If an entity crosses the end of a sentence, or is white space.
@@ -132,7 +132,7 @@ class Conversions:
             tags: Column of the tags; None takes ``tag``, ``tags``, ``ner_tag``, ``ner_tags``, ``label`` or ``labels``.
             sentence: Column that names the sentence of a word, which may be empty except at its first word; None takes
                 ``sentence``, ``sentence_id`` or ``id``.
-            names: Of the tags, where they are numbers; see `from_dataset`.
+            names: Names of the tags if the tags are numbers; see `from_dataset`.
             options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
 
         Raises:
@@ -150,7 +150,7 @@ class Conversions:
 
     @classmethod
     def from_texts(cls, texts: Iterable[str], **options: Any) -> Self:
-        """Sentences without labels, one for each text, split into words like a file of text.
+        """Sentences without labels, one for each text. Each is split into words like a text file.
 
         Words keep their character offsets in the text. Ids are ``texts:1`` and so on.
 

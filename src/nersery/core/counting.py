@@ -1,13 +1,13 @@
-"""Numbers of things and durations, for readers."""
+"""Counts and durations, formatted for people."""
 
 from __future__ import annotations
 
 MISSING = "–"
-"""In place of an unknown number."""
+"""Shown in place of an unknown number."""
 
 
 def count(value: float | None) -> str:
-    """A number of things, with thousands separated.
+    """A count with thousands separators.
 
     >>> count(12345)
     '12,345'
@@ -16,7 +16,7 @@ def count(value: float | None) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """A number of things with its noun.
+    """A count with its noun in the singular or plural.
 
     >>> plural(1, "seed"), plural(1200, "sentence"), plural(2, "entity")
     ('1 seed', '1,200 sentences', '2 entities')
@@ -26,7 +26,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def in_minutes(seconds: float | None) -> str:
-    """A duration for readers.
+    """A duration in seconds, minutes or hours.
 
     >>> in_minutes(42.4), in_minutes(95), in_minutes(7300)
     ('42 s', '1.6 min', '2.0 h')

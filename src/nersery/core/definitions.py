@@ -1,4 +1,4 @@
-"""What entity types mean, in words: defaults for the common sets of types, and the user's own."""
+"""What entity types mean, in words: defaults for common tag sets, and the user's own texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nersery.core.sentence_validation import LETTERS, TYPE_RULE, is_type_name
 NO_ENTITY = "other"
 """The definition of a word that belongs to no entity."""
 QUESTION_MARKS = ("?", "؟", "？", ";")
-"""Ends of questions; Greek ends them with a semicolon."""
+"""The characters that end a question; Greek uses a semicolon."""
 
 
 def description(type: str, own: Mapping[str, str]) -> str:
@@ -61,10 +61,10 @@ def check_texts(texts: Mapping[str, str], setting: str) -> None:
 def check_types(types: Iterable[str], setting: str, beside: Collection[str] = ()) -> None:
     """Raise `SettingsError` if a name cannot be the type of an entity, or is a tag.
 
-    *S-Layer* and *E-MAIL* are types, but tags if *Layer* or *MAIL* is a type, too.
+    *S-Layer* and *E-MAIL* are types, but they are tags if *Layer* or *MAIL* is also a type.
 
     Args:
-        beside: The types that a corpus has already.
+        beside: The types that a corpus already has.
     """
     names: list[Any] = [*dict.fromkeys(types)] if isinstance(types, Iterable) and not isinstance(types, str) else [None]
     if not all(isinstance(name, str) for name in names):
@@ -86,12 +86,12 @@ def check_types(types: Iterable[str], setting: str, beside: Collection[str] = ()
 
 
 def _behind_letter(name: str) -> str:
-    """What follows the letter of a tag, with a capital, if it has any; empty if this cannot be a tag, as *B-cell*."""
+    """The part after the letter of a tag; empty if the name cannot be a tag, such as *B-cell* with its small *c*."""
     return name[2:] if name[0] in LETTERS and name[1:2] == "-" and not name[2:3].islower() else ""
 
 
 def is_known(type: str) -> bool:
-    """Whether there is a default for a type; of any other its name is shown."""
+    """Whether a type has a default text; for other types, the name is shown."""
     return _key(type) in _defaults()
 
 
@@ -101,7 +101,7 @@ def undefined(types: Iterable[str], own: Mapping[str, str]) -> list[str]:
 
 
 def known() -> dict[str, str]:
-    """All types that have a default, by their names in order, with description and definition."""
+    """The description and definition of each type that has a default, sorted by name."""
     table = _table()
     return {
         name: f"{table[name]['description']}: {table[name]['definition']}" for name in sorted(table, key=str.casefold)
@@ -125,7 +125,7 @@ def _table() -> dict[str, dict[str, str]]:
 
 
 def _key(type: str) -> str:
-    """Sets write the same type in different ways: ``Work_of_Art``, ``WORK-OF-ART``."""
+    """The normalized name of a type: tag sets spell the same type as ``Work_of_Art`` or ``WORK-OF-ART``."""
     return re.sub(r"[\s_/-]+", "-", type).upper()
 
 

@@ -19,10 +19,10 @@ from nersery.core.typed_settings import default_of, setting_fields
 def summary(kind: str, name: str) -> str:
     """The first line of a method's documentation.
 
-    That of nersery's own methods is read from their files: importing them all takes seconds.
+    For nersery's own methods, it is parsed from their files, because importing them all takes seconds.
     """
     spec = find_spec(f"{package_of(kind)}.{name}")
-    if spec is None or spec.origin is None:  # another package's
+    if spec is None or spec.origin is None:  # a method of another package
         return (inspect.getdoc(get(kind, name)) or "").split("\n", 1)[0]
     classes = (part for part in ast.parse(Path(spec.origin).read_bytes()).body if isinstance(part, ast.ClassDef))
     method = next(cls for cls in classes if cls.name[0] != "_")
@@ -36,7 +36,7 @@ def documentation(cls: type[Any]) -> str:
     for base in filter(dataclasses.is_dataclass, cls.__mro__[1:] if heading else ()):
         entries = (inspect.getdoc(base) or "").partition("Args:\n")[2].partition("\n\n")[0]
         for entry in re.split(r"\n(?=    \w+: )", entries):
-            if entry and not re.search(rf"^{entry.partition(':')[0]}: ", settings, re.M):  # it may describe one itself
+            if entry and not re.search(rf"^{entry.partition(':')[0]}: ", settings, re.M):  # unless it has its own text
                 settings += "\n" + entry
     return start + heading + settings + gap + end
 

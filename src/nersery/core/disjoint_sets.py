@@ -1,10 +1,10 @@
-"""Sets that are joined two at a time."""
+"""Disjoint sets (union–find)."""
 
 from __future__ import annotations
 
 
 class DisjointSets:
-    """Items, each in a set of its own until it is joined with another.
+    """Disjoint sets of items; each item is in its own set until it is joined with another.
 
     >>> sets = DisjointSets()
     >>> sets.join("a", "b")
@@ -17,7 +17,7 @@ class DisjointSets:
         self._sizes: dict[object, int] = {}
 
     def root(self, item: object) -> object:
-        """What stands for the set of an item."""
+        """Return the representative of an item's set."""
         path = []
         while (parent := self._parents.get(item, item)) != item:
             path.append(item)
@@ -26,12 +26,12 @@ class DisjointSets:
         return item
 
     def join(self, one: object, other: object) -> None:
-        """Make one set of two items' sets."""
+        """Merge the sets of two items."""
         root, into = self.root(one), self.root(other)
         if root != into:
             self._parents[root] = into
             self._sizes[into] = self.size(into) + self._sizes.pop(root, 1)
 
     def size(self, root: object) -> int:
-        """How many items a set has."""
+        """The number of items in the set of ``root``."""
         return self._sizes.get(root, 1)

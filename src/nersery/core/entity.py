@@ -1,4 +1,4 @@
-"""`Entity`, `SoftLabel` and `Origin`, the parts of a sentence. The sentence that holds them checks them."""
+"""`Entity`, `SoftLabel` and `Origin`, the parts of a sentence. They are checked when a sentence is built from them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Span = tuple[int, int]
-"""Words ``[start, end)``."""
+"""Positions ``[start, end)`` of words."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:
-    """A mention: the words in ``[start, end)`` and their type. Its score is not compared.
+    """A mention: the words in ``[start, end)`` and their type. Comparisons ignore the score.
 
     >>> Entity(0, 2, "PER") == Entity(0, 2, "PER", score=0.9)
     True
@@ -28,19 +28,19 @@ class Entity:
         return range(self.start, self.end)
 
     def overlaps(self, other: Entity) -> bool:
-        """Whether they share a word."""
+        """Whether the two entities share a word."""
         return self.start < other.end and other.start < self.end
 
     def as_dict(self) -> dict[str, Any]:
-        """Words and type for JSON, without the score."""
+        """The boundaries and the type for JSON, without the score."""
         return {"start": self.start, "end": self.end, "type": self.type}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class SoftLabel:
-    """How likely a word begins a mention of a type, and how likely it continues one; each in [0, 1].
+    """The probabilities that a word begins a mention of a type, and that it continues one; each in [0, 1].
 
-    The rest of the probability, after the soft labels of all types at the word, is that of no mention.
+    The probability that remains after the soft labels of all types at the word is that of no mention.
     """
 
     word: int
@@ -51,7 +51,7 @@ class SoftLabel:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a sentence came from: the method that made it, from which sentences, as which copy."""
+    """Where a sentence came from: the method that made it, the ids of its parents, and the number of the copy."""
 
     method: str
     parents: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Errors for users, each with the exit code of the command.
+"""Errors for users. Each class has the exit code that a command returns.
 
 Every message has four parts: what happened, where, what was expected, and how to fix it.
 """
@@ -15,21 +15,21 @@ from typing import Any
 from nersery.core.wording import worded
 
 SHOWN_ISSUES = 20
-"""How many issues of one file a message prints; the rest is counted."""
+"""The number of issues of one file that a message prints; the others are only counted."""
 
 
 class NerseryError(Exception):
-    """An issue that the user can mend; its text is meant to be read by them."""
+    """An error that the user can fix; the text is written for the user."""
 
     exit_code = 1
 
     def __str__(self) -> str:
-        """The text in the words of its reader."""
+        """The text with options for users of the commands, or parameters for users of the library."""
         return worded(self.text)
 
     @property
     def text(self) -> str:
-        """The text for files, which are the same for a command and the library: it names options of commands."""
+        """The text for files. It names options of commands, so that a command and the library write the same files."""
         return super().__str__()
 
 
@@ -46,7 +46,7 @@ class MissingResourceError(NerseryError):
 
 
 class DiskError(NerseryError):
-    """Something that could not be written, where more is to be said than the system does."""
+    """Something that could not be written, if the message says more than that of the system."""
 
     exit_code = 5
 
@@ -56,12 +56,12 @@ class JobFailedError(NerseryError):
 
 
 class OutOfTimeError(NerseryError):
-    """A time limit was reached, see `nersery.core.progress.time_limit`; finished work is kept."""
+    """A time limit that was reached; finished work is kept. See `nersery.core.progress.time_limit`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One issue in one place of an input."""
+    """One issue at one place in an input."""
 
     message: str
     file: str | None = None
@@ -71,7 +71,7 @@ class Issue:
     fixes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """The issue behind its place, e.g. ``train.conll:17 (sentence 3): …``, safe to show in a terminal."""
+        """The place and the message, e.g. ``train.conll:17 (sentence 3): …``; safe to show in a terminal."""
         place = printable(self.file or "")
         if self.line is not None:
             place += f":{self.line}" if place else f"line {self.line}"
@@ -83,7 +83,7 @@ class Issue:
 
 
 class DataError(NerseryError):
-    """Input that cannot be read as it is; carries all issues found, not only the first."""
+    """Input that cannot be read as it is. Holds all issues that were found, not only the first."""
 
     exit_code = 3
 
@@ -100,12 +100,12 @@ class DataError(NerseryError):
         super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As other processes get it: rebuilt from its parts."""
+        """Pickle the parts, from which another process rebuilds the error."""
         return partial(type(self), fix=self.fix), (self.issues,)
 
 
 def _shortened(issues: Iterable[Issue]) -> list[str]:
-    """The first of each message, with the number of the others; at last how many messages are left out."""
+    """Each distinct message once, with the number of its repetitions, then the number of issues left out."""
     alike: dict[tuple[str | None, str], list[Issue]] = {}
     for issue in issues:
         alike.setdefault((issue.file, issue.message), []).append(issue)
@@ -119,40 +119,40 @@ def _shortened(issues: Iterable[Issue]) -> list[str]:
 
 
 class ChangedInputError(DataError):
-    """A file that was edited while a command that reads it again ran."""
+    """A file that was edited during a command that reads it several times."""
 
 
 class FormatError(DataError):
-    """An output format that cannot hold what the corpus has, such as plain text for labels."""
+    """An output format that cannot store the content of the corpus, such as plain text for labels."""
 
 
 class MethodError(DataError):
-    """What a method answered for one sentence and nothing can be made of; the other sentences may go well."""
+    """An unusable result of a method for one sentence; other sentences may succeed."""
 
     exit_code = 1
 
 
 class UnfittedError(NerseryError):
-    """A method that is used before it has learnt what it needs."""
+    """A method that is used before it is fitted."""
 
 
 class ContractError(NerseryError):
-    """A method that breaks the contract of its kind, whatever the item."""
+    """A method that breaks the contract of its kind for every item."""
 
 
 def ended_by_exit(error: SystemExit) -> str:
-    """What to say of a method that would end the process, and with it all that works in it."""
+    """The message for a method that would end the process, and with it all other work in the process."""
     return f"a method or a library called sys.exit({error.code!r:.60}) where it should raise an error"
 
 
 DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""They reorder the text around them, so that a message could seem to say something else."""
+"""Characters that reorder the text around them, so that a message could appear to say something else."""
 
 
 def printable(text: str) -> str:
-    """A text on one line that does nothing to a terminal: control characters and line breaks are escaped.
+    """A text on one line that is safe to show in a terminal: control characters and line breaks are escaped.
 
-    White space and the characters that scripts need to join and part letters stay.
+    Spaces are kept, and so are the characters with which scripts join and separate letters.
 
     >>> printable("a\\x1b[2J\\nFix: b")
     'a\\\\x1b[2J\\\\nFix: b'
@@ -164,7 +164,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """A text of several lines, each `printable`.
+    """A text whose lines are each made `printable`.
 
     >>> printable_lines("a\\x1b[2J\\nFix: b").splitlines()
     ['a\\\\x1b[2J', 'Fix: b']
@@ -173,7 +173,7 @@ def printable_lines(text: str) -> str:
 
 
 def at(place: str, issues: Iterable[str]) -> list[str]:
-    """Issues behind their place.
+    """Each issue with its place in front.
 
     >>> at("select", ["5 is no selector"])
     ['select: 5 is no selector']
@@ -182,7 +182,7 @@ def at(place: str, issues: Iterable[str]) -> list[str]:
 
 
 def checked_text(value: object, name: str) -> str:
-    """A text as users of the library give it; a `SettingsError` if it is none."""
+    """Return a text that a user of the library gave, or raise `SettingsError` if it is not a string."""
     if not isinstance(value, str):
         raise SettingsError(f"{name} is {value!r:.60}, expected text")
     return value
@@ -201,7 +201,7 @@ def require_choice(value: object, name: str, known: Iterable[str]) -> None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint to append to an error: all known names, and the one that is spelled or begins like this one, if any.
+    """A hint to append to an error: all known names, and one that is similar to this name or starts with it, if any.
 
     >>> did_you_mean("agrement", ["agreement", "duplicates"]), did_you_mean("nothing", ["duplicates", "qa_prompting"])
     ('did you mean "agreement"? Known: agreement, duplicates', 'known: duplicates, qa_prompting')

@@ -1,4 +1,4 @@
-"""Packages that are imported only where they are needed."""
+"""Optional packages, imported only when they are needed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from nersery.core.errors import MissingResourceError
 
 
 def required(module: str, extra: str = "") -> Any:
-    """A module of a package that not everybody has.
+    """Import a module of an optional package.
 
     Args:
-        extra: Of nersery, which installs the package; without one it is installed by its own name.
+        extra: The extra of nersery that installs the package; if empty, the package is installed by its own name.
 
     Raises:
-        MissingResourceError: If it is not installed, or broken.
+        MissingResourceError: If the package is not installed or is broken.
 
     >>> required("no_module", "ray")
     Traceback (most recent call last):
@@ -23,7 +23,7 @@ def required(module: str, extra: str = "") -> Any:
     """
     package = module.partition(".")[0]
     try:
-        import_module(package)  # whose absence has another error where a part of it is imported
+        import_module(package)  # first, because importing a submodule of a missing package raises another error
         return import_module(module)
     except ImportError as error:
         reason = "is not installed" if error.name == package else f"cannot be imported: {error}"

@@ -1,4 +1,4 @@
-"""The files and models that settings of methods name: to check them, to hash them, and to find them from elsewhere."""
+"""Find the files and models that the settings of methods name, to check them, hash them or replace their paths."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def replaced(settings: Mapping[str, Any], names: Mapping[tuple[str, ...], str]) 
 
 
 def paths_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
-    """The existing files and folders of models that settings of a method name, by the setting (``vectors.en``)."""
+    """The existing files and model folders that a method's settings name, keyed by the setting (``vectors.en``)."""
     return {
         ".".join(keys): name
         for keys, type_, name in names_in(cls, settings)
@@ -78,5 +78,5 @@ def paths_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def files_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
-    """The content hashes of the `paths_in` settings, so that a job never goes on with others."""
+    """The content hashes of the `paths_in` settings, so that a job never resumes with changed files."""
     return {setting: content_hash(path) for setting, path in paths_in(cls, settings).items()}

@@ -1,4 +1,4 @@
-"""Files that a killed process leaves whole: hashes, atomic writes."""
+"""File hashes, and atomic writes that a killed process cannot leave incomplete."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from nersery.core.errors import SettingsError
 from nersery.core.locks import is_at, try_lock
 
 TEXT, LABELS = ".txt", ".ann"
-"""The extensions of a document of brat."""
+"""The extensions of the two files of a brat document."""
 DESCRIPTION = "nersery.json"
-"""The file by which a folder with a tagger or a published dataset is known."""
+"""The file that identifies a folder with a tagger or a published dataset."""
 DEVICES = Path("/dev")
-"""Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
+"""The folder of devices. A file moved there would even replace its links to files, such as /dev/stdout."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system calls a full disk, a used-up quota, and a file too large for the disk."""
+"""The error codes for a full disk, an exhausted quota, and a file that is too large for the disk."""
 
 
 def as_path(value: object, name: str) -> Path:
-    """A path as users of the library give it; a `SettingsError` if it is none."""
+    """Return a path that a user of the library gave, or raise `SettingsError` if it is not a usable path."""
     if not isinstance(value, str | Path):
         raise SettingsError(f"{name} is {value!r:.60}, expected the name of a file or folder, as text or as a Path")
     if "\0" in str(value):
@@ -43,7 +43,7 @@ def as_path(value: object, name: str) -> Path:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files that a name stands for: the file alone, or the text and the labels beside it that brat parts.
+    """The files that a name refers to: the file alone, or both files of a brat document, text and labels.
 
     >>> files_of(Path("notes.ann"))
     [PosixPath('notes.txt'), PosixPath('notes.ann')]
@@ -55,7 +55,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def content_hash(path: str | Path) -> str:
-    """The SHA-256 of a file's content, with that of `files_of` it; or of all files in a folder with their names."""
+    """The SHA-256 of all `files_of` a file, or of the names and contents of all files in a folder."""
     path = Path(path)
     if path.is_file():
         hashes = [_hash(file) for file in files_of(path) if file.is_file()]
@@ -74,7 +74,7 @@ def _hash(file: Path) -> str:
 
 @contextlib.contextmanager
 def naming_the_full_disk(path: Path) -> Iterator[None]:
-    """Say which file there is no space for, as the system does only where a file is opened."""
+    """Name the file in errors about a full disk; the system names it only if opening the file fails."""
     try:
         yield
     except OSError as error:
@@ -84,7 +84,7 @@ def naming_the_full_disk(path: Path) -> Iterator[None]:
 
 
 def os_message(error: OSError) -> str:
-    """What the system could not do with a file, and how to mend it."""
+    """The message for an error of the system with a file, and how to fix it."""
     name = f" {error.filename}" if error.filename else ""
     if error.errno in NO_SPACE:
         return f"no space left to write{name}. Free some and repeat the command: a long job resumes"
@@ -102,7 +102,7 @@ def os_message(error: OSError) -> str:
 
 @contextlib.contextmanager
 def os_errors(path: Path) -> Iterator[None]:
-    """Turn the errors of safetensors and tokenizers into an `OSError` that names the file or folder written."""
+    """Convert the system errors of safetensors and tokenizers to an `OSError` that names the output path."""
     with naming_the_full_disk(path):
         try:
             yield
@@ -114,9 +114,9 @@ def os_errors(path: Path) -> Iterator[None]:
 
 
 def open_new(path: Path) -> BinaryIO:
-    """Open a file for writing in place of what a kill has left there; nothing is written through a link."""
+    """Open a new file for writing in place of one that a killed process left; never write through a link."""
     path.unlink(missing_ok=True)
-    return path.open("xb")  # "wb" would follow a link that somebody has put there in the meantime
+    return path.open("xb")  # "wb" would follow a link that was created in the meantime
 
 
 @contextlib.contextmanager
@@ -128,32 +128,32 @@ def _appearing_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomic(path: Path, text: str | Iterable[str]) -> None:
-    """Write a file, whole or part by part, so that a reader or a later run sees the old one or the new one.
+    """Write a file from a text or its parts, so that readers and later runs see either the old or the new file.
 
-    It is written as ``NAME.tmp`` first, so only folders that are nersery's own are safe; see `write_output`.
+    The file is written as ``NAME.tmp`` first. Use this only in nersery's own folders; elsewhere, use `write_output`.
     """
     with _appearing_whole(path) as stream:
         stream.writelines(part.encode() for part in ([text] if isinstance(text, str) else text))
 
 
 def write_output(path: Path, text: str) -> None:
-    """As `write_atomic`, beside files of the user, one of which may be called ``NAME.tmp``."""
+    """Write a file like `write_atomic`, but in a folder of the user, who may have a file named ``NAME.tmp``."""
     with naming_the_full_disk(path), written_beside(path) as temporary:
         temporary.write_text(text, "utf-8", newline="\n")
         os.replace(temporary, path)
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON for people and programs, whole or not at all; the folder is made."""
+    """Write indented JSON atomically, and create the folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def cache_folder() -> Path:
-    """Where nersery keeps what it can make again; as its specification says, a relative XDG_CACHE_HOME is ignored.
+    """The folder for files that can be made again. As XDG specifies, a relative XDG_CACHE_HOME is ignored.
 
     Raises:
-        SettingsError: If the user has no home folder, as some users of containers.
+        SettingsError: If the user has no home folder, like some users in containers.
     """
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
@@ -164,12 +164,12 @@ def cache_folder() -> Path:
 
 
 def unfinished_path(path: Path) -> Path:
-    """Where a file or folder lies while it is made."""
+    """The path of a file or folder while it is being made."""
     return path.with_name(path.name + ".part")
 
 
 def is_missing(path: Path) -> bool:
-    """Whether a file has yet to be made; what a kill has left behind a finished one is cleared away."""
+    """Return whether a file or folder has yet to be made; if it exists, remove an unfinished one left by a kill."""
     if path.exists():
         shutil.rmtree(unfinished_path(path), ignore_errors=True)
         return False
@@ -177,7 +177,7 @@ def is_missing(path: Path) -> bool:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder so that a kill never leaves a part of it under its name."""
+    """Remove a folder so that a kill never leaves an incomplete folder under its name."""
     unfinished = unfinished_path(folder)
     shutil.rmtree(unfinished, ignore_errors=True)
     if folder.exists():
@@ -186,10 +186,10 @@ def remove_folder(folder: Path) -> None:
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Raise `SettingsError` for an output whose place no file or folder can take.
+    """Raise `SettingsError` for an output path at which no file or folder can be written.
 
-    That is standard output, a link which leads back to itself, or a device or pipe, which a finished file would
-    replace.
+    Such paths are standard output, a link that leads back to itself, and a device or pipe, which a finished file
+    would replace.
     """
     if str(path) == "-":
         raise SettingsError("results are not written to standard output, which could not be resumed: name a file")
@@ -206,13 +206,13 @@ def refuse_unwritable(path: Path) -> None:
 
 
 def lies_in(path: Path, folder: Path) -> bool:
-    """Whether a path leads into a folder, through links or not; a link that leads back to itself leads nowhere."""
+    """Whether a path lies in a folder after links are resolved. A link that leads back to itself is not followed."""
     inner, outer = (Path(os.path.realpath(one)) for one in (path, folder))  # `Path.resolve` raises for such a link
     return outer in inner.parents
 
 
 def refuse_within(path: Path, source: str | Path) -> None:
-    """Raise `SettingsError` for an output in a folder of inputs, which could then be read no more."""
+    """Raise `SettingsError` for an output in a folder of inputs: the folder could not be read again."""
     if lies_in(path, Path(source)):
         raise SettingsError(
             f'{path} lies in the folder "{source}", which is read as input. Choose an output outside it'
@@ -221,12 +221,12 @@ def refuse_within(path: Path, source: str | Path) -> None:
 
 @contextlib.contextmanager
 def written_beside(path: Path) -> Iterator[Path]:
-    """A name for a file that takes the place of another when it is whole; it is locked, and removed at the end.
+    """Yield a new, locked file to write before it replaces ``path``; remove it at the end.
 
-    Such files of killed processes, which hold no lock any more, are removed.
+    Files that killed processes left are removed too: they are no longer locked.
     """
     with contextlib.ExitStack() as stack:
-        while True:  # until it was locked before another process could take it for one that is left over
+        while True:  # another process may have removed the file, as a leftover, before it was locked
             temporary = path.with_name(f"nersery-{secrets.token_hex(8)}.tmp")
             stream = stack.enter_context(temporary.open("xb"))
             stack.callback(temporary.unlink, missing_ok=True)
@@ -242,7 +242,7 @@ def written_beside(path: Path) -> Iterator[Path]:
 
 
 def check_writable(path: Path) -> None:
-    """Raise `OSError`, before costly work, if no file can be written there; nothing is left or made."""
+    """Raise `OSError`, before costly work, if no file can be written there; leave no file and create no folder."""
     folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
     try:
         with written_beside(folder / path.name):
@@ -252,7 +252,7 @@ def check_writable(path: Path) -> None:
 
 
 def copy_atomic(file: Path, target: Path) -> None:
-    """Copy a file, if there is one, so that under its new name it is whole or not there."""
+    """Copy a file, if it exists, so that the copy is complete or does not exist under its new name."""
     if file.exists():
         with file.open("rb") as source, _appearing_whole(target) as stream:
             shutil.copyfileobj(source, stream)

@@ -1,4 +1,4 @@
-"""Folders that take the place of others as a whole."""
+"""Replace folders atomically."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _IN_WORKSHOP = {LOCK, "new", "old", "gone"}
 
 
 def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *, force: bool) -> None:
-    """Raise `SettingsError` if a folder must not be overwritten; a folder with other files never is.
+    """Raise `SettingsError` if a folder must not be overwritten; a folder with other files never may be.
 
     Args:
-        mark: The file that identifies such a folder.
-        what: Name of its content in messages.
-        own: Patterns of all files that it may hold.
+        mark: Name of the file that identifies such a folder.
+        what: Name of the folder's content in messages.
+        own: Patterns of all file names that the folder may hold.
     """
     refuse_unwritable(folder)
     current = Path.cwd()
@@ -45,13 +45,13 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
 
 
 def real_folder(folder: Path) -> Path:
-    """A folder under a name that others can be made beside; a link stays one when its folder is replaced."""
+    """A folder with a name beside which others can be made. A link is resolved, so replacing its folder keeps it."""
     return folder.resolve() if folder.is_symlink() or folder.name in ("", "..") else folder
 
 
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
-    """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
+    """Yield a new folder that replaces ``folder`` when the block ends. It is made first, to fail before the work."""
     folder = real_folder(folder)
     with _workshop(folder) as workshop:
         new = workshop / "new"
@@ -62,7 +62,7 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
 
 
 def replace_folder(new: Path, folder: Path) -> None:
-    """Put a folder that is finished in the place of one; after a kill, the old or the new one is there as a whole."""
+    """Replace a folder by a finished one. If the process is killed, either the old or the new folder is complete."""
     folder = real_folder(folder)
     with _workshop(folder) as workshop:
         _swap(new, folder, workshop)
@@ -70,7 +70,7 @@ def replace_folder(new: Path, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _workshop(folder: Path) -> Iterator[Path]:
-    """A locked folder beside another, to hold its successor and then itself; leftovers of kills are removed."""
+    """Yield a locked folder beside another, to hold first its successor, then itself; remove leftovers of kills."""
     workshop = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
     workshop.mkdir(parents=True)
     with locked(workshop):
@@ -88,9 +88,9 @@ def _workshop(folder: Path) -> Iterator[Path]:
 
 
 def _swap(new: Path, folder: Path, workshop: Path) -> None:
-    """Two renames, because no single one can replace a folder with files.
+    """Replace the folder by two renames, because a single rename cannot replace a folder with files.
 
-    After a kill in between, `_clear` undoes the first.
+    After a kill between the two, `_clear` undoes the first.
     """
     if folder.exists():
         os.replace(folder, workshop / "old")
@@ -98,7 +98,7 @@ def _swap(new: Path, folder: Path, workshop: Path) -> None:
 
 
 def _clear(workshop: Path, folder: Path) -> None:
-    """Remove what is no longer needed; an old folder that none has followed goes back to its place."""
+    """Remove what is no longer needed; move an old folder back to its place if no new one replaced it."""
     old = workshop / "old"
     if old.exists():
         os.replace(old, workshop / "gone" if folder.exists() else folder)

@@ -1,4 +1,4 @@
-"""Endings that a sign of its own joins to a name: Turkish *Ankara'da*, Finnish *EU:n*."""
+"""Endings that an apostrophe or colon joins to a name: Turkish *Ankara'da*, Finnish *EU:n*."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from nersery.core.languages import primary
 from nersery.core.text_forms import small_letters
 
 APOSTROPHES = "'’‘´"
-"""With two signs that are typed for it: *d‘Or*."""
+"""Apostrophes, and two characters that are typed in their place: *d‘Or*."""
 FOLLOWING = {"a": "aı", "ı": "aı", "o": "au", "u": "au", "e": "ei", "i": "ei", "ö": "eü", "ü": "eü"}
-"""For each vowel of Turkish the low and the high one that may stand in the syllable behind it."""
+"""For each vowel of Turkish, the low and the high vowel that may follow it in the next syllable."""
 VOICELESS = "çfhkpsşt"
 _TURKIC = re.compile(
     rf"(?<=\w\w)[{APOSTROPHES}](?:[ny]?[aeəıiuü]|"
     r"(?:n?[ıiuü]n|n?[dt][aeə]|y?l[aeə]|l[ıiuü]|s[ıiuü]z|y?[dt][ıiuü]|y?m[ıiuü]ş)\w*)$",
     re.IGNORECASE,
 )
-"""What begins an ending; *Kur'an* has none."""
+"""A Turkic ending with its apostrophe; *Kur'an* has none."""
 _BEHIND_COLON = re.compile(r"(?<=\w\w):[^\W\d_]+$")
 _INFLECTIONS = {**dict.fromkeys(("tr", "az", "crh"), _TURKIC), **dict.fromkeys(("fi", "sv"), _BEHIND_COLON)}
 _WITHOUT_BUFFER = re.compile(r"[ny]?((?P<genitive>[ıiuü]n)|(?P<y>[aeıiuü]$|l[ae](?!r)|[dt][ıiuü](?!r)|m[ıiuü]ş)|[dt])")
 
 
 def inflection(name: str, language: str) -> str:
-    """The ending of a name, with its sign; empty where there is none.
+    """The ending of a name, with its apostrophe or colon; empty if there is none.
 
     >>> [inflection(name, "tr") for name in ("Ankara'da", "ANKARA’NIN", "L'Oréal'in", "L'Oréal", "O'Brien", "Kur'an")]
     ["'da", '’NIN', "'in", '', '', '']
@@ -37,7 +37,7 @@ def inflection(name: str, language: str) -> str:
 
 
 def inflected(name: str, ending: str, language: str) -> str:
-    """A name with the ending of another one, which in Turkish follows the sounds of the name.
+    """A name with the ending of another name; in Turkish, the ending is adapted to the sounds of the name.
 
     >>> [inflected("Berlin", ending, "tr") for ending in ("'da", "’nın", "'ya", "'yla", "'daki", "'nda", "'lı")]
     ["Berlin'de", 'Berlin’in', "Berlin'e", "Berlin'le", "Berlin'deki", "Berlin'de", "Berlin'li"]

@@ -1,4 +1,4 @@
-"""The codes of languages."""
+"""Language codes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ TWO_LETTERS = {
     "wln": "wa", "wol": "wo", "xho": "xh", "ydd": "yi", "yid": "yi", "yor": "yo", "zha": "za", "zho": "zh", "zsm": "ms",
     "zul": "zu",
 }  # fmt: skip
-"""Codes of ISO 639-3 and 639-2, withdrawn ones such as ``iw``, and those of ISO 639-1 for the same language or the one
-that it is a variety of.
+"""The ISO 639-1 code for each code of ISO 639-3 and 639-2, and for withdrawn codes such as ``iw``. It is that of the
+same language, or of the language that it is a variety of.
 """
 
 
 def canonical(tag: str) -> str:
-    """A tag in lower case, with two letters for its language where there are: equal for tags of the same meaning.
+    """A tag in lower case, with the two-letter code of its language if there is one. Tags of one meaning become equal.
 
     >>> canonical("eng"), canonical("EN-gb"), canonical("zho-Hans"), canonical("zh_Hant"), canonical("iw")
     ('en', 'en-gb', 'zh-hans', 'zh-hant', 'he')
@@ -46,7 +46,7 @@ def canonical(tag: str) -> str:
 
 
 def primary(tag: str) -> str:
-    """The code of the language in a tag such as ``en-GB``, in lower case; of two letters where there is one.
+    """The language code in a tag such as ``en-GB``, in lower case, with two letters if there is such a code.
 
     >>> primary("en-GB"), primary("HI_in"), primary("deu"), primary("hin_Deva"), primary("got"), primary("")
     ('en', 'hi', 'de', 'hi', 'got', '')

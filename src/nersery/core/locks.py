@@ -1,4 +1,4 @@
-"""Locks of folders and files, which the system releases when a process is killed."""
+"""Locks on folders and files. The system releases them when a process is killed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from nersery.core.errors import SettingsError
 from nersery.core.warnings import note, warn
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
-"""What file systems without locks answer."""
+"""The error codes of file systems without locks."""
 LOCK = "lock"
-"""The file by which `locked` locks a folder."""
+"""Name of the file with which `locked` locks a folder."""
 TURN = "turn"
-"""The file by which `turn` does."""
+"""Name of the file with which `turn` locks a folder."""
 
 
 def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Lock a folder against other processes; the system releases the lock of a killed process.
 
-    A file system without locks, such as some network disks, is noted.
+    A note is printed if the file system has no locks, like some network disks.
 
     Raises:
         SettingsError: If another process holds the lock, or something else has its name.
@@ -33,9 +33,9 @@ def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def turn(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Wait until no other process has its turn in a folder, which is created, and removed if it is empty in the end.
+    """Wait until no other process has its turn in a folder. Create the folder, and remove it at the end if it is empty.
 
-    It is noted that one waits.
+    A note is printed if this process has to wait.
     """
     return _locked(folder, TURN, wait=True)
 
@@ -44,7 +44,7 @@ def turn(folder: Path) -> contextlib.AbstractContextManager[None]:
 def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
     try:
         import fcntl
-    except ImportError:  # Windows has no flock; two jobs on one file are then the user's own care
+    except ImportError:  # Windows has no flock; there, users must not run two jobs on one file
         yield
         return
     file = folder / name
@@ -65,21 +65,21 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
                 if error.errno not in NO_LOCKS:
                     raise
                 warn(f"the file system of {folder} has no locks: start no second command that writes there")
-            if not is_at(stream, file):  # whoever held the lock removed the file after we had opened it
+            if not is_at(stream, file):  # the process that held the lock removed the file after we had opened it
                 continue
             try:
                 yield
             finally:
-                if is_at(stream, file):  # and not, after our job, the lock of the next one
+                if is_at(stream, file):  # otherwise, this would remove the lock of the next job
                     file.unlink()
                 if wait:
-                    with contextlib.suppress(OSError):  # there is something in it
+                    with contextlib.suppress(OSError):  # the folder is not empty
                         folder.rmdir()
             return
 
 
 def _open_lock(file: Path) -> IO[bytes]:
-    """Open the file of a lock, which is empty; a link is not followed, and a file of somebody else stays as it is."""
+    """Open the file of a lock, which is empty. Refuse anything else, such as a link or somebody else's file."""
     try:
         status = file.lstat()
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def _open_lock(file: Path) -> IO[bytes]:
 
 
 def is_at(stream: IO[bytes], path: Path) -> bool:
-    """Whether an open file still lies under a name."""
+    """Whether a path still leads to an open file."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
     except FileNotFoundError:
@@ -100,7 +100,7 @@ def is_at(stream: IO[bytes], path: Path) -> bool:
 
 
 def try_lock(stream: IO[bytes]) -> bool:
-    """Whether a file could be locked for this process, as long as it is open."""
+    """Try to lock a file for this process until it is closed; return whether that succeeded."""
     try:
         import fcntl
 

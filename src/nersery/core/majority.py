@@ -1,4 +1,4 @@
-"""Several labellings of the same words become one, by majority vote or because the last one counts."""
+"""Merge several labellings of the same words, by majority vote or by keeping the last one."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
 
 METHOD = "vote"
-"""The method in the origin of sentences whose labels were elected."""
+"""The method in the origin of sentences with labels from a majority vote."""
 
 
 def elected(votes: Sequence[Iterable[Entity]], weights: Sequence[float] | None = None) -> list[Entity]:
     """The entities with more than half of the votes, in order; they never overlap.
 
-    Entities are the same if their words and types are. The score of one is its mean over all voters: 0 for a voter
-    without the entity, 1 for an entity without a score.
+    Entities are the same if their words and types are. The score of an entity is its weighted mean over all voters:
+    0 for a voter without the entity, 1 for an entity without a score.
 
     Args:
-        weights: Of the voters; None for equal ones.
+        weights: Weights of the voters; None for equal weights.
 
     >>> ada, here = Entity(0, 1, "PER", score=0.9), Entity(1, 2, "LOC")
     >>> [(entity.type, round(entity.score, 2)) for entity in elected([(ada,), (ada, here), ()])]
     [('PER', 0.6)]
     """
     weights = weights or [1.0] * len(votes)
-    total = fsum(weights)  # without rounding errors, by which both of two halves could be the larger one
+    total = fsum(weights)  # no rounding errors, which could make each of two halves more than a half
     shares: defaultdict[Entity, list[float]] = defaultdict(list)
     scores: defaultdict[Entity, float] = defaultdict(float)
     for entities, weight in zip(votes, weights, strict=True):
@@ -68,5 +68,5 @@ def majority(versions: Sequence[Sentence]) -> Sentence:
 
 
 def each_once(*parts: Iterable[Sentence]) -> list[Sentence]:
-    """All sentences in order; of several with the same id the last one, at the position of the first."""
+    """All sentences in order. Of several with the same id, keep the last, at the position of the first."""
     return list({sentence.id: sentence for part in parts for sentence in part}.values())

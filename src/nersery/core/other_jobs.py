@@ -1,4 +1,4 @@
-"""Messages for folders that belong to another job, and what differs between two records."""
+"""Error messages for folders that belong to another job, and the differences between two records."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nersery.core.errors import DiskError, SettingsError
 from nersery.core.locks import LOCK
 
 MOST_SHOWN = 120
-"""Characters of a setting in a message."""
+"""The most characters of a setting that a message shows."""
 _DIGEST = re.compile("[0-9a-f]{64}")
-"""A hash of a file's content."""
+"""Matches the hash of a file's content."""
 
 
 def other_settings(folder: Path, content: str, difference: str, fix: str) -> str:
-    """The message for a folder whose content was begun with other settings.
+    """The message for a folder with content that was begun with other settings.
 
     Args:
         difference: See `differences`.
@@ -26,11 +26,11 @@ def other_settings(folder: Path, content: str, difference: str, fix: str) -> str
 
 
 def foreign_files(folder: Path, job: str, place: str = "output") -> SettingsError:
-    """The error for a folder with files that no job has written.
+    """The error for a folder with files that a job did not write.
 
     Args:
-        job: What they are no part of.
-        place: What to choose instead.
+        job: Name of the job.
+        place: What the user should choose instead, e.g. another ``output``.
     """
     return SettingsError(
         f"{folder} holds files of no {job}, which even --force does not overwrite. Move them, or choose another {place}"
@@ -43,17 +43,17 @@ def already_exists(path: Path) -> SettingsError:
 
 
 def removed(folder: Path) -> DiskError:
-    """The error for a folder that somebody has removed while a job used it; a part of it may be there again."""
+    """The error for a folder that was removed while a job used it; the job may have recreated a part of it."""
     return DiskError(f"{folder} was removed while it was used. Delete what is left of it, and repeat the command")
 
 
 def beginnings(record: str) -> tuple[str, str]:
-    """The files that a job leaves in its folder if it is killed before its record is written."""
+    """The names of the files that a job leaves in its folder if it is killed before its record is written."""
     return LOCK, f"{record}.tmp"
 
 
 def refuse_occupied(folder: Path, job: str, record: str) -> None:
-    """Raise `SettingsError` if a folder without the record of a job is a file or holds others."""
+    """Raise `SettingsError` if a path without the record of a job is a file, or a folder with other files."""
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file. Choose a folder (--out)")
     if folder.exists() and any(path.name not in beginnings(record) for path in folder.iterdir()):
@@ -61,7 +61,7 @@ def refuse_occupied(folder: Path, job: str, record: str) -> None:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> str:
-    """The settings in which two nested mappings differ, one a line.
+    """The settings in which two nested mappings differ, one per line.
 
     >>> print(differences({"seed": 1, "data": {"size": 100}}, {"seed": 1, "data": {"size": 200}}))
       data.size: was 100, now 200
@@ -83,6 +83,6 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
 
 
 def _shown(value: Any) -> str:
-    """A value, or its beginning if it is a long one, such as a whole system."""
+    """A value as text; a long one, such as a whole system, is shortened to its beginning."""
     text = "a file" if _DIGEST.fullmatch(str(value)) else repr(value)
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} …"

@@ -1,4 +1,4 @@
-"""What becomes of an item: a sentence, or a reject with its reason; and how many there were of each."""
+"""The outcome of an item, a sentence or a reject with its reason, and the counts of both."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from nersery.core.sentence import Corpus, Sentence
 
 Item = TypeVar("Item")
 REJECTED_BY_HAND, NOT_REVIEWED = "rejected by hand", "not reviewed yet"
-"""Why a review has not kept a sentence; whoever reads its rejects tells them apart by this."""
+"""The reasons why a review did not keep a sentence. Code that reads the rejects distinguishes them by these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """An item without a result, and the reason.
+    """An item without a result, with the reason.
 
     Args:
-        reason: Short, and equal for items of the same kind, so that reasons can be counted.
+        reason: A short text, equal for rejects of the same kind, so that reasons can be counted.
         sentence: The rejected sentence; the job adds it if the method does not.
         error: The exception that the item raised, if any.
     """
@@ -35,7 +35,7 @@ Step = Callable[[Sequence[Item]], Sequence[Outcome]]
 
 @dataclass(slots=True)
 class Tally:
-    """How many items were read, and what became of them."""
+    """The numbers of items that were read, written and rejected, with the reasons."""
 
     read: int = 0
     written: int = 0
@@ -55,13 +55,13 @@ class Tally:
             self.written += 1
 
     def include(self, other: Tally) -> None:
-        """Count what another tally has counted."""
+        """Add the counts of another tally."""
         self.read += other.read
         self.written += other.written
         self.reasons.update(other.reasons)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; reasons by falling count."""
+        """The counts for JSON; the most frequent reasons come first."""
         return {
             "read": self.read,
             "written": self.written,
@@ -78,7 +78,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Result:
-    """What a stage made in memory; it can be given to the next stage as a corpus."""
+    """The result of a stage in memory. The next stage accepts it as a corpus."""
 
     corpus: Corpus
     rejects: tuple[Reject, ...]
@@ -88,7 +88,7 @@ class Result:
         return iter(self.corpus)
 
     def __add__(self, other: Iterable[Sentence]) -> Corpus:
-        """The corpus with other sentences behind it; see `Corpus`."""
+        """The corpus, followed by other sentences; see `Corpus`."""
         return self.corpus + other
 
 

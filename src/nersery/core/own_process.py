@@ -10,27 +10,27 @@ from nersery.core.errors import SettingsError
 from nersery.core.shared_cores import CoreWatch, can_be_watched
 
 FEW_COLLECTIONS = 100_000
-"""New objects between two garbage collections. Rows are many small objects without cycles, and at Python's default of
-some hundreds a fifth of the time goes into collections."""
+"""New objects between two garbage collections. Rows are many small objects without cycles. With Python's default of
+some hundreds, a fifth of the time would be spent in collections."""
 _owned: list[bool] = []
 
 SPINS, FEW_SPINS, WATCHED_SPINS = "GOMP_SPINCOUNT", "2000", "20000"
-"""How often a thread looks for work before it sleeps; numeric libraries read it once, when they are imported. Their own
-number is 300,000. Where nobody watches the cores, few cost less beside another process; see docs/results.md."""
+"""How often a thread looks for work before it sleeps. Numeric libraries read this once, when they are imported; their
+default is 300,000. Without a `CoreWatch`, few spins cost less beside another process; see docs/results.md."""
 THREADS = "OMP_NUM_THREADS"
-"""The environment variable that sets the threads of numeric libraries; they read it once, when they are imported."""
+"""The environment variable for the number of threads; numeric libraries read it once, when they are imported."""
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def wanted_threads() -> int | None:
-    """The threads that the user sets; of a list, such as ``4,2``, those of the outermost level, as in OpenMP.
+    """The number of threads that the user sets, if any. In a list such as ``4,2``, the first counts, as in OpenMP.
 
     Raises:
-        SettingsError: If that is no number.
+        SettingsError: If the value is not a positive whole number.
     """
     value = os.environ.get(THREADS, "")
     first = value.partition(",")[0].strip()
@@ -40,8 +40,8 @@ def wanted_threads() -> int | None:
 
 
 def own_this_process() -> None:
-    """Tune the process; call it only where nersery is its main program, before numeric libraries are imported."""
-    if "OMP_WAIT_POLICY" not in os.environ and os.environ.get(SPINS) in (None, WATCHED_SPINS):  # or a parent's
+    """Tune this process. Call this only if nersery is its main program, before numeric libraries are imported."""
+    if "OMP_WAIT_POLICY" not in os.environ and os.environ.get(SPINS) in (None, WATCHED_SPINS):  # or set by a parent
         uses_all_cores = os.environ.get(THREADS, "").strip() in ("", str(cores()))
         is_watched = uses_all_cores and can_be_watched()
         os.environ[SPINS] = WATCHED_SPINS if is_watched else FEW_SPINS

@@ -1,4 +1,4 @@
-"""Progress of long jobs, on standard error: a bar in a terminal, a line now and then in a log."""
+"""Progress of long jobs on standard error: a line that is updated in a terminal, a new line now and then in a log."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _SHOW: ContextVar[Callable[[str], None] | None] = ContextVar("_SHOW", default=No
 
 
 def shown_by(show: Callable[[str], None]) -> AbstractContextManager[None]:
-    """Within it, each line of progress goes to a function instead of standard error."""
+    """Pass each line of progress to a function instead of standard error within this context."""
     return setting(_SHOW, show)
 
 
 def print_line(text: str, end: str = "") -> None:
-    """Print a text on standard error: in a terminal in the place of the last line, in a log as a line."""
+    """Print a text on standard error: over the last line in a terminal, as a new line in a log."""
     start, end = ("\r\x1b[K", end) if sys.stderr.isatty() else ("", "\n")
-    print_error(f"{start}{printable_lines(text)}", end)  # it may name systems and files
+    print_error(f"{start}{printable_lines(text)}", end)  # the text may hold names of systems and files
 
 
 def time_limit(seconds: float) -> AbstractContextManager[None]:
-    """Within it, a job stops with `OutOfTimeError` at its next step once the time is up."""
+    """Stop a job within this context with `OutOfTimeError` at its next step once the time is up."""
     return setting(_END, min(_END.get(), time.monotonic() + seconds))
 
 
@@ -54,12 +54,12 @@ class Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Show the final state; of a job without items there is nothing to show."""
+        """Show the final state, unless the job had no items and no known total."""
         if not self.quiet and (self.done or self.total is not None):
             self._show(end="\n")
 
     def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
-        """Count items as done; ``resumed`` ones were done by an earlier call and do not count for the speed."""
+        """Count items as done. ``resumed`` items were done by an earlier call and do not count towards the speed."""
         self.done += items
         self.resumed += items if resumed else 0
         self.note = note or self.note
@@ -70,7 +70,7 @@ class Progress:
             self._show(end="" if sys.stderr.isatty() else "\n")
 
     def within(self, what: str, total: int) -> Progress:
-        """Another one, for a part of the job that counts something else."""
+        """A new progress for a part of the job that counts something else."""
         return Progress(f"{self.label}, {what}", total, quiet=self.quiet)
 
     def _show(self, end: str) -> None:
@@ -84,6 +84,6 @@ class Progress:
         text = printable(f"{self.label}: {count}, {rate}/s{left}{', ' + self.note if self.note else ''}")
         if show := _SHOW.get():
             show(text)
-        elif sys.stderr.isatty() or self.done != self._logged:  # a log needs no line twice
+        elif sys.stderr.isatty() or self.done != self._logged:  # do not repeat a line in a log
             self._logged = self.done
             print_line(text, end)

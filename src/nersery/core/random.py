@@ -1,6 +1,6 @@
 """One random generator per seed, method, sentence and copy.
 
-So results do not depend on the order of the corpus, the batch size or the number of workers.
+Therefore, results do not depend on the order of the corpus, the batch size or the number of workers.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from nersery.core.errors import SettingsError
 
 LARGEST_SEED = 2**32 - 1
 MOST_SAMPLES = 10_000_000
-"""Of a bootstrap."""
+"""The largest number of samples of a bootstrap."""
 
 
 def checked_seed(seed: object) -> int:
-    """A seed as a plain integer, which NumPy's are not; a `SettingsError` if it is no seed."""
+    """Return a seed as a plain integer (NumPy's are converted), or raise `SettingsError` if it is invalid."""
     if not is_whole(seed) or not 0 <= seed <= LARGEST_SEED:
         raise SettingsError(f"seed is {seed!r:.60}, expected a whole number from 0 to {LARGEST_SEED}")
     return int(seed)
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether a value is a whole number; truth values are none, and NumPy's numbers are."""
+    """Whether a value is a whole number. NumPy's integers are, booleans are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def item_seed(*keys: object) -> int:
-    """A 128-bit seed derived from keys; equal on every machine.
+    """A 128-bit seed derived from keys; the same on every machine.
 
     >>> item_seed(0, "melm", "train-1", 2) == item_seed(0, "melm", "train-1", 2)
     True
@@ -42,10 +42,10 @@ def item_seed(*keys: object) -> int:
 
 
 def item_chance(*keys: object) -> float:
-    """A number in [0, 1) of the item's own, for those that need one alone: a generator takes six times as long."""
+    """A random number in [0, 1) for an item that needs only one: creating a generator takes six times as long."""
     return (item_seed(*keys) >> 75) / 2**53
 
 
 def item_rng(*keys: object) -> random.Random:
-    """A generator of the item's own."""
+    """A random generator for an item, seeded with its keys."""
     return random.Random(item_seed(*keys))

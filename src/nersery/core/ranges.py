@@ -1,4 +1,4 @@
-"""The numbers that a setting may have, declared with its type: ``rate: Rate = 0.3``."""
+"""The numbers that a setting accepts, declared with its type: ``rate: Rate = 0.3``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Range:
     """Finite numbers from ``low`` to ``high``.
 
     Args:
-        without: Which of both are left out.
+        without: The bounds that are excluded.
 
     >>> str(Range(0, 1, without=(1,))), str(Range(1)), 1.5 in Range(0, 1)
     ('a number in [0, 1)', '1 or more', False)
@@ -57,7 +57,7 @@ CountOrZero = Annotated[int, Range(0)]
 
 
 def range_issues(name: str, hint: Any, value: Any) -> Iterator[str]:
-    """What is wrong with the number of a setting; None is right where its type has it.
+    """Yield the issues of a setting's number. None is valid if the type of the setting includes it.
 
     Args:
         hint: The type with its annotations, such as ``Count | None``.

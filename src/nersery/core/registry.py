@@ -29,17 +29,17 @@ KINDS: Mapping[str, str] = {
     "select": "Selector",
     "tagger": "Tagger",
 }
-"""Each kind of plug-in, and the base class in the ``base.py`` of its package."""
+"""For each kind of plug-in, the name of the base class in the ``base.py`` of its package."""
 PACKAGES = {"align": "crosslingual.aligners", "tagger": "taggers"}
-"""The package of a kind, where it is not called like the kind."""
+"""The packages of kinds that are not named like their package."""
 BUNDLED = ("bundled", "bundled-ner", "bundled-multilingual", "bundled-multilingual-ner")
-"""Names of the bundled models; they never mean a folder."""
+"""Names of the bundled models; a bundled name never refers to a folder."""
 DEFAULTS = {"align": "statistical", "tagger": "transformer"}
-"""The method of a kind where none is named."""
+"""The default method of a kind."""
 KINDS_WITHIN = {"aligner": "align", "tagger": "tagger", "teacher": "tagger"}
-"""Settings that are the ``method`` of another kind and its settings."""
+"""Settings that hold another method, as ``method`` and its settings, and the kind of that method."""
 MEMBERS = "members"
-"""The setting with a table of aligners, each like one of `KINDS_WITHIN`; its name is the method unless one is given."""
+"""The setting with a table of aligners, each like a setting in `KINDS_WITHIN`. By default, its name is its method."""
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def package_of(kind: str) -> str:
 
 
 _installed = cache(metadata.entry_points)
-"""All entry points, of every group: finding them reads a file of each installed package."""
+"""All entry points of all groups, cached because finding them reads a file of each installed package."""
 
 
 def entry_points(group: str) -> EntryPoints:
@@ -78,7 +78,7 @@ def _entry_points(kind: str) -> Mapping[str, EntryPoint]:
 
 
 def get(kind: str, name: str) -> type[Any]:
-    """The class of a method; a `SettingsError` if there is none, or it cannot be loaded."""
+    """Return the class of a method, or raise `SettingsError` if there is none or it cannot be loaded."""
     if name in _module_names(kind):
         return _own_class(kind, name)
     if name in _entry_points(kind):
@@ -92,7 +92,7 @@ def _base(kind: str) -> type[Any]:
 
 @cache
 def _own_class(kind: str, name: str) -> type[Any]:
-    """The class of one of nersery's own methods; a recipe of many systems asks for it a thousand times."""
+    """The class of one of nersery's own methods; cached because large recipes request it a thousand times."""
     module = importlib.import_module(f"{package_of(kind)}.{name}")
     return next(
         member
@@ -102,7 +102,7 @@ def _own_class(kind: str, name: str) -> type[Any]:
 
 
 def _loaded(kind: str, point: EntryPoint, base: type[Any]) -> type[Any]:
-    """The class of another package's method."""
+    """The class of a method from another package."""
     description = f'the {kind} method "{point.name}" of another package, {point.value},'
     try:
         loaded = point.load()
@@ -116,7 +116,7 @@ def _loaded(kind: str, point: EntryPoint, base: type[Any]) -> type[Any]:
 
 
 def name_of(method: object) -> str:
-    """The name of a method's class or instance: its file's, or its entry point's, or else the name of the class."""
+    """The name of a method, given its class or an instance: that of its file or entry point, or else of the class."""
     cls = method if isinstance(method, type) else type(method)
     package, _, name = cls.__module__.rpartition(".")
     if package.startswith("nersery."):
@@ -129,12 +129,12 @@ def name_of(method: object) -> str:
 
 
 def unfitted(method: object, use: str, first: str = "fit") -> UnfittedError:
-    """The error of a method that is used before what must be called first."""
+    """The error for a method that is used before the call that must come first."""
     return UnfittedError(f"{name_of(method)} is not fitted: call {first} before {use}")
 
 
 def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
-    """A method by name or class and settings, or the given object itself; see `create`."""
+    """Create a method from a name or class and its settings, or check and return a given object; see `create`."""
     if isinstance(method, str):
         return create(kind, method, settings)
     base = _base(kind)
@@ -153,7 +153,7 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | None = None) -> Any:
-    """Build a method by name or class, and check all its settings.
+    """Create a method from its name or class, and check all its settings.
 
     Raises:
         SettingsError: With all unknown settings and wrong values.
@@ -166,7 +166,7 @@ def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | Non
 
 
 def create_within(setting: str, table: Mapping[str, Any]) -> Any:
-    """Build the method that one of `KINDS_WITHIN` holds: its ``method``, or the default, and the settings of that."""
+    """Create the method that a setting in `KINDS_WITHIN` holds: ``method`` or the default, with its settings."""
     kind = KINDS_WITHIN[setting]
     return create(kind, table.get("method", DEFAULTS[kind]), {k: v for k, v in table.items() if k != "method"})
 
@@ -183,17 +183,17 @@ def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
 
 
 def check_values(method: object, name: str | None = None, *, whole: bool = False) -> None:
-    """Raise `SettingsError` for values that are not among the choices, or not in the range, of their setting.
+    """Raise `SettingsError` for values outside the choices or the range of their setting.
 
-    A text is no truth value: "no" would be true.
+    A string is not accepted as a boolean, because "no" would be true.
 
     Args:
-        name: As for `typed`; None takes that of the method.
-        whole: Refuse values of other types, too, but no path instead of its text. Looking for them takes longer.
+        name: As in `typed`; None uses the name of the method.
+        whole: Also refuse values of wrong types, except a path in place of a string. This check takes longer.
     """
     try:
         hints = hints_of(type(method))
-    except NameError:  # of another package, whose types are only there for its type checker
+    except NameError:  # a method of another package with types that are imported only for a type checker
         return
     settings = settings_of(method)
     keys = settings if whole else choosing(type(method))
@@ -208,20 +208,20 @@ def check_values(method: object, name: str | None = None, *, whole: bool = False
 
 
 def defaults(kind: str, name: str) -> dict[str, Any]:
-    """A method's settings where the user says nothing."""
+    """The default settings of a method."""
     return {setting.name: default_of(setting) for setting in setting_fields(get(kind, name))}
 
 
 class Method:
-    """Base of augmenters, annotators, selectors, aligners and taggers, and of settings with checks of their own."""
+    """Base class of augmenters, annotators, selectors, aligners and taggers, and of settings with their own checks."""
 
     def __post_init__(self) -> None:
-        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
+        """Refuse invalid values of settings. A subclass with its own checks calls this method first."""
         check_values(self)
 
     def check(self) -> None:
         """Check that models, files and programs exist before other work starts.
 
         Raises:
-            MissingResourceError: Naming what is missing.
+            MissingResourceError: Names what is missing.
         """

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from functools import cache
 
 SHARED = ("", "COMBINING", "MODIFIER", "VARIATION")
-"""Names of letters and marks of several scripts begin with these."""
+"""The names of letters and marks that several scripts share begin with these words."""
 KATAKANA = ("KATAKANA LETTER", "KATAKANA-HIRAGANA")
-"""How the names of its letters begin, and that of the sign for a long vowel."""
+"""How the Unicode names of katakana letters begin, and the name of the sign for a long vowel."""
 EAST_ASIAN = ("BOPOMOFO", "HIRAGANA", "IDEOGRAPHIC", "KANGXI", "KATAKANA")
-"""How names of characters begin that Chinese and Japanese share."""
+"""How the names of Chinese and Japanese characters that count as ``CJK`` begin."""
 FULL_NAMES = {
     "CANADIAN": "Canadian Aboriginal",
     "CJK": "Chinese or Japanese",
@@ -22,11 +22,11 @@ FULL_NAMES = {
     "NKO": "N'Ko",
     "OL": "Ol Chiki",
 }
-"""What `script_of` abbreviates."""
+"""The full names of scripts that `script_of` abbreviates."""
 
 
 def script_of(word: str) -> str:
-    """The script of the first letter or vowel sign, as Unicode names it; empty for numbers and punctuation.
+    """The Unicode name of the script of the first letter or vowel sign; empty for numbers and punctuation.
 
     Chinese characters and kana are one script, because Japanese mixes them.
 
@@ -42,7 +42,7 @@ def script_of(word: str) -> str:
 
 
 def main_script(words: Iterable[str]) -> str:
-    """The script of most first letters of words, as `script_of` names it; ``UNKNOWN`` without a letter.
+    """The most frequent script among the first letters of words, as `script_of` names it; ``UNKNOWN`` without letters.
 
     >>> main_script(["ལྷ་ས", "in", "བོད"]), main_script(["1", "!"])
     ('TIBETAN', 'UNKNOWN')
@@ -53,7 +53,7 @@ def main_script(words: Iterable[str]) -> str:
 
 
 def script_name(script: str) -> str:
-    """A script as a message names it.
+    """The name of a script in messages.
 
     >>> script_name("DEVANAGARI"), script_name("CJK")
     ('Devanagari', 'Chinese or Japanese')
@@ -62,7 +62,7 @@ def script_name(script: str) -> str:
 
 
 def script_in_name(character: str) -> str:
-    """The script that the name of a letter or sign begins with; all of Chinese and Japanese are ``CJK``.
+    """The script with which the name of a letter or sign begins; ``CJK`` for all of Chinese and Japanese.
 
     >>> script_in_name("。"), script_in_name("។")
     ('CJK', 'KHMER')
@@ -72,7 +72,7 @@ def script_in_name(character: str) -> str:
 
 
 def digits_of(text: str) -> str:
-    """The digits that a number has; empty for those of Europe, which all scripts use, and for a text that is no number.
+    """The kind of digits in a number; empty for European digits, which all scripts use, and if it is not a number.
 
     >>> digits_of("২৯"), digits_of("۳"), digits_of("٣"), digits_of("1,000"), digits_of("１"), digits_of("ক২")
     ('BENGALI DIGIT', 'ARABIC DIGIT', 'ARABIC DIGIT', '', '', '')
@@ -93,7 +93,7 @@ def _script_of_character(character: str) -> str:
 
 
 def is_katakana(text: str) -> bool:
-    """Whether all characters are katakana, in which Japanese writes foreign names.
+    """Whether all characters are katakana, the script of foreign names in Japanese.
 
     >>> [is_katakana(text) for text in ("ウェールズ", "ﾄﾞ", "の", "・", "")]
     [True, True, False, False, False]

@@ -1,4 +1,4 @@
-"""The three nouns: `Entity`, `Sentence` and `Corpus`. No sentence or corpus can be built invalid."""
+"""The core classes `Entity`, `Sentence` and `Corpus`. An invalid sentence or corpus cannot be built."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from nersery.core.sentence_validation import TIDIED, edit_issue, identity_issue,
 __all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "SoftLabel", "checked_sentences"]
 
 UNKNOWN_COLUMN = "_"
-"""What an extra column says about a word that was not there when the column was written."""
+"""The value of an extra column for a word that was added later."""
 
 Edit = tuple[int, int, Sequence[str]]
-"""Words ``[start, end)`` and the words to put in their place."""
+"""The positions ``[start, end)`` of words, and the words that replace them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,18 @@ class Sentence:
     """Words and the entities over them.
 
     Args:
-        words: Tokens, at least one, none empty; without tabs, line breaks and outer spaces.
-        entities: Flat, without overlap, sorted by start.
+        words: At least one. Words are not empty and have no tabs, line breaks or outer spaces.
+        entities: Entities without nesting or overlap, sorted by start.
         id: Unique in a corpus; empty until a corpus or job assigns one.
         language: A BCP 47 tag such as ``en``; empty if unknown.
         origin: None for sentences that were not generated.
         scores: Scores of selectors; higher is better.
         columns: Extra columns of the source file, ``len(words)`` values each, without tabs and line breaks.
         comments: Comment lines before the sentence in its file.
-        soft_labels: Probabilities for words whose labels a tagger was not certain of, sorted; see
-            `nersery.taggers.base.Tagger.predict_soft`. Other entities or words drop them.
-        document: Id of the text that the words come from, if it is known.
-        offsets: Characters ``[start, end)`` of each word in that text, if they are known; other words drop them.
+        soft_labels: Sorted probabilities for words with uncertain labels of a tagger; see
+            `nersery.taggers.base.Tagger.predict_soft`. They are dropped if entities or words are replaced.
+        document: Id of the text that the words come from, if known.
+        offsets: Characters ``[start, end)`` of each word in that text, if known; dropped if words are replaced.
 
     Raises:
         DataError: If the parts do not fit together, or a text cannot be stored.
@@ -65,7 +65,7 @@ class Sentence:
     def __post_init__(self) -> None:
         if (message := issue_in(self)) is None:
             return
-        for name, tidied in TIDIED.items():  # lists or NumPy's numbers, perhaps; they are rare, so look for them last
+        for name, tidied in TIDIED.items():  # convert lists and NumPy numbers only now, because they are rare
             with contextlib.suppress(AttributeError, TypeError, ValueError):
                 object.__setattr__(self, name, tidied(getattr(self, name)))
         if (message := issue_in(self)) is not None:
@@ -87,8 +87,8 @@ class Sentence:
         document: str = "",
         offsets: tuple[tuple[int, int], ...] = (),
     ) -> Sentence:
-        """A sentence of parts that were checked before: checks take most of the time."""
-        # A frozen class takes five times as long to build, and that would be a tenth of a rule method's time.
+        """Build a sentence from parts that were already checked: checks take most of the time."""
+        # Building a frozen class takes five times as long, which would be a tenth of the time of a rule-based method.
         values = words, entities, id, language, origin, scores, columns, comments, soft_labels, document, offsets
         sentence: Sentence = _Unfrozen(*values)
         sentence.__class__ = cls
@@ -140,7 +140,7 @@ class Sentence:
         return self.words[entity.start : entity.end]
 
     def with_entities(self, entities: Iterable[Entity]) -> Sentence:
-        """The same words under other labels."""
+        """The sentence with other entities."""
         return replace(self, entities=tuple(entities), soft_labels=())
 
     def with_types(self, names: Mapping[str, str]) -> Sentence:
@@ -155,9 +155,9 @@ class Sentence:
         return replace(self, entities=tuple(entity for entity in renamed if entity.type), soft_labels=kept)
 
     def generated(self, id: str, origin: Origin) -> Sentence:
-        """The content of this sentence as a new one: with its entities, without scores, comments and soft labels.
+        """A new sentence with the content of this one: with its entities, without scores, comments and soft labels.
 
-        Only id and origin are checked: the content was when this sentence was built.
+        Only id and origin are checked; the content was checked when this sentence was built.
 
         Raises:
             DataError: If a text cannot be stored.
@@ -174,7 +174,7 @@ class Sentence:
         )
 
     def with_scores(self, **scores: float) -> Sentence:
-        """The same sentence with scores added; one of the same name is replaced."""
+        """The sentence with more scores; they replace scores of the same name."""
         return replace(self, scores={**self.scores, **scores})
 
     def replace_span(self, start: int, end: int, words: Sequence[str]) -> Sentence:
@@ -184,8 +184,8 @@ class Sentence:
     def replace_spans(self, edits: Iterable[Edit]) -> Sentence:
         """Replace several spans at once; entities move with their words.
 
-        An entity that contains an edited span grows or shrinks with it. An empty span ``[start, start)`` inserts words,
-        which belong to an entity only if the position is strictly inside it. New words have ``_`` in extra columns.
+        An entity that contains an edited span grows or shrinks with it. An empty span ``[start, start)`` inserts words;
+        they belong to an entity only if the position is strictly inside it. New words have ``_`` in extra columns.
 
         Args:
             edits: ``(start, end, words)``, in positions of *this* sentence, without overlap.
@@ -216,15 +216,15 @@ class Sentence:
         return edited
 
     def reordered(self, order: Sequence[int]) -> Sentence:
-        """The words, with their extra columns, in another order; entities stay where they are.
+        """The words, with their extra columns, in another order; entities stay at their positions.
 
-        What is known of the old words in their order is dropped: soft labels, document and offsets.
+        Soft labels, document and offsets are dropped, because they describe the old order.
 
         Args:
-            order: Which word comes first, second and so on; each word once.
+            order: The position in this sentence of the new first word, second word and so on; each position once.
 
         Raises:
-            DataError: If a word is missing, or named twice.
+            DataError: If a position is missing or occurs twice.
         """
         if sorted(order) != [*range(len(self.words))]:
             issue = f"the order is {[*order]!r:.60}, expected each of 0 to {len(self.words) - 1} once"
@@ -236,7 +236,7 @@ class Sentence:
     def _with_words(
         self, words: tuple[str, ...], entities: tuple[Entity, ...], columns: tuple[tuple[str, ...], ...]
     ) -> Sentence:
-        """Other words, unchecked, without what is known of the old ones: soft labels, document and offsets."""
+        """The sentence with other words, unchecked, and without soft labels, document and offsets of the old words."""
         return Sentence.unchecked(
             words,
             entities,
@@ -250,11 +250,11 @@ class Sentence:
 
 
 _Unfrozen = make_dataclass("_Unfrozen", [field.name for field in fields(Sentence)], repr=False, eq=False, slots=True)
-"""A sentence that is being built."""
+"""A `Sentence` during `Sentence.unchecked`."""
 
 
 def _spliced(values: tuple[str, ...], edits: Iterable[Edit]) -> tuple[str, ...]:
-    """The values with edits made, which are in order and do not overlap."""
+    """The values after edits, which must be in order and must not overlap."""
     spliced: list[str] = []
     position = 0
     for start, end, new in edits:
@@ -294,13 +294,13 @@ def types_in(sentences: Iterable[Sentence]) -> set[str]:
 
 
 def checked_sentences(rows: Iterable[Any], name: str = "the corpus") -> Iterator[Sentence]:
-    """Sentences as users of the library give them.
+    """Yield the sentences that a user of the library gave, and check that they are sentences.
 
     Args:
-        name: What messages call them.
+        name: Name of the sentences in messages.
 
     Raises:
-        SettingsError: If something among them is no sentence, or they cannot be iterated.
+        SettingsError: If an item is not a sentence, or the rows cannot be iterated.
     """
     if isinstance(rows, str | bytes) or not hasattr(rows, "__iter__"):
         raise SettingsError(f"{name} is {rows!r:.60}, expected sentences, such as a list or a Corpus")
@@ -364,15 +364,15 @@ class Corpus(Conversions, Sequence[Sentence]):
         return isinstance(other, Corpus) and self.sentences == other.sentences
 
     def __hash__(self) -> int:
-        """Corpora are values."""
+        """The hash of the sentences: equal corpora have equal hashes."""
         return hash(self.sentences)
 
     def __repr__(self) -> str:
-        """A short description; a corpus may be large."""
+        """A short description without the sentences, which may be many."""
         return f"Corpus({len(self)} sentences, types: {', '.join(self.types) or 'none'})"
 
     def __add__(self, other: Iterable[Sentence]) -> Corpus:
-        """Both, one after the other; the other may be a result or a list, too. The ids must stay distinct."""
+        """Both corpora, one after the other; ``other`` may also be a result or a list. The ids must be distinct."""
         return Corpus([*self.sentences, *checked_sentences(other, "what is added")])
 
     @property

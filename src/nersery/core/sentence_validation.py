@@ -1,4 +1,4 @@
-"""What is wrong with a sentence. Checks are few because sentences are built by the million."""
+"""Checks of sentences. They are few and fast, because millions of sentences are built."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from nersery.core.entity import Entity, Origin, SoftLabel
 
 CONTROL = "control character"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Category Cc without tab and line breaks. Joiners and marks of direction, which scripts need, are in Cf."""
+"""Category Cc without tab and line breaks. Joiners and direction marks, which some scripts need, are in Cf."""
 NUMBERS = (float, int)
-"""The types of scores: formats have no way to write NumPy's."""
+"""The types of scores; formats cannot write NumPy numbers."""
 LARGEST_WHOLE = 2**53
-"""Up to here every whole number is also a float, as which some formats hold it."""
+"""Up to here, a float represents every whole number exactly; some formats store numbers as floats."""
 _TUPLES = (tuple,) * 6
 LONGEST_SENTENCE = 1_000_000
-"""From the first to the last character of a sentence, so that its text with all gaps fits into memory."""
+"""The most characters from the first to the last one of a sentence, so that its text with all gaps fits into memory."""
 LETTERS = "BIMELSUW"
-"""Every letter of every tag scheme: begin B, inside I M, end E L, single S U W."""
+"""The letters of all tag schemes: begin B, inside I M, end E L, single S U W."""
 _OF_SEVERAL = re.compile(rf"[|,] ?(O($|[|,])|[{LETTERS}]-)")
-"""In what follows the letter of nested tags in one value, such as ``B-PER|B-ORG`` and ``I-PER|O``."""
+"""Matches a second tag in the type part of a value with nested tags, such as ``B-PER|B-ORG`` and ``I-PER|O``."""
 TYPE_RULE = "a type is a name without tabs, line breaks, outer spaces or a tag such as |B-PER in it"
-"""What `is_type_name` checks, for messages."""
+"""The rule that `is_type_name` checks, for messages."""
 ROUNDING = 0.01
-"""How far rounded probabilities may add up to more than 1."""
+"""How much more than 1 rounded probabilities may add up to."""
 
 
 def issue_in(sentence: Any) -> str | None:
@@ -64,25 +64,25 @@ def issue_in(sentence: Any) -> str | None:
 
 
 def edit_issue(words: tuple[str, ...], entities: tuple[Entity, ...]) -> str | None:
-    """The first issue in what an edit changes; None if it is valid."""
+    """The first issue in the words and entities after an edit; None if they are valid."""
     return _words_issue(words) or (_entities_issue(entities, words) if entities else None)
 
 
 def identity_issue(id: str, origin: Origin) -> str | None:
-    """The first issue in what tells a generated sentence from others; None if it is valid."""
+    """The first issue in the id and origin of a generated sentence; None if they are valid."""
     return _texts_issue([id], origin, ()) or _origin_issue(origin)
 
 
 def _tidy_entities(entities: Iterable[Entity]) -> tuple[Entity, ...]:
     entities = tuple(entities)
     if any(not isinstance(entity, Entity) for entity in entities):
-        return entities  # for an error that names it
+        return entities  # unchanged, so that the error names the wrong one
     plain = (replace(e, start=_plain(e.start), end=_plain(e.end), score=_plain(e.score)) for e in entities)
     return tuple(sorted(plain))
 
 
 def _plain(value: Any) -> Any:
-    """A number of Python's own in place of NumPy's; anything else as it is."""
+    """A NumPy number as a Python number; any other value unchanged."""
     if isinstance(value, bool):
         return value
     try:
@@ -101,16 +101,16 @@ TIDIED: Mapping[str, Callable[[Any], Any]] = {
     "scores": lambda scores: {name: _plain(score) for name, score in dict(scores).items()},
     "origin": lambda origin: replace(origin, parents=tuple(origin.parents), copy=_plain(origin.copy)),
 }
-"""Converts each part to the type and order that it should have."""
+"""Functions that convert each part of a sentence to the type and order that it should have."""
 
 
 def _words_issue(words: tuple[str, ...]) -> str | None:
-    """The first issue in the words, found with a few passes over one joined string."""
+    """The first issue in the words, found in a few passes over the joined words."""
     if not words:
         return "a sentence needs at least one word"
     try:
         text = " ".join(words)
-        # A look at the joined text is much faster than one at each word, and settles nearly all sentences.
+        # Checking the joined text is much faster than checking each word, and is enough for nearly all sentences.
         if (
             text.isprintable()  # no control character, tab, line break or lone surrogate
             and text.count(" ") == len(words) - 1
@@ -163,7 +163,7 @@ def without_control(word: str) -> str:
 
 @lru_cache(1024)
 def is_type_name(name: str) -> bool:
-    """Whether a name can be a type: not empty, without tabs, line breaks and outer spaces, and no tag in it.
+    """Whether a name can be a type: it is not empty and has no tabs, line breaks, outer spaces or tags in it.
 
     >>> is_type_name("Big City"), is_type_name("City "), is_type_name(""), is_type_name("City|B-ORG")
     (True, False, False, False)
@@ -176,7 +176,7 @@ def is_type_name(name: str) -> bool:
 def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str | None:
     position = 0
     for entity in entities:
-        try:  # costs nothing, where a look at the type of each entity would
+        try:  # costs nothing, unlike a check of the type of each entity
             start, end, type_, score = entity.start, entity.end, entity.type, entity.score
         except AttributeError:
             return f"entity {entities.index(entity)} is {entity!r:.60}, expected an Entity"
@@ -213,7 +213,7 @@ def _origin_issue(origin: Origin) -> str | None:
 
 
 def _texts_issue(texts: list[str], origin: Origin | None, comments: tuple[str, ...]) -> str | None:
-    """The first issue in the texts beside words and columns, found with one look at all of them joined."""
+    """The first issue in the texts other than words and columns, found with one check of the joined texts."""
     try:
         if origin is not None:
             texts += (origin.method, *origin.parents)

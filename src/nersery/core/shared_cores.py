@@ -1,7 +1,7 @@
-"""Let waiting threads spin on free cores, and sleep where other processes need these.
+"""Let waiting threads spin if cores are free, and sleep if other processes need the cores.
 
-Threads that compute together wait for each other hundreds of times in a training step. A thread that spins goes on at
-once, one that sleeps must be woken. Where another process has taken the core of a thread, the others spin in vain.
+Threads that compute together wait for each other hundreds of times in a training step. A spinning thread continues at
+once; a sleeping one must be woken. If another process has taken the core of one thread, the others spin in vain.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 TASKS = Path("/proc/self/task")
-"""Linux tells here how long each thread of this process has waited for a core."""
+"""The folder in which Linux reports how long each thread of this process has waited for a core."""
 QUOTAS = Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
-"""The processor time that a container may use in a period, for both versions of control groups."""
+"""The files with the processor time that a container may use per period, for both versions of control groups."""
 INTERVAL = 0.25
 CROWDED, FREE = 0.1, 0.05
-"""Seconds in a second that the thread waits which waits longest: beside a busy process 0.2 to 0.7, on free cores up to
-0.03."""
+"""How long the longest-waiting thread waits per second, in seconds. It is 0.2 to 0.7 beside a busy process, and up to
+0.03 on free cores."""
 CALM = 8
-"""Intervals on free cores before threads spin again: where they sleep, they wait less."""
+"""Intervals on free cores before threads spin again. Several, because sleeping threads wait less."""
 SHARED_BY_TWO = 100_000
-"""Numbers that PyTorch adds in more than one thread."""
+"""The size of a sum that PyTorch computes in more than one thread."""
 
 
 def can_be_watched() -> bool:
-    """Whether the system tells how long threads wait for a core; it does not where a quota makes them wait."""
+    """Whether the system reports how long threads wait for a core, and no quota makes them wait."""
     try:
         told = (TASKS / str(os.getpid()) / "schedstat").read_bytes()
     except OSError:
@@ -40,10 +40,10 @@ def can_be_watched() -> bool:
 
 
 class CoreWatch:
-    """Watches, until `close`, how long the threads of this process wait for a core.
+    """Watches how long the threads of this process wait for a core, until `close`.
 
-    While GNU OpenMP has more threads than cores, its waiting threads sleep at once. So a second team of threads, which
-    itself sleeps, switches that on and off; the environment variable `GOMP_SPINCOUNT` is read only once.
+    While GNU OpenMP has more threads than cores, its waiting threads sleep at once. A second team of threads, which
+    itself sleeps, switches this on and off. The environment variable `GOMP_SPINCOUNT` cannot, as it is read only once.
     """
 
     def __init__(self) -> None:
@@ -54,11 +54,11 @@ class CoreWatch:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether waiting threads sleep at present."""
+        """Whether waiting threads currently sleep."""
         return self._team is not None
 
     def close(self) -> None:
-        """Stop. Threads that run while Python ends could crash it."""
+        """Stop watching. Threads that still run when Python exits could crash it."""
         self._ended.set()
         self._thread.join()
 
@@ -82,7 +82,7 @@ class CoreWatch:
             self._team.start()
 
     def _hold_team(self) -> None:
-        import torch  # waits if the main thread is at it
+        import torch  # waits if the main thread is importing it
 
         torch.ones(SHARED_BY_TWO, device="cpu").sum()
         self._team_may_go.wait()
@@ -95,7 +95,7 @@ class CoreWatch:
 
 
 def _longest_wait(before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """The seconds between two looks that the thread waited which waited longest."""
+    """The seconds that the longest-waiting thread waited between two measurements."""
     return max((seconds - before.get(thread, seconds) for thread, seconds in after.items()), default=0.0)
 
 
@@ -107,13 +107,13 @@ def _is_limited(quota: Path) -> bool:
 
 
 def _waited() -> dict[str, float]:
-    """For each thread of this process, the seconds that it could have run, but had no core."""
+    """For each thread of this process, the seconds in which it was ready to run but had no core."""
     waited = {}
     try:
         threads = os.listdir(TASKS)
     except OSError:  # too many open files
         return {}
     for thread in threads:
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the thread has ended
             waited[thread] = int((TASKS / thread / "schedstat").read_bytes().split()[1]) / 1e9
     return waited

@@ -1,4 +1,4 @@
-"""Tag schemes. Only readers and writers use them; elsewhere there are no ``B-`` and ``I-``.
+"""Tag schemes. Only readers and writers use them; all other code works with entities, without ``B-`` and ``I-``.
 
 A tag is ``O``, or a letter, a hyphen and a type, which may contain hyphens. `SCHEMES` defines the letters.
 """
@@ -19,20 +19,20 @@ from nersery.core.sentence_validation import LETTERS, is_type_name
 
 OUTSIDE = "O"
 EMPTY = ("-", "_")
-"""What some files have in its place."""
+"""Values that some files have in place of ``O``."""
 _TAG = re.compile(rf"O|[{LETTERS}]-.+", re.DOTALL)
 _IN_NAMES = "_-.:/&\u200c\u200d"
-"""What types may hold beside letters, marks and digits; the last two join letters in some scripts, or part them."""
+"""Characters of types besides letters, marks and digits; the last two join or separate letters in some scripts."""
 _SEVERAL = re.compile(rf"(O|[{LETTERS}]-.+)[|,] ?(O|[{LETTERS}]-.+)", re.DOTALL)
 _BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*|_|{_SEVERAL.pattern}", re.DOTALL)
 ONE_LEVEL = (
     r"nested entities are not supported, so keep one level, e.g. the first by sed -E 's/[|,][^\t ]*$//' old > new; "
     "of levels in columns of their own, --tag-column chooses one"
 )
-"""What to do about tags of several levels."""
+"""The advice for tags of several levels."""
 
 ONE_LETTER_TYPES = r"if one letter is a type, write it as a tag: sed -E 's/([\t ])([A-NP-Z])(\r?)$/\1I-\2\3/' old > new"
-"""What to do about types such as ``D``, which `is_bare` takes for slips."""
+"""The advice for types such as ``D``, which `is_bare` considers typing errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class Scheme:
 
     @property
     def marks_ends(self) -> bool:
-        """Whether a tag says that its word is an entity's last."""
+        """Whether tags mark the last word of an entity."""
         return self.end != self.inside
 
     @property
     def letters(self) -> str:
-        """Its letters, each once."""
+        """The letters of the scheme, each once."""
         return "".join(dict.fromkeys((self.begin, self.inside, self.end, self.single)))
 
 
@@ -100,7 +100,7 @@ def scheme_name(name: str) -> str:
 
 
 def looks_like_tag(value: str, *, broken: bool = False) -> bool:
-    """Whether a value has the form of a tag; with `broken` also of a tag that a repair could mend."""
+    """Whether a value has the form of a tag; with ``broken``, also that of a tag that a repair could fix."""
     return _TAG.fullmatch(value) is not None or (broken and _BROKEN_TAG.fullmatch(value) is not None)
 
 
@@ -120,7 +120,7 @@ def has_letter_behind(tag: str, letters: str) -> bool:
 
 
 def is_bare(tag: str) -> bool:
-    """Whether a tag looks like a type alone, a name in any script; one character is rather a slip for ``O``.
+    """Whether a tag looks like a type alone, a name in any script. One character is more likely an error for ``O``.
 
     >>> is_bare("PER"), is_bare("व्यक्ति"), is_bare("(PER*"), is_bare("12")
     (True, True, False, False)
@@ -131,7 +131,7 @@ def is_bare(tag: str) -> bool:
 
 
 class _Part(NamedTuple):
-    """What a tag says of its word."""
+    """The meaning of a tag for its word."""
 
     opens: bool
     closes: bool
@@ -142,7 +142,7 @@ NOTHING = _Part(False, False, None)
 
 
 class _Parts(dict[str, _Part]):
-    """The meaning of each tag in one scheme, worked out once; a tag that is none means nothing."""
+    """The meaning of each tag in one scheme, computed once. Invalid tags map to `NOTHING`."""
 
     def __init__(self, scheme: Scheme) -> None:
         super().__init__({OUTSIDE: NOTHING})
@@ -151,7 +151,7 @@ class _Parts(dict[str, _Part]):
     def __missing__(self, tag: str) -> _Part:
         scheme, letter, type_ = self.scheme, tag[:1], tag[2:]
         if tag[1:2] != "-" or letter not in scheme.letters or not is_type_name(type_):
-            return NOTHING  # and is not kept, because `_issues` and `_illegal` know unknown tags by their absence
+            return NOTHING  # not stored, because `_issues` and `_illegal` detect unknown tags by their absence
         opens = letter in (scheme.begin, scheme.single)
         closes = scheme.marks_ends and letter in (scheme.end, scheme.single)
         part = self[tag] = _Part(opens, closes, type_)
@@ -160,7 +160,7 @@ class _Parts(dict[str, _Part]):
 
 @cache
 def parts_of(scheme: str) -> _Parts:
-    """The meaning of each tag in a scheme; a tag that is none means `NOTHING`."""
+    """The meaning of each tag in a scheme; invalid tags map to `NOTHING`."""
     return _Parts(SCHEMES[scheme])
 
 
@@ -175,8 +175,8 @@ class TagIssue:
         index: Position of the word.
         kind: Equal for issues of the same kind, so that they can be counted.
         message: What is wrong, and what would be legal.
-        repair: Name of the repair that fixes it, or empty.
-        fix: What to do where no repair fixes it, or empty.
+        repair: Name of the repair that fixes the tag, or empty.
+        fix: What to do if no repair fixes the tag, or empty.
     """
 
     index: int
@@ -189,7 +189,7 @@ class TagIssue:
 def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[TagIssue, ...]]:
     """The entities of a tag sequence, and its illegal tags.
 
-    Illegal tags are read as by conlleval: a tag that cannot continue an entity begins one.
+    Illegal tags are read as conlleval reads them: a tag that cannot continue an entity begins one.
 
     Args:
         scheme: A key of `SCHEMES`.
@@ -234,7 +234,7 @@ def encode(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
     tags = [OUTSIDE] * length
     for start, end, type_ in ((entity.start, entity.end, entity.type) for entity in entities):
         tags[start:end] = [f"{letters.inside}-{type_}"] * (end - start)
-        # IOB1 needs B- only where I- would go on with the entity before.
+        # IOB1 needs B- only where I- would continue the entity before it.
         if letters.lazy and (start == 0 or tags[start - 1] not in (f"B-{type_}", f"I-{type_}")):
             continue
         tags[end - 1] = f"{letters.end}-{type_}"
@@ -246,14 +246,14 @@ _EVIDENCE = (("W", "BMEWO"), ("M", "BMES"), ("LU", "BILOU"), ("ES", "BIOES"))
 
 
 def detect(pairs: Iterable[tuple[str, str]]) -> str:
-    """The scheme of a corpus, from its pairs of neighbouring tags.
+    """The scheme of a corpus, detected from its pairs of neighbouring tags.
 
-    E or S suggest BIOES, L or U BILOU, M or W their schemes, unless these make more pairs illegal than ignoring the
-    letters would. With B and I alone it is IOB2, unless I begins entities and B only separates entities of one type.
-    The default is IOB2.
+    E or S suggest BIOES, L or U suggest BILOU, M suggests BMES and W suggests BMEWO, unless that scheme makes at least
+    the same number of pairs illegal as IOB1. With B and I alone, the scheme is IOB2, unless I begins entities and B
+    only separates entities of one type. The default is IOB2.
 
     Args:
-        pairs: All pairs of neighbours, with ``O`` before the first and after the last word of a sentence.
+        pairs: All pairs of neighbouring tags, with ``O`` before the first and after the last word of a sentence.
 
     >>> detect({("O", "I-PER"), ("I-PER", "I-PER"), ("I-PER", "O")})
     'IOB1'
@@ -261,21 +261,21 @@ def detect(pairs: Iterable[tuple[str, str]]) -> str:
     hyphenated = {(_hyphenated(left), _hyphenated(right)) for left, right in pairs}
     letters = {right[0] for _, right in hyphenated if looks_like_tag(right)}
     for evidence, name in _EVIDENCE:
-        # IOB1 allows all that B and I can say, so its illegal pairs are those with letters that it does not have.
+        # IOB1 allows every sequence of B and I, so its illegal pairs are those with letters that it does not have.
         if letters.intersection(evidence) and _illegal(hyphenated, name) < _illegal(hyphenated, "IOB1"):
             return name
-    # Letters of tags that begin an entity whatever their letter says: the tag before is O or of another type.
+    # The letters of tags that begin an entity whatever the letter is: the tag before is O or of another type.
     openers = {right[0] for left, right in hyphenated if looks_like_tag(right) and left[1:] != right[1:] != left}
     return "IOB1" if "I" in openers and "B" not in openers else "IOB2"
 
 
 def _hyphenated(tag: str) -> str:
-    """A tag that an underscore broke is evidence all the same."""
+    """The tag with a hyphen in place of an underscore: a tag broken by an underscore is still evidence."""
     return f"{tag[0]}-{tag[2:]}" if tag[1:2] == "_" else tag
 
 
 def _illegal(pairs: Iterable[tuple[str, str]], scheme: str) -> int:
-    """How many pairs of neighbours cannot be in a scheme."""
+    """The number of pairs of neighbouring tags that are illegal in a scheme."""
     parts, marks_ends = parts_of(scheme), SCHEMES[scheme].marks_ends
     count = 0
     for left, right in pairs:

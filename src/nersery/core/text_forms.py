@@ -1,7 +1,7 @@
-"""Forms of a text in which equal texts compare equal. What nersery writes keeps the form of its input.
+"""Normal forms of texts, for comparisons. What nersery writes keeps the form of its input.
 
-Use `composed` to look up words, `unspaced` to find the same text elsewhere, and `folded` where case must not matter.
-Code with another form needs that one: dictionaries are lower-cased, and lexicons of aligners also ignore width (NFKC).
+Use `composed` to look up words, `unspaced` to find the same text elsewhere, and `folded` to ignore case. Code that uses
+another form needs that one: dictionaries are lower-cased, and lexicons of aligners also ignore width (NFKC).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from unicodedata import category, name, normalize
 from nersery.core.languages import primary
 
 DOTTED_I = "i\N{COMBINING DOT ABOVE}"
-"""What Unicode makes of *İ* in lower case; Turkish writes *i*."""
+"""Unicode's lower case of *İ*; Turkish writes *i*."""
 
 DOTTED_I_LANGUAGES = ("tr", "az")
 """Languages in which the capital of *i* is *İ*."""
 
 UNSEEN = ("Cf", "Mn", "Me")
-"""Categories of characters that change the direction or the look of others, as of a comma in Arabic text."""
+"""Categories of characters that change the direction or the look of others, such as of a comma in Arabic text."""
 
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
-"""Part of a Korean syllable."""
+"""Matches a part of a Korean syllable."""
 
 
 def composed(text: str) -> str:
@@ -36,7 +36,7 @@ def composed(text: str) -> str:
 
 
 def respelled(text: str) -> str:
-    """A text that a model wrote, with the characters that tokenizers take apart: Thai and Lao *am*, Korean syllables.
+    """A model's output with characters joined that tokenizers split: Thai and Lao *am*, and Korean syllables.
 
     >>> respelled("ท\u0e4d\u0e32") == "ท\N{THAI CHARACTER SARA AM}"
     True
@@ -46,7 +46,7 @@ def respelled(text: str) -> str:
 
 
 def unspaced(words: Iterable[str]) -> str:
-    """A text in NFC without spaces, so that it compares equal where it was split into other words.
+    """The joined words in NFC without spaces, so that texts compare equal if they are split into words differently.
 
     >>> unspaced(["Oslo-based", "firm."]) == unspaced(["Oslo", "-based", "firm", "."])
     True
@@ -55,7 +55,7 @@ def unspaced(words: Iterable[str]) -> str:
 
 
 def folded(text: str) -> str:
-    """A text for caseless comparison, by Unicode's canonical caseless matching; all *i* are one, as Turkish has two.
+    """A text for Unicode's canonical caseless matching; dotted and dotless *i* are equal, because Turkish has both.
 
     >>> folded("CAFÉ") == folded("café"), folded("İZMİR ILICA") == folded("İzmir Ilıca") == "izmir ilica"
     (True, True)
@@ -64,7 +64,7 @@ def folded(text: str) -> str:
 
 
 def unpointed(text: str) -> str:
-    """A text without the vowel points of Hebrew and Arabic, which few texts have.
+    """A text without the vowel points of Hebrew and Arabic, which most texts omit.
 
     >>> unpointed("בָּרָא"), unpointed("بِسْمِ"), unpointed("में")
     ('ברא', 'بسم', 'में')
@@ -78,7 +78,7 @@ def _is_point(character: str) -> bool:
 
 
 def capitals(text: str, language: str) -> str:
-    """A text in capitals, as its language writes them.
+    """A text in capital letters, by the rules of its language.
 
     >>> capitals("izmir", "tr"), capitals("izmir", "")
     ('İZMİR', 'IZMIR')
@@ -87,7 +87,7 @@ def capitals(text: str, language: str) -> str:
 
 
 def small_letters(text: str, language: str) -> str:
-    """A text in small letters, as its language writes them; the sign *İ* becomes *i* in all.
+    """A text in small letters, by the rules of its language; *İ* becomes *i* in every language.
 
     >>> small_letters("IĞDIR İLİ", "tr"), small_letters("IĞDIR İLİ", "")
     ('ığdır ili', 'iğdir ili')
@@ -98,7 +98,7 @@ def small_letters(text: str, language: str) -> str:
 
 
 def is_punctuation(word: str) -> bool:
-    """Whether a word is of punctuation and symbols alone, in any script.
+    """Whether a word consists of punctuation and symbols only, in any script.
 
     >>> [is_punctuation(word) for word in ("।", "…", "$", "U.S.", "の")]
     [True, True, True, False, False]
@@ -108,7 +108,7 @@ def is_punctuation(word: str) -> bool:
 
 
 def is_invisible(word: str) -> bool:
-    """Whether a word has only characters without a look of their own, as a zero width space and a soft hyphen.
+    """Whether a word has only invisible characters, such as a zero width space or a soft hyphen.
 
     >>> [is_invisible(word) for word in ("\u200b", "\ufeff\xad", "a\u200b", "-")]
     [True, True, False, False]

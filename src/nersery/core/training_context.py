@@ -1,4 +1,4 @@
-"""What a method that trains a model is given by whoever runs it."""
+"""The training context that the caller gives to a method that trains a model."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ BY_SETTING = "Name a model of its language by the tagger's setting model, e.g. {
 
 @dataclass(frozen=True)
 class Training:
-    """What methods that train a model get besides gold sentences.
+    """The inputs of methods that train a model, besides gold sentences.
 
     Args:
-        dev: Sentences to choose the best weights by; empty keeps the last weights.
-        seed: Of the training.
-        progress: Shows its steps.
-        folder: For its checkpoint, so that it resumes after a kill; None keeps none. It belongs to one training; the
-            caller removes it.
+        dev: Sentences for choosing the best weights; if empty, the last weights are kept.
+        seed: Random seed of the training.
+        progress: Shows the steps of the training.
+        folder: Folder of the checkpoint, so that the training resumes after a kill; None saves no checkpoint. Each
+            training needs its own folder. The caller removes it.
         tagger: Returns a trained `nersery.taggers.base.Tagger`; in a run, that of the system's base.
         new_tagger: Returns an untrained tagger with the run's settings.
         teacher: Trains a method's own tagger on sentences, or returns that of another system with the same tagger and
-            sentences. None: the method trains it in ``folder``.
+            sentences. If None, the method trains it in ``folder``.
         held_out: Sentences of dev and test, which no generated sentence may repeat.
-        other_model: How a user gets a tagger on another model, as notes say it; ``{}`` stands for examples of models.
+        other_model: The advice of notes on using another model; ``{}`` is replaced by examples of models.
     """
 
     dev: Sequence[Sentence] = ()
@@ -49,7 +49,7 @@ class Training:
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
     def within(self, name: str) -> Training:
-        """The same with a subfolder of that name in place of the folder, if there is one."""
+        """The same context with a subfolder of that name in place of the folder, if there is a folder."""
         return replace(self, folder=self.folder / name if self.folder else None)
 
 
@@ -65,15 +65,15 @@ def training_from(
     training: Training,
     output: object,
 ) -> tuple[Training, dict[str, Any]]:
-    """What a call of the library says about training, and its other options.
+    """The training context of a library call, and the other options of the call.
 
     Args:
-        method: A name, a class or an object. If it has no setting ``tagger``, that option stays, to be refused.
-        options: With a ``tagger`` that is an object, and so no setting; or without.
-        training: Anything but `NO_TRAINING` takes the place of ``dev`` and ``seed``.
+        method: A name, a class or an object. If it has no setting ``tagger``, that option is kept, to be refused later.
+        options: The options of the call. A ``tagger`` that is an object moves to the training context.
+        training: Overrides ``dev`` and ``seed``, unless it is `NO_TRAINING`.
 
     Raises:
-        SettingsError: For an output with a tagger that is in memory only.
+        SettingsError: If an output is given with a tagger that is only in memory.
     """
     if not isinstance(training, Training):
         raise SettingsError(f"training is {training!r:.60}, expected a Training. Leave it out to give dev and seed")
@@ -87,7 +87,7 @@ def training_from(
 
 
 def refuse_unsaved(output: object) -> None:
-    """Raise `SettingsError` for an output of a tagger in memory: after a kill nothing could tell it from another."""
+    """Raise `SettingsError` for an output of a tagger in memory, which a resumed job could not tell from another."""
     if output is not None:
         raise SettingsError(
             "a job that writes a file may have to resume, but the tagger is only in memory. Save it with "
@@ -96,12 +96,12 @@ def refuse_unsaved(output: object) -> None:
 
 
 def in_job(training: Training, folder: Path | None, progress: Progress | None) -> Training:
-    """A training whose state and progress belong to a job, if that has its own."""
+    """The training context with the folder and progress of a job, if the job has them."""
     return replace(training, folder=folder or training.folder, progress=progress or training.progress)
 
 
 def copies_for_upsampling(gold: int, others: int, share: float) -> int:
-    """How often to repeat gold sentences so that they are at least this share of the training data, in [0, 1).
+    """How often to repeat gold sentences so that they are at least a ``share``, in [0, 1), of the training data.
 
     >>> copies_for_upsampling(100, 900, 0.25), copies_for_upsampling(100, 0, 0.25), copies_for_upsampling(100, 900, 0)
     (3, 1, 1)

@@ -1,4 +1,4 @@
-"""The settings of a method, or of any dataclass: checked against the types of its fields, with all issues at once."""
+"""Check the settings of a method, or of any dataclass, against the types of its fields, and report all issues."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _EXPECTED = {
     "missing": "{place} is missing",
     "unexpected_keyword_argument": "there is no setting {place}",
 }
-"""By the type of a pydantic error, what says more to a user of TOML than its own message."""
+"""Messages by the type of a pydantic error. They are clearer to a user of TOML than those of pydantic."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 FileName = Annotated[str, "file"]
-"""The type of a setting that names a file: in a recipe a relative name starts from the recipe's folder."""
+"""The type of a setting that names a file. In a recipe, a relative name is relative to the recipe's folder."""
 ModelName = Annotated[str, "model"]
-"""The type of a setting that names a model: a folder, in a recipe one that is there from its folder on, or a name."""
+"""The type of a setting that names a model, by name or as a folder, which may be relative to a recipe's folder."""
 Precision = Literal["auto", "bf16", "fp32"]
-"""The type of a setting that says in what numbers a model computes; ``auto`` is bf16 if the processor supports it."""
+"""The type of a setting for a model's numeric precision; ``auto`` is bf16 if the processor supports it."""
 hidden = partial(dataclasses.field, init=False, repr=False, compare=False)
-"""A field of a method that is no setting, such as what it has learnt."""
+"""Declares a field of a method that is not a setting, such as what the method has learnt."""
 
 
 def build(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:
-    """Build a dataclass; a `SettingsError` with all unknown settings and wrong values, under its name."""
+    """Build a dataclass, or raise `SettingsError` with all unknown settings and wrong values under ``name``."""
     built_object, issues = built(cls, name, settings)
     if issues:
         raise SettingsError("\n".join(issues))
@@ -49,10 +49,10 @@ def build(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:
 
 
 def built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """A method, or None with what is wrong with its settings."""
+    """The built dataclass or None, and the issues of its settings."""
     values, issues = validated(cls, name, settings)
     unknown = settings.keys() - {field.name for field in dataclasses.fields(cls) if field.init}
-    if len(issues) > len(unknown):  # without a setting that was refused, the method could complain of its absence
+    if len(issues) > len(unknown):  # without a refused setting, the method could report that it is missing
         return None, issues
     try:
         return cls(**values), issues
@@ -72,10 +72,10 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
 
 
 def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """As `validated`, without reporting missing settings. A field that is a dataclass is a section of its own.
+    """Like `validated`, but do not report missing settings. A field that is a dataclass is a section of its own.
 
     Args:
-        name: If empty, messages name the settings alone.
+        name: Name of the dataclass in messages; if empty, messages name only the settings.
     """
     from pydantic import ValidationError
 
@@ -109,13 +109,13 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
 
 
 def _by_class(function: Function) -> Function:
-    """`functools.cache`; mypy takes classes for unhashable, because it finds the `__hash__` of their instances."""
+    """`functools.cache` for classes. Mypy considers them unhashable, because it finds the `__hash__` of instances."""
     return cache(function)  # type: ignore[return-value]
 
 
 @_by_class
 def hints_of(cls: type[Any]) -> Mapping[str, Any]:
-    """The types of a dataclass's fields, by name; finding them takes longer than checking all values."""
+    """The types of a dataclass's fields by name, cached because finding them takes longer than checking all values."""
     return get_type_hints(cls, include_extras=True)
 
 
@@ -127,7 +127,7 @@ def _validator(cls: type[Any], key: str) -> Any:
 
 
 def _section(hint: Any) -> type[Any] | None:
-    """The dataclass of a setting that is a table of settings."""
+    """The dataclass of a setting that is a table of settings, or None for other settings."""
     kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     return next((kind for kind in kinds if isinstance(kind, type) and dataclasses.is_dataclass(kind)), None)
 
@@ -144,12 +144,12 @@ def _has_choices(hint: Any) -> bool:
 
 @_by_class
 def choosing(cls: type[Any]) -> frozenset[str]:
-    """The settings of a dataclass that are true or false, or have values to choose from."""
+    """The settings of a dataclass that are booleans or have a fixed list of values."""
     return frozenset(key for key, hint in hints_of(cls).items() if hint is bool or _has_choices(hint))
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a value, or all that is in a table or list, is no NaN and no infinity."""
+    """Whether a value, including everything in a table or list, has no NaN and no infinity."""
     if isinstance(value, Mapping):
         return all(map(_is_finite, value.values()))
     if isinstance(value, list | tuple):
@@ -158,7 +158,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _message(detail: Mapping[str, Any]) -> str:
-    """What one of pydantic's errors says to a user."""
+    """The message of a pydantic error for users."""
     setting = ".".join(str(key) for key in detail["loc"])
     if detail["type"] not in _EXPECTED:
         return str(detail["msg"])
@@ -175,12 +175,12 @@ def setting_fields(cls: type[Any]) -> list[dataclasses.Field[Any]]:
 
 
 def settings_of(method: object) -> dict[str, Any]:
-    """The settings of a method by name."""
+    """The values of a method's settings by name."""
     return {field.name: getattr(method, field.name) for field in setting_fields(type(method))}
 
 
 def default_of(setting: dataclasses.Field[Any]) -> Any:
-    """The value of a setting that the user leaves out; None if it is required."""
+    """The default value of a setting; None if the setting is required."""
     if setting.default_factory is not dataclasses.MISSING:
         return setting.default_factory()
     return None if setting.default is dataclasses.MISSING else setting.default

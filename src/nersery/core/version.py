@@ -1,3 +1,3 @@
-"""The version of this package, which every record of a job names."""
+"""The version of this package, which is part of every job record."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Notes to the user about something that is not an error."""
+"""Print notes for the user about something that is not an error."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ T = TypeVar("T")
 NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 """Whether notes are suppressed; the commands set it for ``--quiet``."""
 NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
-"""Whether `advise` is silent: `nersery grow` chooses the models itself."""
+"""Whether `advise` prints nothing, because `nersery grow` chooses the models itself."""
 _HEARD: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
 
 
 def print_error(text: str, end: str = "\n") -> None:
-    """Print on standard error. If nobody reads there, or its disk is full, that ends no job and fails no item."""
+    """Print on standard error. A closed pipe or a full disk ends no job and fails no item."""
     with suppress(OSError):
         print(worded(text), end=end, file=sys.stderr, flush=True)
 
 
 def remark(text: str) -> None:
-    """Print a line that is no result on standard error, unless notes are suppressed; it does nothing to a terminal."""
+    """Print a line on standard error, made safe for terminals, unless notes are suppressed."""
     if not NO_NOTES.get():
         print_error(printable(text))
 
 
 def note(message: str) -> None:
-    """Print a note, each time; see `remark`. An empty one is none."""
+    """Print a note at every call, unless it is empty; see `remark`."""
     if message:
         remark(f"note: {message}")
 
@@ -43,31 +43,31 @@ _note_once = cache(note)
 
 
 def warn(message: str) -> None:
-    """Print a note on standard error, once per message in a process."""
+    """Print a note on standard error, only once per message and process."""
     if (messages := _HEARD.get()) is not None:
         messages.append(message)
     _note_once(message)
 
 
 def forget_notes() -> None:
-    """Let `warn` print again what it has printed."""
+    """Let `warn` print messages again that it has already printed."""
     _note_once.cache_clear()
 
 
 def advise(message: str) -> None:
-    """Print a note once that another model or setting is mostly better, unless something else chooses it."""
+    """Print a note, once, that another model or setting is usually better, except within `without_advice`."""
     if not NO_ADVICE.get():
         warn(message)
 
 
 def without_advice() -> AbstractContextManager[None]:
-    """Print no advice within."""
+    """Suppress the notes of `advise` within this context."""
     return setting(NO_ADVICE, True)
 
 
 @contextmanager
 def heard() -> Iterator[list[str]]:
-    """The messages of `warn` within, printed or not."""
+    """Collect the messages of `warn` within this context, printed or not."""
     messages: list[str] = []
     with setting(_HEARD, messages):
         yield messages
@@ -75,7 +75,7 @@ def heard() -> Iterator[list[str]]:
 
 @contextmanager
 def without_notes() -> Iterator[None]:
-    """A context that prints no notes; they are printed if they are due again afterwards."""
+    """Suppress notes within this context. Afterwards, `warn` prints its messages again if they recur."""
     try:
         with setting(NO_NOTES, True):
             yield
@@ -85,7 +85,7 @@ def without_notes() -> Iterator[None]:
 
 @contextmanager
 def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Within it, a context variable has that value."""
+    """Set a context variable within this context."""
     token = variable.set(value)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Messages in the words of their reader: options for users of the commands, parameters for users of the library.
+"""Word messages for their readers: options for users of the commands, parameters for users of the library.
 
-Messages are written for the commands, such as ``give --format text``. Where the library is called, `worded` turns that
-into ``give format="text"``. It leaves commands and what is quoted as they are, and options that no function has.
+Messages are written for the commands, such as ``give --format text``. For calls of the library, `worded` changes this
+to ``give format="text"``. Commands, quoted texts, and options that no function has stay unchanged.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _at_command_line = False
 
 
 def is_command_line() -> bool:
-    """Whether a command runs in this process, or has started it as a worker."""
+    """Whether this process runs a command or was started as a worker of one."""
     return _at_command_line
 
 
 def set_command_line(value: bool) -> bool:
-    """Say for whom this process writes its messages; returns what it was."""
+    """Set whether messages of this process are for users of the commands; return the previous value."""
     global _at_command_line
     before, _at_command_line = _at_command_line, value
     return before
@@ -48,7 +48,7 @@ def set_command_line(value: bool) -> bool:
 
 @contextmanager
 def command_line() -> Iterator[None]:
-    """Within it, messages name options, in all threads."""
+    """Let messages name options within this context, in all threads."""
     before = set_command_line(True)
     try:
         yield
@@ -57,12 +57,12 @@ def command_line() -> Iterator[None]:
 
 
 def worded(text: str) -> str:
-    """A message as its reader understands it."""
+    """A message with options or parameters, depending on its reader."""
     return text if _at_command_line else as_parameters(text)
 
 
 def either(command: str, library: str) -> str:
-    """The part of a message that differs in more than the name of an option."""
+    """The part of a message for its reader, if the two texts differ in more than the name of an option."""
     return command if _at_command_line else library
 
 
