@@ -1,4 +1,4 @@
-"""The command `nersery`: options in, one library call, results out.
+"""The command `nersery`. Each command reads its options, calls the library once and prints the results.
 
-Imports from everything; nothing imports it.
+It imports from all other packages; no other package imports it.
 """

@@ -1,7 +1,8 @@
-"""The command ``nersery``: thin over the library, results on standard output, everything else on standard error.
+"""The command ``nersery``, a thin layer over the library.
 
-Exit codes: 0 done, 1 a bug of nersery, 2 wrong settings or usage, 3 wrong data, 4 something to install, 5 the disk or
-a file could not be written, 130 interrupted, 141 nobody reads the results, 143 terminated.
+Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 a bug of nersery, 2 wrong
+settings or usage, 3 wrong data, 4 something to install, 5 the disk or a file could not be written, 130 interrupted,
+141 nobody reads the results, 143 terminated.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ DISK_EXIT_CODE = 5
 INTERRUPTED_CODE = 130
 UNREAD_EXIT_CODE = 141
 SAVES_NOTHING = ("inspect", "evaluate", "list", "copy", "label next", "dataset sample", "dataset publish")
-"""How commands begin whose work is lost if they are stopped."""
+"""The beginnings of commands that lose their work if they are stopped."""
 
 
 class Terminated(KeyboardInterrupt):
-    """A signal that ends a process, or tells that its terminal is gone; it is treated as Ctrl-C is.
+    """A signal that ends a process or reports that its terminal was closed. It is treated like Ctrl-C.
 
     Args:
-        number: Of the signal.
+        number: Number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -44,7 +45,7 @@ class Terminated(KeyboardInterrupt):
 
 
 INTERRUPTIONS: list[KeyboardInterrupt] = []
-"""What stopped the command: safetensors, for one, turns an interruption into an error of its own."""
+"""The interruptions of the command, kept because safetensors, for example, raises its own error in their place."""
 
 
 def interrupt(number: int, frame: object) -> None:
@@ -69,18 +70,18 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Taggers": ("train", "predict", "evaluate"),
     "Inspection": ("inspect",),
 }
-"""The commands at the top level, as the help and the documents show them."""
+"""The top-level commands in groups, as the help and the documentation show them."""
 
 
 class Commands(TyperGroup):
-    """The commands by their groups, and one place where errors become messages and exit codes."""
+    """The command groups, and the one place where errors are converted to messages and exit codes."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """In the order of `GROUPS`."""
+        """The commands in the order of `GROUPS`."""
         return [name for names in GROUPS.values() for name in names]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Without arguments the help is printed, as a usage error."""
+        """Parse the arguments. Without arguments, print the help as a usage error."""
         if not args and not ctx.resilient_parsing:
             print_error(ctx.get_help())
             raise typer.Exit(2)
@@ -88,7 +89,7 @@ class Commands(TyperGroup):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command; when it is unknown but a group has one of this name, the error says so."""
+        """Find the command. If it is unknown but a group has a command of this name, the error suggests that one."""
         name = args[0]
         groups = [group for group, command in self.commands.items() if name in getattr(command, "commands", ())]
         if groups and name not in self.commands and not ctx.resilient_parsing:
@@ -96,13 +97,13 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """One screen of plain text: importing what draws boxes would take a third of the time."""
+        """Write one screen of plain text: importing the library that draws boxes would take a third of the time."""
         mode, self.rich_markup_mode = self.rich_markup_mode, None
         super().format_help(ctx, formatter)
         self.rich_markup_mode = mode
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Each group under its title, a line for each command."""
+        """Write each group under its title, with one line per command."""
         width = max(len(name) for name in self.commands)
         for title, names in GROUPS.items():
             with formatter.section(title):
@@ -117,7 +118,7 @@ class Commands(TyperGroup):
 
 
 def _refuse_removed_folder() -> None:
-    """Raise `SettingsError` if the current folder is gone, where PyTorch ends the process."""
+    """Raise `SettingsError` if the current folder was removed: there, PyTorch would end the process."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -125,13 +126,13 @@ def _refuse_removed_folder() -> None:
 
 
 class Command(TyperCommand):
-    """A command that refuses an option which is given twice, where the first value would be lost.
+    """A command that refuses repeated options: otherwise, the first value would be lost.
 
-    If an option is missing that has a list of choices, such as the methods, the error has them.
+    If a required option with a list of choices is missing, such as the method, the error lists the choices.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; a `SettingsError` for a repeated option, and for a missing one with choices."""
+        """Parse the arguments; raise `SettingsError` for a repeated option and for a missing one with choices."""
         values, _, given = ({}, [], []) if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))
         for option, count in Counter(given).items():
             takes_one = isinstance(option, TyperOption) and not option.multiple and not option.is_flag
@@ -149,11 +150,11 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Arguments as most tools show them; Typer 0.29 writes ``{INPUT...}...``."""
+        """The arguments as most tools show them; Typer 0.29 would write ``{INPUT...}...``."""
         return [re.sub(r"^\{(.+)\}(\.\.\.)?$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Options that take no value show no type; Typer 0.29 writes ``--quiet <bool>``."""
+        """Write the help without types for options that take no value; Typer 0.29 would write ``--quiet <bool>``."""
         for parameter in self.get_params(ctx):
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
@@ -166,11 +167,11 @@ def _errors_as_messages() -> Iterator[None]:
         try:
             yield
         finally:
-            sys.stdout.flush()  # so that a full disk or a closed pipe shows here
+            sys.stdout.flush()  # so that a full disk or a closed pipe raises its error here
     except KeyboardInterrupt as error:
         _fail(*stopped(error))
-    except SystemExit as error:  # of a method, a teacher or a library; the item of a job is rejected, see `ErrorPolicy`
-        if isinstance(error.__context__, BrokenPipeError):  # how Rich ends where nobody reads a help text
+    except SystemExit as error:  # from a method, teacher or library; in a job, `ErrorPolicy` rejects the item instead
+        if isinstance(error.__context__, BrokenPipeError):  # Rich exits like this if nobody reads a help text
             raise typer.Exit(UNREAD_EXIT_CODE) from None
         _fail(f"{ended_by_exit(error)}. Mend the method, or choose another", 1)
     except BrokenPipeError:
@@ -189,7 +190,7 @@ def _errors_as_messages() -> Iterator[None]:
 
 
 def _drop_results() -> bool:
-    """Drop what cannot be printed, and say whether there was any; Python would try again at its end, and complain."""
+    """Discard output that cannot be printed, and return whether there was any. Python would try again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""Commands on what nersery brings: list, copy."""
+"""Commands for the contents of nersery: list, copy."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _listings() -> dict[str, Any]:
     def summary(kind: str, name: str) -> str:
         try:
             return descriptions.summary(kind, name)
-        except SettingsError as error:  # a broken package takes no other method from the list
+        except SettingsError as error:  # a broken package must not hide the other methods
             return f"error: {error}"
 
     def methods(kind: str) -> dict[str, str]:
@@ -84,7 +84,7 @@ def _listings() -> dict[str, Any]:
 
 
 def _sections(listings: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The titles and entries to print: recipes by the paper whose experiment they are."""
+    """Yield the titles and entries to print; recipes are grouped by the paper with the experiment."""
     from nersery.experiments.recipe import PAPERS, recipes_of
 
     for title, entries in listings.items():

@@ -1,4 +1,4 @@
-"""Commands on datasets: convert, publish, sample."""
+"""Commands for datasets: convert, publish, sample."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nersery.publish.splits import Divided, Division
 
 GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
-"""What may stand in front of a file, and the split that it means."""
+"""The prefixes that files may have, and the splits that they mean."""
 
 Similarity = Annotated[
     float, Option(help="Sentences with at least this share of common words stay in one split, in (0, 1].")
@@ -85,7 +85,7 @@ def convert(
     def rename(batch: Sequence[Sentence]) -> Sequence[Sentence]:
         return [sentence.with_types(names) for sentence in batch] if names else batch
 
-    present = types_in(corpus)  # which also shows every issue first
+    present = types_in(corpus)  # this pass also reports all issues before anything is written
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(unchanged(corpus, input_fingerprint), rename, progress=progress, overwrite=force)
     job.note_losses()
@@ -173,7 +173,7 @@ def _print_published(folder: Path, full: Mapping[str, Any], address: str | None,
 def _notes(
     divided: Divided, given: Mapping[str, str], division: Division, files: Mapping[str, io.Source]
 ) -> Iterator[str]:
-    """Notes on what in a dataset may be unintended."""
+    """Yield notes on properties of a dataset that may be unintended."""
     from nersery.experiments.corpus_notes import note_of_unlabelled
 
     if not any(sentence.entities for corpus in divided.splits.values() for sentence in corpus):
@@ -198,12 +198,12 @@ def _notes(
                 f"all labels of {split} are by {', '.join(sorted(methods))}: unless people have reviewed them, scores "
                 "on it measure agreement with that"
             )
-    if divided.parted and divided.documents > 1:  # one mark at the start of a file says nothing
+    if divided.parted and divided.documents > 1:  # one mark at the start of a file means nothing
         yield f"the sentences of {divided.parted} of {plural(divided.documents, 'document')} stand in several splits"
 
 
 def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
-    """Each input's split, which is empty where none is given, and its path."""
+    """The split and the path of each input; the split is empty if none is given."""
     inputs = []
     for name in names:
         split, _, path = name.partition("=")
@@ -254,7 +254,7 @@ def sample(
     reasons = Counter(reject.reason for reject in opened.rejects)
     tally = Tally(len(whole_corpus) + len(opened.rejects), len(corpus), reasons)
     options.report_repairs(opened)
-    _refuse_existing(target, ids, force=force)  # somebody may have written there in the meantime
+    _refuse_existing(target, ids, force=force)  # the files may have been created in the meantime
     options.write_chosen(target, corpus, opened, format)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)

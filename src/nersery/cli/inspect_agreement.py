@@ -1,4 +1,4 @@
-"""Commands that compare with what people made: inspect agreement, inspect alignments."""
+"""Commands that compare with labels or alignments made by people: inspect agreement, inspect alignments."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def score_alignments(
 
     gold_first = first if gold_first is None else gold_first
     references = read_gold(gold, first=gold_first)
-    alignments = [line for line in AlignmentFile(found, first=first) if not isinstance(line, Reject)]  # it rejects none
+    alignments = [line for line in AlignmentFile(found, first=first) if not isinstance(line, Reject)]  # no rejects
     pairs = min(len(references), len(alignments))
-    if any(map(any, references[pairs:])) or any(alignments[pairs:]):  # blank lines at an end are nothing
+    if any(map(any, references[pairs:])) or any(alignments[pairs:]):  # ignore blank lines at the end
         raise DataError(
             Issue(f"{len(alignments):,} lines here, and {len(references):,} in {gold}", found),
             fix="give the alignments of the same pairs in the same order, with an empty line for a pair without links",

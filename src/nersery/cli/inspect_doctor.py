@@ -1,4 +1,4 @@
-"""The command that shows what nersery finds on this machine: inspect doctor."""
+"""The command that shows the versions, models and hardware on this machine: inspect doctor."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "spacy": ("spacy", "spaCy's documents and DocBin"),
     "wandb": ("wandb", "run --log wandb"),
 }
-"""By the name of an extra or library: the module that it installs, and what that is for."""
+"""For each extra or library, the module that it installs and the purpose of that module."""
 LIBRARIES = ("hub", "mlflow", "wandb")
-"""Those of `EXTRAS` that are installed by themselves."""
+"""The names in `EXTRAS` that are not extras of nersery: their modules are installed by their own names."""
 
 
 @inspect_group.command(
@@ -50,7 +50,7 @@ def doctor(json: options.AsJson = False) -> None:
 
 
 def examined() -> dict[str, dict[str, Any]]:
-    """What there is, by topic, as JSON values."""
+    """The versions, hardware, models and extras by topic, as JSON values."""
     from huggingface_hub.constants import HF_HUB_CACHE, HF_HUB_OFFLINE
 
     from nersery.models.bundled import is_multilingual

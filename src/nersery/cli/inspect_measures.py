@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nersery.models.likelihood import Likelihood
 
 Row = dict[str, Any]
-"""What a file is called, and its figures."""
+"""The name of a file and its figures."""
 
 
 @inspect_group.command(
@@ -70,7 +70,7 @@ def quality(
 
 
 def _row(name: str, generated: Iterable[Sentence], gold: Sequence[Sentence]) -> Row:
-    """What needs no model."""
+    """The figures of a file that need no model."""
     from nersery.evaluate.diversity import diversity
     from nersery.evaluate.novelty import novelty
 
@@ -83,7 +83,7 @@ def _row(name: str, generated: Iterable[Sentence], gold: Sequence[Sentence]) -> 
 def _likelihoods(
     name: str, gold: Sequence[Sentence], corpora: Mapping[str, Iterable[Sentence]], *, quiet: bool
 ) -> tuple[str, dict[str, Likelihood]]:
-    """What the model's figures are called, and how probable each corpus is to it; warn if it does not suit gold."""
+    """Return the name of the model's measure and the likelihood of each corpus; warn if it does not suit gold."""
     from nersery.models.fluency import likelihood, open_scorer, warn_if_unsuited
     from nersery.models.loading import ModelSource
 
@@ -117,7 +117,7 @@ def _print_quality(rows: Sequence[Row], kind: str | None, model: str) -> None:
 
 
 def _note_orphans(row: Row, gold: str) -> None:
-    """Say that sentences could not be compared with their parents, and what would help."""
+    """Print a note if sentences could not be compared with their parents, and what would help."""
     if row["orphans"]:
         note(
             f"{row['orphans']:,} of {row['sentences']:,} sentences of {row['file']} name no "
@@ -233,7 +233,7 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
 
 
 def _note_forms(rows: list[dict[str, Any]]) -> None:
-    """Say which types look the same, within a file or between files, but are not."""
+    """Print a note on types that look the same but are different strings, within a file or between files."""
     by_look: dict[str, set[str]] = {}
     for type_ in {type_ for row in rows for type_ in row["types"]}:
         by_look.setdefault(composed(type_), set()).add(type_)
@@ -246,7 +246,7 @@ def _note_forms(rows: list[dict[str, Any]]) -> None:
 
 
 def _print_types(rows: list[dict[str, Any]]) -> None:
-    """How often each type stands in each file, for splits side by side."""
+    """Print how often each type occurs in each file, so that splits can be compared."""
     shown = tables.table("type", *(row["file"] for row in rows), figures_from=1)
     for type_ in sorted({type_ for row in rows for type_ in row["types"]}):
         shown.add_row(tables.text(type_), *(f"{row['types'].get(type_, 0):,}" for row in rows))

@@ -1,4 +1,4 @@
-"""Commands that show what methods bring: inspect suggestions, inspect novelty."""
+"""Commands that show the suggestions of methods and their new entities: inspect suggestions, inspect novelty."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from nersery.taggers.base import Tagger
 
 PLAIN = "masked_entity"
-"""The method that asks a masked language model as it is."""
+"""The method that uses a masked language model without training it."""
 Oracle = Annotated[str | None, Option(help="A tagger that judges the new entities: a folder, or a Hugging Face model.")]
 
 
 @dataclass(frozen=True)
 class SuggestionRequest:
-    """A method that the user named, with its settings, and what heads its column."""
+    """A method that the user named, with its settings and the label of its column."""
 
     label: str
     method: str
@@ -102,7 +102,7 @@ def suggest(
 
 
 def _requests(methods: Sequence[str], models: Sequence[str]) -> list[SuggestionRequest]:
-    """The plain models, then the methods."""
+    """The requests for plain models, then those for methods; by default the plain method alone."""
     requests = [_parsed(text) for text in methods]
     labels = {request.label for request in requests}
     plain = [
@@ -113,7 +113,7 @@ def _requests(methods: Sequence[str], models: Sequence[str]) -> list[SuggestionR
 
 
 def _parsed(text: str) -> SuggestionRequest:
-    """A method as it was typed: its name, then its settings."""
+    """Parse a method as the user typed it: its name, then its settings."""
     try:
         name, *pairs = shlex.split(text)
     except ValueError as error:
@@ -124,7 +124,7 @@ def _parsed(text: str) -> SuggestionRequest:
 
 
 def _read(source: str, gold: str | None, dev: str | None) -> tuple[Corpus, Corpus, Corpus]:
-    """The sentences to show, those to learn from, and those to choose the best weights by."""
+    """Read the sentences to show, those to learn from, and those for choosing the best weights."""
     names = list(dict.fromkeys(name for name in (source, gold, dev) if name is not None))
     sources = [options.open_corpus(name) for name in names]
     corpora = dict(zip(names, map(Corpus, sources), strict=True))
@@ -133,7 +133,7 @@ def _read(source: str, gold: str | None, dev: str | None) -> tuple[Corpus, Corpu
 
 
 def _judge(name: str | None, types: Collection[str]) -> Tagger | None:
-    """The oracle; says which types it cannot know."""
+    """Load the oracle, and print a note on types that it does not know."""
     from nersery.evaluate.novelty import load_oracle
 
     if name is None:
@@ -178,14 +178,14 @@ def _print_comparison(comparison: SuggestionTable) -> None:
 
 
 def _marked(sentence: Sentence) -> Text:
-    """The sentence, its mentions in bold."""
+    """The sentence with its mentions in bold."""
     inside = sentence.inside
     words = [(printable(word), "bold" if position in inside else "") for position, word in enumerate(sentence.words)]
     return tables.joined(part for word in words for part in (word, " "))
 
 
 def _mentions(comparison: SuggestionTable, numbers: Sequence[int]) -> Table:
-    """A row for each mention, a column for each method."""
+    """A table with a row for each mention and a column for each method."""
     rows = tables.table("mention", *comparison.columns, gaps=True)
     for number in numbers:
         blank = comparison.blanks[number]
@@ -198,7 +198,7 @@ def _mentions(comparison: SuggestionTable, numbers: Sequence[int]) -> Table:
 
 
 def _guesses(comparison: SuggestionTable, blank: Blank, suggestions: Sequence[Suggestion]) -> Table | Text:
-    """Suggestions under each other, with their probabilities and what the oracle makes of them."""
+    """A list of suggestions, with their probabilities and the verdicts of the oracle."""
     if not suggestions:
         return tables.text("no word to replace" if not blank.positions else "none", "dim")
     rows = tables.grid()
@@ -211,7 +211,7 @@ def _guesses(comparison: SuggestionTable, blank: Blank, suggestions: Sequence[Su
 
 
 def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) -> Text:
-    """A sign, and the type that the oracle gives where it is another."""
+    """A sign for the oracle's verdict, and the type that the oracle predicts if it is another."""
     predicted_type = comparison.verdict(blank, mention)
     agrees = predicted_type == blank.entity.type
     shown = tables.sign(agrees) if agrees else f"{tables.sign(agrees)} {predicted_type or tables.NONE}"

@@ -1,4 +1,4 @@
-"""The command that shows ACLM's templates, and the attention that they come from."""
+"""The command that shows ACLM's templates and the attention that they are made from."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _print(shown: Sequence[Sentence], templates_by_id: Mapping[str, Template]) -
 
 
 def _marked(template: Template) -> Text:
-    """The template: entities in brackets with their types, keywords in asterisks, a sign for each gap."""
+    """The template: entities in brackets with their types, keywords underlined or in asterisks, `MASK` for each gap."""
     gaps = {start: MASK for start, _ in template.gaps()}
     entities = {entity.start: entity for entity in template.sentence.entities}
     parts: list[Text | str | tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""The options of commands that run a stage, and what all of these say at the end."""
+"""The options of commands that run a stage, and the report that these commands print at the end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def job_options(
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> JobOptions:
-    """How a command runs its stage. The parameters become options of each `StageCommand`."""
+    """Build the options for running a stage. The parameters become options of each `StageCommand`."""
     return JobOptions(shards, workers, cast(Any, engine), gpus, batch_size, force, quiet)
 
 
@@ -47,16 +47,16 @@ Plan = Annotated[bool, Option("--plan", help="For LLM methods: only estimate req
 
 
 class StageCommand(options.ReadingCommand):
-    """A command that reads corpora and can share out its work."""
+    """A command that reads corpora and can split its work into shards and among workers."""
 
     option_groups = (options.read_options, job_options)
 
 
 def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
-    """Print what a stage would spend; nothing is sent.
+    """Print the estimated requests, tokens and costs of a stage, without sending anything.
 
     Raises:
-        SettingsError: If its method asks no language model behind an endpoint.
+        SettingsError: If the method of the stage does not use a language model at an endpoint.
     """
     from nersery.models.llm.endpoint_method import EndpointMethod
 
@@ -78,10 +78,10 @@ def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
 def run_job(
     stage: Stage[Any, Any], rows: Rows, target: Path, job: JobOptions, *sources: io.Source, as_json: bool
 ) -> Tally:
-    """Run the job of a command, and report what became of its rows.
+    """Run the job of a command, and print the outcome of its rows.
 
     Args:
-        sources: What may have been repaired while it was read.
+        sources: The inputs, to report what was repaired while they were read.
     """
     tally = stage_job(stage, rows, target, job).run()
     options.print_tally(target, tally, *sources, as_json=as_json)

@@ -1,4 +1,4 @@
-"""Commands to label by hand: next, which chooses sentences, and review, by which a person checks them."""
+"""Commands for labelling by hand: next chooses sentences, and review lets a person check them."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def next_(
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")
     format = output_format(target, to, can_be_named=True)
-    if format == "text":  # else the writer would say so when everything is predicted
+    if format == "text":  # otherwise, the writer would refuse only after everything is predicted
         raise SettingsError("plain text cannot hold predicted labels: write .jsonl, or leave them out by --to words")
-    io.writer(format)  # a format that cannot be written shows before anything is predicted
+    io.writer(format)  # raises, before anything is predicted, if the format cannot be written
     known = labelled or []
     refuse_same_file(target, source, *known)
     options.refuse_existing_outputs(target, force=force)
@@ -88,7 +88,7 @@ def next_(
         note(text)
     result = next_sentences(raw, taggers, count, labelled=labelled_sentences, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
-    options.refuse_existing_outputs(target, force=force)  # somebody may have written there in the meantime
+    options.refuse_existing_outputs(target, force=force)  # the files may have been created in the meantime
     options.write_chosen(target, result.corpus, raw, format)
     rejected, labelled_types = len(raw.rejects), types_in(labelled_sentences)
     if labelled_types and (others := sorted({*result.types} - labelled_types)):
@@ -100,34 +100,34 @@ def next_(
         return
     print(printable(f"{target}: {result}" + (f"; {rejected} rejected when read" if rejected else "")))
     if format == "jsonl" and not quiet:
-        types = sorted(labelled_types) or result.types  # a tagger of others may have other types
+        types = sorted(labelled_types) or result.types  # a tagger from elsewhere may have other types
         _print_next_commands(target, types, known, source, run)
 
 
 def _print_next_commands(
     target: Path, types: Sequence[str], known: Sequence[str], source: str, run: Path | None
 ) -> None:
-    """Say how to label the sentences, and how to train on them then."""
+    """Print the commands for labelling the sentences and for training on them."""
     corrected = _unused(Path("labelled.jsonl"))
     names = [] if any("," in type_ for type_ in types) else ["--types", ",".join(types)]
     command = shlex.join(["nersery", "label", "review", str(target), corrected, *names, "--open"])
     print(f"label them: {printable(command)}")
     place = Path(io.input_path(source))
-    text = source if place.is_file() or place.is_dir() else "RAW"  # a pipe is empty by then
+    text = source if place.is_file() or place.is_dir() else "RAW"  # a pipe would be empty then
     arguments = [*(known or ["TRAIN"]), corrected, "--raw", text, *_options_for_grow(run)]
     arguments += ["--out", _unused(Path("runs", "grow"))]
     print(f"then: {printable(shlex.join(['nersery', 'grow', *arguments]))}")
 
 
 def _unused(path: Path) -> str:
-    """The path, or with a number if it exists, as in the second round of labelling, or somebody reviews into it."""
+    """The path, with a number if it exists or is being reviewed into, as in the second round of labelling."""
     numbered = (path.with_stem(f"{path.stem}-{number}") for number in count_from(2))
     free = (p for p in chain([path], numbered) if not p.exists() and not p.with_name(f"{p.name}.review").exists())
     return str(next(free))
 
 
 def _options_for_grow(run: Path | None) -> list[str]:
-    """Options of this call, or else of the grow job in the folder of a run, that the next grow job needs too."""
+    """The options that the next grow job needs, from this call or else from the grow job in the folder of a run."""
     from nersery.experiments.run_state.run_folder import read_record
 
     given, earlier = options.shared(io.ReadOptions), {}
@@ -195,7 +195,7 @@ def review(
         server = _server(Review(decisions, loader, names, source), port) if page else None
         if server is None:
             loader.finish()
-        if force and (aside := decisions.put_aside()):  # nothing that is wrong with the command can stop it any more
+        if force and (aside := decisions.put_aside()):  # all checks of the command have passed
             note(f"the decisions that were there are kept in {aside}")
         if server is not None:
             _serve(server, folder / "open.html" if browser else None)
@@ -210,7 +210,7 @@ def review(
 
 
 def _server(review: Review, port: int) -> ReviewServer:
-    """The server of the page, which does not answer yet."""
+    """Create the server of the page, without starting it."""
     from nersery.review.server import ReviewServer
 
     try:
@@ -220,21 +220,21 @@ def _server(review: Review, port: int) -> ReviewServer:
 
 
 def _serve(server: ReviewServer, door: Path | None) -> None:
-    """Show the page until the person ends the review, there or with Ctrl-C.
+    """Serve the page until the person ends the review, on the page or with Ctrl-C.
 
     Args:
-        door: A file through which a browser is sent there; None opens none.
+        door: Path for a file that redirects a browser to the page; None opens no browser.
     """
     try:
         with server:
             print_error(f"review at {server.address}\nEnd it there, or with Ctrl-C.")
             if door is not None:
                 _write_door(door, server.address)
-                # in a thread, for a browser in the terminal keeps the caller until it ends
+                # In a thread, because a browser that runs in the terminal would block until it ends.
                 threading.Thread(target=webbrowser.open, args=(door.absolute().as_uri(),), daemon=True).start()
             server.review.over.wait()
     except KeyboardInterrupt as error:
-        if isinstance(error, Terminated):  # whoever ends the process wants no output yet
+        if isinstance(error, Terminated):  # a terminated review must not write its output
             raise
         INTERRUPTIONS.clear()
     finally:
@@ -243,7 +243,7 @@ def _serve(server: ReviewServer, door: Path | None) -> None:
 
 
 def _write_door(door: Path, address: str) -> None:
-    """Write a file that leads to the page, for nobody else: what a browser is called with, all users can read."""
+    """Write a private file that redirects to the page, because all users can read the arguments of a browser."""
     door.unlink(missing_ok=True)
     with open(os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
         stream.write(
@@ -255,7 +255,7 @@ def _write(target: Path, corpus: io.Source, decisions: Decisions, writer: io.Wri
     """Write the accepted sentences, and all others as rejects."""
     fingerprint = {"review": corpus.fingerprint(), "decisions": content_hash(decisions.file)}
     job = corpus_job(target, fingerprint, writer, rows=corpus)
-    items: Iterator[Sentence | Reject] = chain(decisions.corpus, corpus.rejects)  # the latter left out by a repair
+    items: Iterator[Sentence | Reject] = chain(decisions.corpus, corpus.rejects)  # rejects were left out by a repair
     tally = job.run(items, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     job.note_losses()
     return tally
@@ -268,9 +268,9 @@ def _print_as_json(target: Path, tally: Tally, decisions: Decisions) -> None:
 
 
 def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:
-    """Say what was accepted of each method, and how far the review of the sentences with these numbers is.
+    """Print what was accepted of each method, and how many of the sentences with these numbers are left to review.
 
-    Others may have been decided before.
+    Sentences with other numbers may have been decided earlier.
     """
     for name, accepted in decisions.by_method().items():
         print(printable(f"  {name}: {accepted}"))

@@ -42,7 +42,7 @@ def augment(
 
     refuse_same_file(target, source, gold, dev)
     stage = AugmentStage(method, settings_from(settings or []), copies=copies)
-    stage.create_method()  # wrong settings show before any file is read
+    stage.create_method()  # raises for wrong settings before any file is read
     corpus = options.open_corpus(source)
     learnt = options.open_corpus(gold) if gold is not None else corpus
     dev_gold = options.open_corpora([dev])
@@ -82,7 +82,7 @@ def annotate(
 
     refuse_same_file(target, source, gold, dev)
     stage = AnnotateStage(method, settings_from(settings or []))
-    reads_first = stage.create_method().reads_first  # wrong settings show before any file is read
+    reads_first = stage.create_method().reads_first  # raises for wrong settings before any file is read
     if reads_first and job.shards is not None:
         raise SettingsError(
             f"{method} reads all sentences before it labels the first, so it cannot run with --shards; "

@@ -51,7 +51,7 @@ Format = Annotated[
 
 
 def _hush(context: typer.Context, quiet: bool) -> bool:
-    """Print no notes until the command ends."""
+    """Suppress notes until the command ends if ``quiet`` is set."""
     token = NO_NOTES.set(quiet)
     context.call_on_close(lambda: NO_NOTES.reset(token))
     return quiet
@@ -61,7 +61,7 @@ Quiet = Annotated[bool, Option("--quiet", "-q", callback=_hush, help="Hide progr
 
 
 def method_option(kind: str, help: str) -> Any:
-    """The option that names a method of a kind; the tab key completes it."""
+    """The option that names a method of a kind, with completion by the tab key."""
 
     def completed(incomplete: str) -> list[str]:
         return [name for name in registry.names(kind) if name.startswith(incomplete)]
@@ -93,7 +93,7 @@ def read_options(
         ),
     ] = None,
 ) -> io.ReadOptions:
-    """How a command reads its input. The parameters become options of each `ReadingCommand`."""
+    """Build the options for reading input. The parameters become options of each `ReadingCommand`."""
     return io.ReadOptions(
         format=format, encoding=encoding, language=language, scheme=scheme_in, word_column=word_column,
         tag_column=tag_column, repair=tuple(repair or ()), split=split,
@@ -101,14 +101,14 @@ def read_options(
 
 
 _SHARED: ContextVar[Mapping[type[Any], Any]] = ContextVar("_SHARED")
-"""What the groups of options of the running command describe, by its type."""
+"""The objects built from the option groups of the running command, by type."""
 
 
 class ReadingCommand(Command):
     """A command that also takes the options of some functions, such as `read_options`.
 
-    Typer has no groups of options. So the options are added when the command is built; when it runs, each function
-    gets the values of its options, and the command finds the results by `shared`.
+    Typer has no option groups. Therefore, the options are added when the command is built. When it runs, each function
+    gets the values of its options, and the command gets the results from `shared`.
     """
 
     option_groups: ClassVar[Sequence[Callable[..., Any]]] = (read_options,)
@@ -118,7 +118,7 @@ class ReadingCommand(Command):
         super().__init__(params=[*params, *(option for _, options in self.groups for option in options)], **settings)
 
     def invoke(self, ctx: Any) -> Any:
-        """Build what the groups describe, then run the command with its own options."""
+        """Call the functions of the option groups, then run the command with its own options."""
         results = [build(**{o.name: ctx.params.pop(o.name) for o in options}) for build, options in self.groups]
         token = _SHARED.set({type(result): result for result in results})
         ctx.call_on_close(lambda: _SHARED.reset(token))
@@ -127,31 +127,31 @@ class ReadingCommand(Command):
 
 @cache
 def _options_of(function: Callable[..., Any]) -> list[Any]:
-    """The parameters of a function as options, read by typer itself."""
-    app = typer.Typer(add_completion=False)  # which is never called: it only turns a signature into options
+    """The parameters of a function as options, built by Typer."""
+    app = typer.Typer(add_completion=False)  # never called, only used to convert a signature to options
     app.command()(function)
     return list(typer.main.get_command(app).params)
 
 
 def shared(kind: type[T]) -> T:
-    """What a group of options of the running command describes, such as the `ReadOptions` of a `ReadingCommand`."""
+    """The object built from an option group of the running command, such as the `ReadOptions` of a `ReadingCommand`."""
     return _SHARED.get()[kind]
 
 
 def reading_of_labelled() -> io.ReadOptions:
-    """The reading options for labelled sentences beside raw text, whose format the options name."""
+    """The reading options for labelled sentences beside raw text; ``--format`` is the format of the raw text only."""
     return replace(shared(io.ReadOptions), format=io.AUTO)
 
 
 def open_corpus(
     path: str, reading: io.ReadOptions | None = None, *, raw: bool = False, attached: float | None = None
 ) -> io.Source:
-    """A corpus by path; print on standard error what it was recognised as.
+    """Open a corpus, and print on standard error what it was recognised as.
 
     Args:
-        reading: How to read it; by default as the options of the running command say.
+        reading: How to read the corpus; by default, the options of the running command.
         raw: Read a file of an unknown format as text.
-        attached: Of the labelled sentences that raw text goes with; see `nersery.io.open_text`.
+        attached: Share for the labelled sentences that the raw text goes with; see `nersery.io.open_text`.
     """
     reading = reading or shared(io.ReadOptions)
     source = io.open_text(path, reading, attached) if raw else io.open_corpus(path, reading)
@@ -160,7 +160,7 @@ def open_corpus(
 
 
 def open_corpora(names: Iterable[str | None], reading: io.ReadOptions | None = None) -> list[io.Source]:
-    """The corpora of options; None stands for an option that is not given."""
+    """Open the corpora that options name; None stands for an option that is not given."""
     return [open_corpus(name, reading) for name in names if name is not None]
 
 
@@ -170,24 +170,24 @@ def sentences_of(sources: Iterable[io.Source]) -> list[Sentence]:
 
 
 def read_relabelled(first: Corpus, name: str) -> Corpus:
-    """Its sentences under other labels; where a format kept no ids, the first belongs to the first, and so on."""
+    """Read a file with other labels for the sentences of a corpus; without ids, sentences are paired by order."""
     from nersery.evaluate.scores import paired_by_order
 
     return paired_by_order(first, Corpus(io.open_corpus(name, shared(io.ReadOptions))))
 
 
 def note_unlike_what_it_learnt(tagger: object, source: io.Source) -> None:
-    """Say if a named tagger learnt from words that are split otherwise, or from another language."""
+    """Print a note if a named tagger learnt from differently split words or from another language."""
     from nersery.experiments.corpus_notes import note_of_learnt_words
     from nersery.experiments.text_profile import note_of_tagger
 
-    if isinstance(tagger, str):  # else it is one to train, or none
+    if isinstance(tagger, str):  # otherwise, it is a tagger to train, or None
         note(note_of_learnt_words(tagger, source))
         note(note_of_tagger(tagger, source))
 
 
 def report_repairs(*sources: io.Source) -> None:
-    """Report after a full pass what was repaired or skipped."""
+    """Report what was repaired or skipped in the sources, after a full pass over them."""
     for source in sources:
         for done, counted in (("skipped", source.skipped), ("repaired", source.repaired)):
             if counted:
@@ -196,10 +196,10 @@ def report_repairs(*sources: io.Source) -> None:
 
 
 def values_by_type(option: str, pairs: Sequence[str], expected: str, *, empty: bool = False) -> dict[str, str]:
-    """The values of an option that is given as ``TYPE=VALUE``.
+    """Parse the values of an option that is given as ``TYPE=VALUE``.
 
     Args:
-        expected: The form, with an example.
+        expected: The expected form with an example, for messages.
         empty: Whether a value may be empty.
     """
     values: dict[str, str] = {}
@@ -216,10 +216,10 @@ def values_by_type(option: str, pairs: Sequence[str], expected: str, *, empty: b
 
 
 def split_folder(files: Sequence[str], example: str) -> tuple[list[str], Path]:
-    """The inputs, and the folder to write, which is named last.
+    """Split the names into the inputs and the folder to write, which is named last.
 
     Raises:
-        SettingsError: When there are fewer than two names, or the folder's is not UTF-8 or a link to itself.
+        SettingsError: If there are fewer than two names, or the last is not UTF-8 or cannot be written.
     """
     if len(files) < 2:
         raise SettingsError(f"name at least one corpus and, last, the folder to write: {example}")
@@ -230,7 +230,7 @@ def split_folder(files: Sequence[str], example: str) -> tuple[list[str], Path]:
 
 
 def refuse_odd_bytes(folder: Path) -> None:
-    """Raise `SettingsError` if a folder's name is not UTF-8, before the work: some libraries write nowhere else."""
+    """Raise `SettingsError`, before the work, if a folder's name is not UTF-8: some libraries cannot write there."""
     try:
         str(folder).encode()
     except UnicodeEncodeError:
@@ -238,7 +238,7 @@ def refuse_odd_bytes(folder: Path) -> None:
 
 
 def write_chosen(target: Path, corpus: Corpus, source: io.Source, format: str) -> None:
-    """Write sentences of a source and, beside them, what reading it has rejected; say what the format does not keep."""
+    """Write sentences of a source and, beside them, its rejects; report what the format does not keep."""
     io.write(corpus, target, format=format)
     losses = io.Losses(io.formats()[format], source.stems)
     for sentence in io.as_written(corpus, io.formats()[format]):
@@ -251,13 +251,13 @@ def write_chosen(target: Path, corpus: Corpus, source: io.Source, format: str) -
 
 
 def refuse_existing_outputs(target: Path, *, force: bool) -> None:
-    """`refuse_existing` for an output and its rejects."""
+    """Call `refuse_existing` for an output and its rejects."""
     for path in (target, rejects_of(target)):
         refuse_existing(path, force=force)
 
 
 def refuse_existing(target: Path, *, force: bool) -> None:
-    """Raise `SettingsError` if a file is there and not to be overwritten, or is a folder."""
+    """Raise `SettingsError` if the output is a folder, or exists and must not be overwritten."""
     if target.is_dir():
         raise SettingsError(f"{target} is a folder, expected the name of a file to write")
     if os.path.lexists(target) and not force:
@@ -265,7 +265,7 @@ def refuse_existing(target: Path, *, force: bool) -> None:
 
 
 def check_picture(picture: Path, *sources: str, force: bool, output: Path | None = None) -> None:
-    """Raise `SettingsError` for a picture that would replace another file or is no SVG, and make its folder."""
+    """Raise `SettingsError` if a picture would replace another file or is not an SVG; create its folder."""
     refuse_same_file(picture, *sources)
     if output is not None and picture.resolve() in (output.resolve(), rejects_of(output).resolve()):
         raise SettingsError(f"--picture {picture}: the results go there. Choose another name for the picture")
@@ -279,7 +279,7 @@ def check_picture(picture: Path, *sources: str, force: bool, output: Path | None
 
 
 def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool) -> None:
-    """Print what became of the items of a job, and what was repaired in its sources."""
+    """Print the counts of a job's items, and what was repaired in its sources."""
     report_repairs(*sources)
     if as_json:
         print_json({"output": str(target), **tally.as_dict()})
@@ -288,6 +288,6 @@ def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool) 
 
 
 def print_json(value: Any) -> None:
-    """A result for scripts; escaped as JSON does it where standard output cannot hold every character."""
+    """Print a result as JSON; escape non-ASCII characters if standard output is not UTF-8."""
     is_utf_8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
     print(json.dumps(value, ensure_ascii=not is_utf_8, indent=2))

@@ -1,4 +1,4 @@
-"""Commands on parallel text: align, project."""
+"""Commands for parallel text: align, project."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def align(
         check_output(output)
     refuse_same_file(output, source, target)
     stage = AlignStage(method, settings_from(settings or []), first=first, probabilities=probabilities)
-    aligner = stage.create_method()  # wrong settings show before any file is read
+    aligner = stage.create_method()  # raises for wrong settings before any file is read
     if keep is not None:
         refuse_same_file(keep, source, target)
         check_keep(keep, aligner, output, force=job.force)
@@ -145,7 +145,7 @@ def project(
         AlignmentFile(io.input_path(name), first=first, probabilities=beside, reject=reject) for name in alignments
     ]
     rows = ProjectionTasks(bitext, files)
-    if picture is not None:  # first: it is quick, and the pair may not exist
+    if picture is not None:  # before the job, because it is quick and the pair may not exist
         from nersery.report.pictures.alignment_map import draw_pair
 
         rows.count()
@@ -162,7 +162,7 @@ def _open(
     *,
     labelled: bool = False,
 ) -> Bitext:
-    """The sides of parallel text; print what they were recognised as."""
+    """Open the sides of parallel text, and print what they were recognised as."""
     sides = tuple(open_side(name, reading, labelled=labelled) for name, reading in sources)
     bitext = Bitext(open_side(*target), sides, pair_by)
     for side in bitext.sides:

@@ -1,4 +1,4 @@
-"""Commands that do everything: grow, which needs no recipe, and run."""
+"""Commands that run whole experiments: grow, which needs no recipe, and run."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def run(
     from nersery.experiments.recipe import load, shipped_recipes
 
     loaded = load(recipe, overrides or [], models)
-    # Here, because it takes seconds that a wrong recipe need not wait for.
+    # Imported here because it takes seconds, and errors in a recipe should show at once.
     from nersery.experiments.run import job_of
     from nersery.report.model import Report
 

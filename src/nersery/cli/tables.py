@@ -1,6 +1,6 @@
-"""Tables for people, by rich: in colour where a terminal has it, whole and plain in a file.
+"""Tables for people, printed by Rich: in colour if the terminal has colours, plain and unwrapped in a file.
 
-Rich never reads a user's text as markup: it gets `Text` alone.
+Rich gets only `Text`, so it never reads a user's text as markup.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WIDEST = 100_000
-"""Columns of a file, where nothing is wrapped."""
+"""The width of output to a file, in characters, so that nothing is wrapped."""
 NONE = "-"
-"""In place of a figure that is not there."""
+"""Shown in place of a missing figure."""
 RIGHT_TO_LEFT = ("R", "AL", "AN")
 
 
 def text(content: str, style: str = "") -> Text:
-    """A user's text that does nothing to a terminal; right-to-left text cannot move the columns beside it."""
+    """A user's text, made safe for terminals; right-to-left text cannot move the columns beside it."""
     from rich.text import Text
 
     shown = printable(content)
@@ -35,25 +35,25 @@ def text(content: str, style: str = "") -> Text:
 
 
 def joined(parts: Iterable[Text | str | tuple[str, str]]) -> Text:
-    """Texts in a row; a tuple is a text that is safe to show, and its style."""
+    """The texts in a row. A tuple is a text that is already safe to show, and its style."""
     from rich.text import Text
 
     return Text.assemble(*parts)
 
 
 def marked(content: str, style: str, mark: str) -> Text:
-    """A user's text in a style, or between two marks where no style is shown."""
+    """A user's text in a style, or between two marks if the output shows no styles."""
     return text(f"{mark}{content}{mark}") if _console().color_system is None else text(content, style)
 
 
 def sign(holds: bool) -> str:
-    """Yes or no, as a character that the output can hold."""
+    """A sign for yes or no that the encoding of the output can represent."""
     signs = "✗✓" if (sys.stdout.encoding or "").lower().startswith("utf") else "-+"
     return signs[holds]
 
 
 def padded(names: Collection[str]) -> list[str]:
-    """Names that are as wide as the widest of them, as a terminal shows them; they do nothing to it.
+    """Names made safe for terminals and padded to the display width of the widest.
 
     >>> padded(["abc", "a\\u202e"])
     ['abc    ', 'a\\\\u202e']
@@ -69,7 +69,7 @@ def table(*head: str, figures_from: int | None = None, gaps: bool = False) -> Ta
     """A table with a head.
 
     Args:
-        figures_from: From which column on figures stand, flush right; None has no such column.
+        figures_from: Index of the first column with figures, which are aligned right; None has no such columns.
         gaps: Put an empty line between rows.
     """
     from rich import box
@@ -83,17 +83,17 @@ def table(*head: str, figures_from: int | None = None, gaps: bool = False) -> Ta
 
 
 def grid() -> Table:
-    """A table within a cell: a text, a figure, and what else there may be."""
+    """A table within a cell, with a text column, a figure column and possibly more."""
     from rich.table import Table
 
     result = Table.grid(padding=(0, 1, 0, 0))
     result.add_column()
-    result.add_column(justify="right")  # rich measures a table too small that has an empty column at its end
+    result.add_column(justify="right")  # no third: Rich measures a table too small if its last column is empty
     return result
 
 
 def show(*parts: RenderableType) -> None:
-    """Print to standard output, which a closed pipe may cut short, as everywhere."""
+    """Print to standard output by `print`, so that a closed pipe is handled as for all other output."""
     console = _console()
     if not console.is_terminal:
         console.width = WIDEST

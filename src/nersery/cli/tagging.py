@@ -1,4 +1,4 @@
-"""Commands on taggers: train, predict, evaluate."""
+"""Commands for taggers: train, predict, evaluate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nersery.evaluate.significance import Comparison
 
 SHOWN_MISTAKES = 3
-"""Of each kind."""
+"""The number of examples of each kind of error."""
 
 
 @app.command(
@@ -98,7 +98,7 @@ def _print_training(folder: Path, history: Mapping[str, Any], gold: int, *, as_j
 
 
 def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) -> Tagger:
-    """The tagger that the options name; a `SettingsError` if they name two."""
+    """Create the tagger that the options name, or raise `SettingsError` if they name two."""
     from nersery.experiments.recipe import with_preset
     from nersery.experiments.recipe_file.overrides import settings_from
 
@@ -112,7 +112,7 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
-    """Note unlabelled files, types that do not match, odd lengths, and sentences in both train and dev."""
+    """Print notes on unlabelled files, mismatched types, odd lengths, and sentences in both train and dev."""
     from nersery.experiments import corpus_notes as notes
 
     gold = [sentence for part in files.values() for sentence in part]
@@ -186,7 +186,7 @@ def evaluate(
 
 
 def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) -> InStep:
-    """The scores of the files: in flat memory where they hold the same sentences, else read as a whole."""
+    """Score the files: in constant memory if they hold the same sentences, otherwise by reading them whole."""
     from nersery.evaluate.in_step import score_by_id, score_in_step
     from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
 
@@ -226,7 +226,7 @@ def _note_scores(gold: str, names: Sequence[str], scored: InStep, compared: Comp
 def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
     shares, counts = ("precision", "recall", "f1"), ("correct", "predicted", "gold")
     shown = tables.table("", "precision", "recall", "F1", *counts, figures_from=1)
-    for name, row in [*result["per_type"].items(), ("micro", result["micro"])]:  # a type may be called so too
+    for name, row in [*result["per_type"].items(), ("micro", result["micro"])]:  # a type may be "micro"
         of_some = row["predicted"] + row["gold"] > 0
         figures = (f"{100 * row[key]:.1f}" if of_some else tables.NONE for key in shares)
         shown.add_row(tables.text(name), *figures, *(f"{row[key]:,}" for key in counts))

@@ -1,4 +1,4 @@
-"""Logs the results of a run to MLflow or Weights & Biases, which are imported only on request."""
+"""Log the results of a run to MLflow or Weights & Biases, which are imported only if requested."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TRACKERS = ("mlflow", "wandb")
 
 
 def check_tracker(name: str) -> None:
-    """Refuse a tracker that cannot be used, before any work.
+    """Check, before any work, that a tracker can be used.
 
     Raises:
         SettingsError: If there is no such tracker.
-        MissingResourceError: If it is not installed.
+        MissingResourceError: If the tracker is not installed.
     """
     if name not in TRACKERS:
         raise SettingsError(f'--log is "{name}"; {did_you_mean(name, TRACKERS)}')
@@ -27,7 +27,7 @@ def check_tracker(name: str) -> None:
 
 
 def log_run(name: str, report: Report, folder: Path) -> None:
-    """Log recipe, scores and report as one run of a tracker, where its own settings say."""
+    """Log recipe, scores and report as one run of a tracker, at the destination in the tracker's own settings."""
     settings = dict(_flat(report.recipe))
     scores = {f"{system.name}/f1": system.f1.mean for system in report.systems if system.f1.mean is not None}
     files = [path for path in (folder / "report.json", folder / "report.html") if path.exists()]
@@ -47,7 +47,7 @@ def log_run(name: str, report: Report, folder: Path) -> None:
 
 
 def _named_as_allowed(scores: Mapping[str, float]) -> dict[str, float]:
-    """The scores under names that mlflow takes, which stay distinct.
+    """The scores under distinct names that MLflow accepts.
 
     >>> _named_as_allowed({"a + b/f1": 0.5, "a = b/f1": 0.6})
     {'a _ b.f1': 0.5, 'a _ b.f1_': 0.6}
@@ -62,7 +62,7 @@ def _named_as_allowed(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Settings within settings under dotted names, lists as text.
+    """Nested settings as a flat mapping with dotted names; lists become text.
 
     >>> _flat({"tagger": {"steps": 3}, "seeds": [0, 1]})
     {'tagger.steps': 3, 'seeds': '[0, 1]'}
