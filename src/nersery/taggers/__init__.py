@@ -1,4 +1,4 @@
-"""Taggers, one per file; code that they share is in `components`.
+"""Taggers, one per file; shared code is in `components`.
 
-May import torch and transformers at the top, and `models` and the layers below.
+Modules may import torch and transformers at the top, and `models` and the layers below it.
 """

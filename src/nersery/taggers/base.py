@@ -40,12 +40,12 @@ FILES = (
 class Tagger(Method, ABC):
     """Finds entities in sentences after training on labelled ones.
 
-    A subclass is a dataclass whose fields are its settings, alone in a file of its name.
+    A subclass is a dataclass with its settings as fields. It is the only public class in a file of its name.
     """
 
     LEAST_STEPS: ClassVar[int] = 300
     LEAST_EPOCHS: ClassVar[int] = 3
-    """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
+    """The minimum steps and epochs of a training if the settings ``steps`` and ``epochs`` are not given."""
     history: dict[str, Any]
     """The training history as JSON values; empty before training."""
 
@@ -54,9 +54,9 @@ class Tagger(Method, ABC):
         """Train, keep the best weights on dev, and return the history as JSON values.
 
         Args:
-            training: Dev without an entity of a type in gold keeps the last weights. The caller removes the folder once
-                the tagger is saved. See `nersery.models.training.trainer.train`.
-            warm: Start from the weights of an earlier training, if there was one and it knows all types of gold.
+            training: If no entity of dev has a type of gold, the last weights are kept. The caller removes the folder
+                once the tagger is saved. See `nersery.models.training.trainer.train`.
+            warm: Start from the weights of an earlier training, if there was one and it has all types of gold.
 
         Raises:
             DataError: If there is nothing to learn from.
@@ -66,7 +66,7 @@ class Tagger(Method, ABC):
     @property
     @abstractmethod
     def types(self) -> tuple[str, ...]:
-        """The types it can predict, sorted; empty before training."""
+        """The types that the tagger can predict, sorted; empty before training."""
 
     @abstractmethod
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
@@ -77,25 +77,27 @@ class Tagger(Method, ABC):
         """
 
     def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """The predicted sentences, with soft labels: the marginal probabilities of the labels that are uncertain.
+        """The predicted sentences with soft labels, which are the marginal probabilities of uncertain labels.
 
-        A tagger that is trained on such sentences learns these probabilities in place of the labels.
+        A tagger that is trained on these sentences learns the probabilities in place of the labels.
 
         Raises:
-            SettingsError: If the tagger has no such probabilities.
+            SettingsError: If the tagger has no marginal probabilities.
         """
         raise SettingsError(f'the tagger {name_of(self)} has no soft labels: choose labels = "hard"')
 
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
-        """Certainty of the labels of sentences, by Monte Carlo dropout. Independent of their order and neighbours.
+        """The certainty of the labels of sentences, by Monte Carlo dropout.
+
+        The certainty of a sentence does not depend on the order of the sentences or on the other sentences.
 
         Args:
             passes: Forward passes over each sentence, 1 or more.
-            seed: Of the dropout masks.
+            seed: Random seed of the dropout masks.
 
         Returns:
-            For each word of each sentence the share in [0, 1] of passes that predict its label: its type and whether it
-            begins an entity.
+            For each word of each sentence, the share in [0, 1] of passes that predict the label of the word: its type
+            and whether it begins an entity.
 
         Raises:
             SettingsError: If the tagger has no dropout.
@@ -109,7 +111,7 @@ class Tagger(Method, ABC):
 
     @abstractmethod
     def save(self, folder: str | Path) -> None:
-        """Write the tagger, safetensors and JSON only."""
+        """Write the tagger, as safetensors and JSON only."""
 
     @classmethod
     @abstractmethod
@@ -120,7 +122,7 @@ class Tagger(Method, ABC):
         """Predict by ONNX Runtime from now on.
 
         Args:
-            folder: Where the tagger was saved, with the export.
+            folder: The folder in which the tagger and its export were saved.
 
         Raises:
             MissingResourceError: If ONNX Runtime or the export is missing.
@@ -144,12 +146,12 @@ def load_tagger(
 
     Args:
         trust_remote_code: Run code from the model's repository.
-        device: For prediction; the device of the training may not exist here.
-        backend: What runs the network. ``onnx`` is ONNX Runtime on the CPU, in fp32; ``nersery train --onnx`` has
-            written what it runs.
+        device: Device for prediction; the device of the training may not exist on this machine.
+        backend: The library that runs the network. ``onnx`` is ONNX Runtime on the CPU, in fp32; it runs the export
+            that ``nersery train --onnx`` wrote.
 
     Raises:
-        MissingResourceError: If there is no such tagger, or what the backend needs is missing.
+        MissingResourceError: If there is no such tagger, or something that the backend needs is missing.
     """
     as_path(folder, "the tagger")
     require_choice(backend, "backend", get_args(Backend))
@@ -167,7 +169,7 @@ def load_tagger(
 
 
 def training_record(method: Any, gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
-    """Everything a training depends on besides its seed, as JSON values; sentences are hashed."""
+    """Everything that a training depends on, except its seed, as JSON values; sentences are hashed."""
     settings = settings_of(method)
     files = files_in(type(method), settings)
     return {"settings": settings, "files": files, "gold": labels_hash(gold), "dev": labels_hash(dev)}
@@ -183,13 +185,13 @@ def labels_hash(sentences: Iterable[Sentence]) -> str:
 
 
 def require_labels(gold: Sequence[Sentence], file: str | None = None) -> None:
-    """Refuse to train on nothing.
+    """Check that there is something to train on.
 
     Args:
-        file: Where the sentences come from, for the message.
+        file: The file of the sentences, for the message.
 
     Raises:
-        DataError: When there is no sentence or no entity.
+        DataError: If there is no sentence or no entity.
     """
     if not gold:
         raise DataError(Issue("there is no training sentence", file), fix="give labelled sentences")
@@ -204,12 +206,12 @@ NOTHING_TO_COMPARE = "dev has no entity of a type that is learnt: its F1 is 0 wh
 
 
 def can_compare(dev: Iterable[Sentence], types: Collection[str]) -> bool:
-    """Whether F1 on dev tells taggers that predict these types apart."""
+    """Whether F1 on dev can compare taggers that predict these types."""
     return not types_in(dev).isdisjoint(types)
 
 
 def strict_f1(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
-    """Micro F1 over whole entities, of sentences in the same order; to choose the best weights by."""
+    """Micro F1 over whole entities of sentences in the same order, for choosing the best weights."""
     correct = sum(len({*g.labels} & {*p.labels}) for g, p in zip(gold, predicted, strict=True))
     total = sum(len(s.entities) for s in gold) + sum(len(s.entities) for s in predicted)
     return 2 * correct / total if total else 0.0
@@ -217,28 +219,28 @@ def strict_f1(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
 
 @dataclass(frozen=True)
 class PredictStage(Stage[Sentence, Sentence]):
-    """Labels by a tagger.
+    """A stage that labels sentences with a tagger.
 
     Args:
-        tagger: A trained folder, a Hugging Face token-classification model, or a tagger in memory.
-        backend: Of a tagger that is loaded; see `load_tagger`.
+        tagger: The folder of a trained tagger, a Hugging Face token-classification model, or a tagger in memory.
+        backend: Backend of a tagger that is loaded; see `load_tagger`.
     """
 
     batch_size: ClassVar[int] = 256
-    """As fast as 1,024; on a CPU, that many take half a minute, which a kill would cost and progress would not show."""
+    """As fast as 1,024, which take half a minute on a CPU: a kill would lose that time, and progress not show it."""
     tagger: str | Tagger
     backend: Backend = "torch"
 
     def load(self) -> str | Tagger:
-        """A tagger takes seconds to open, so `fit` does it; see `Stage`."""
+        """Return the tagger without loading it: loading takes seconds, so `fit` does it. See `Stage`."""
         return self.tagger
 
     def uses_model(self, method: str | Tagger) -> bool:
-        """Taggers are neural networks; see `Stage`."""
+        """Always true, because taggers are neural networks; see `Stage`."""
         return True
 
     def fit(self, method: str | Tagger, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
-        """There is nothing to learn; see `Stage`."""
+        """Load the tagger if it is not in memory; there is nothing to learn. See `Stage`."""
         return (method if isinstance(method, Tagger) else load_tagger(method, backend=self.backend)).predict
 
     def files(self) -> dict[str, str]:
@@ -313,8 +315,8 @@ def train(
         quiet: Show no progress.
         settings: Of the tagger, if it is no object.
     """
-    training = Training(seed=seed)  # refuses a wrong seed before anything is read
-    JobOptions(force=force, quiet=quiet)  # as well as what is neither true nor false
+    training = Training(seed=seed)  # refuses an invalid seed before anything is read
+    JobOptions(force=force, quiet=quiet)  # refuses values that are not booleans
     folder = None if output is None else as_path(output, "output")
     tagger: Tagger = instance("tagger", method, text_paths(settings))
     tagger.check()
@@ -331,12 +333,12 @@ def train(
 
 
 def training_folder(folder: Path) -> Path:
-    """Where the training of a tagger keeps its state until the tagger is saved."""
+    """The folder in which the training of a tagger keeps its state until the tagger is saved."""
     return folder.with_name(folder.name + ".training")
 
 
 def check_tagger_folder(folder: Path, *, force: bool) -> None:
-    """Raise `SettingsError` for a folder of anything but a tagger, or of a tagger without ``force``."""
+    """Raise `SettingsError` if a folder holds anything but a tagger, or holds a tagger and ``force`` is not set."""
     check_replaceable(folder, DESCRIPTION, "tagger", FILES, force=force)
     check_training(training_folder(folder))
 
@@ -351,6 +353,6 @@ def train_into(
             fit = partial(tagger.fit, gold, replace(training, progress=progress, folder=state))
             history = resume_training(fit, state, force=force)
         tagger.save(unfinished)
-        check_tagger_folder(folder, force=force)  # somebody may have made one in the meantime
+        check_tagger_folder(folder, force=force)  # the folder may have been created in the meantime
     shutil.rmtree(state, ignore_errors=True)
     return history

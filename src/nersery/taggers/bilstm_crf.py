@@ -1,6 +1,6 @@
-"""A BiLSTM over words and their characters with a CRF: trained from scratch in seconds.
+"""A BiLSTM over words and their characters with a CRF, which is trained from scratch in seconds.
 
-It saves safetensors and JSON.
+It is saved as safetensors and JSON.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from nersery.taggers.components.training_settings import TrainingSettings
 from nersery.taggers.components.word_features import KnownWords, WordTable
 
 SPELLED = 128
-"""Words per pass of the character LSTM. The number is fixed so that a word gets the same bits in any pass."""
+"""Words per pass of the character LSTM. The number is fixed so that a word gets identical numbers in any pass."""
 WEIGHTS_FILE = "model.safetensors"
 VECTORS_FILE = "vectors.safetensors"
 LEXICON_FILE = "lexicon.json"
@@ -116,13 +116,13 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
 
     @property
     def network(self) -> RecurrentNetwork:
-        """The network; an error before it is trained."""
+        """The network; raises `UnfittedError` before training."""
         if self._network is None:
             raise unfitted(self, "predict", "fit, or load a saved tagger,")
         return self._network
 
     def check(self) -> None:
-        """Look at the beginning of the vectors, and for the device; see `Tagger.check`."""
+        """Check the beginning of the vectors file, and the device; see `Tagger.check`."""
         if self.vectors is not None:
             read_head(_existing(self.vectors))
         pick_device(self.device)
@@ -134,7 +134,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     # --- training ---------------------------------------------------------------------------------------------------
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, warm: bool = False) -> dict[str, Any]:
-        """Train; see `Tagger.fit`. A warm start knows the words and characters of both trainings."""
+        """Train; see `Tagger.fit`. After a warm start, the words and characters of both trainings are known."""
         require_labels(gold)
         with seeded(training.seed):
             self._build(gold, warm=warm)
@@ -148,7 +148,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         return self.history
 
     def _build(self, gold: Sequence[Sentence], *, warm: bool) -> None:
-        """A new network, with what an earlier one has learnt where the start is warm and it knows all types."""
+        """Build a new network. In a warm start, take over the weights of the earlier one if it has all types."""
         words = {word for sentence in gold for word in sentence.words}
         types = types_in(gold)
         earlier = self._network if warm and types <= {*self._tags.types} else None
@@ -161,7 +161,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             self.network.take_over(earlier)
 
     def _vectors_of(self, words: set[str], given: WordVectors | None) -> WordVectors | None:
-        """The user's vectors, behind those that a warm start knows already."""
+        """The user's vectors, after those that are already known in a warm start."""
         if self.vectors is None or (given is not None and words <= self._looked_up):
             return given
         first_vectors = read_first(_existing(self.vectors), self.most_vectors, words)
@@ -212,13 +212,13 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             return emissions(windows, score, passes=passes, device=network.device, progress=progress)
 
     def _scores(self, table: WordTable, places: Tensor, spelled: Tensor, lengths: Tensor) -> Tensor:
-        """Of each tag at each word. Shape: (rows, words, tags)."""
+        """The scores of each tag at each word. Shape: (rows, words, tags)."""
         device = spelled.device
         ids, vectors = table.ids[places], table.vectors[places]
         return self.network(ids.to(device), vectors.to(device), spelled, lengths.to(device))
 
     def _spelled(self, table: WordTable) -> Tensor:
-        """The words of a table by their characters, in passes of fixed shapes. Shape: (places, numbers of a word)."""
+        """The words of a table by their characters, in passes of fixed shapes. Shape: (places, size of a spelling)."""
         spelled = torch.empty(len(table.ids), self.network.spelling.size, device=self.network.device)
         padded = table.lengths + -table.lengths % LENGTH_MULTIPLE
         for length in sorted({*padded.tolist()}):
@@ -235,7 +235,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     # --- on disk ----------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
-        """Write the weights, the words and characters, the user's vectors if there are any, and our description."""
+        """Write the weights, the words and characters, the user's vectors if any, and the description file."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / VECTORS_FILE).unlink(missing_ok=True)
@@ -255,7 +255,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
-        """Read a tagger that `save` wrote; it has no code to trust."""
+        """Read a tagger that `save` wrote. It has no code, so ``trust_remote_code`` has no effect."""
         folder = Path(folder)
         try:
             saved = read_description(folder)
@@ -266,7 +266,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             if "vectors" in lexicon:
                 vectors = load_file(folder / VECTORS_FILE)["vectors"].numpy()
                 given = WordVectors(vectors.shape[1], dict(zip(lexicon["vectors"], vectors, strict=True)))
-            with seeded(0):  # initial weights are drawn and overwritten; keep the caller's random state
+            with seeded(0):  # keep the caller's random state: initial weights are drawn, then overwritten
                 tagger._adopt(KnownWords(words, characters), TagSet(tags), given)
             tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))
         except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:

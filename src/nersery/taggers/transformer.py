@@ -1,6 +1,6 @@
 """A transformer encoder with a linear layer on the first subword of each word, and optionally a CRF.
 
-It saves an ordinary Hugging Face token-classification model.
+It is saved as an ordinary Hugging Face token-classification model.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from nersery.taggers.components.training_settings import TrainingSettings
 
 Head = Literal["linear", "crf"]
 SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
-"""Encoders of up to this many layers learn at the first rate; deeper ones at the second."""
+"""Encoders with up to this number of layers use the first learning rate; deeper encoders use the second."""
 PIPELINE_FILE = Path(__file__).parent / "components" / "crf_pipeline.py"
 PIPELINE = {
     "nersery": {
@@ -63,7 +63,7 @@ PIPELINE = {
         "type": "text",
     }
 }
-"""What transformers' ``pipeline("nersery", folder, trust_remote_code=True)`` runs: the class beside the weights."""
+"""Makes transformers' ``pipeline("nersery", folder, trust_remote_code=True)`` run the class beside the weights."""
 
 
 @dataclass
@@ -117,12 +117,12 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             raise SettingsError('co_regularization needs head = "linear", because the encoders agree about each word')
 
     def check(self) -> None:
-        """Look for the pretrained model and the device; see `Tagger.check`."""
+        """Check that the pretrained model and the device exist; see `Tagger.check`."""
         self.source.tokenizer()
         pick_device(self.device)
 
     def check_certainty(self) -> None:
-        """See `Tagger.check_certainty`; a model that is not there is no error here."""
+        """See `Tagger.check_certainty`. A missing model is not an error here."""
         with suppress(MissingResourceError):
             network = outline(self.source)
             if self.dropout is not None:
@@ -130,7 +130,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             dropout_layers(network)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, warm: bool = False) -> dict[str, Any]:
-        """Train; see `Tagger.fit`. A type that only dev has is learnt by nobody and counts as missed."""
+        """Train; see `Tagger.fit`. A type that only dev has is not learnt, and its entities count as missed."""
         require_labels(gold)
         with seeded(training.seed):
             types = types_in(gold)
@@ -152,11 +152,11 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
                     gold,
                     training,
                     warm=warm,
-                    # names are "network.bert..." or "peer.bert..."; whatever is outside the encoder is new
+                    # names are "network.bert..." or "peer.bert..."; everything outside the encoder is new
                     is_new=lambda name: not name.partition(".")[2].startswith(f"{network.base_model_prefix}."),
                 )
         self.history["parameters"] = parameters_of(network)
-        self._peer = None  # a second training starts as one after loading would
+        self._peer = None  # so that a second training starts like one after loading
         return self.history
 
     def _warn_if_unsuited(self, gold: Sequence[Sentence], other_model: str) -> None:
@@ -188,7 +188,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         return plan_of(self, examples, learning_rate=self.learning_rate or default)
 
     def _learners(self, warm: bool) -> list[Any]:
-        """The networks that learn; the one that labels comes first."""
+        """The networks to train; the first is the one that predicts."""
         if not self.co_regularization:
             return [self._network]
         self._peer = self._new_network(self._tags).to(self._network.device)
@@ -197,12 +197,12 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         return [self._network, self._peer]
 
     def _trained_parts(self) -> nn.Module:
-        """Everything with weights; names that begin with ``crf`` are the CRF's."""
+        """All parts with weights; the weights of the CRF have names that begin with ``crf``."""
         parts = {"network": self._network, "peer": self._peer, "crf": self._crf}
         return nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
 
     def _build(self, tags: TagSet) -> Any:
-        """Adopt a pretrained network with a new head for the tags."""
+        """Load a pretrained network with a new head for the tags, and use it as the tagger's network."""
         network = self._new_network(tags)
         crf = None
         if self.head == "crf":
@@ -226,14 +226,14 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
 
     @property
     def network(self) -> Any:
-        """The network; an error before it is trained."""
+        """The network; raises `UnfittedError` before training."""
         if self._encoder is None:
             raise unfitted(self, "predict", "fit, or load a saved tagger,")
         return self._network
 
     @property
     def encoder(self) -> SubwordEncoder:
-        """What cuts words into the subwords of the network; an error before it is trained."""
+        """The encoder that splits words into the network's subwords; raises `UnfittedError` before training."""
         if self._encoder is None:
             raise unfitted(self, "predict", "fit, or load a saved tagger,")
         return self._encoder
@@ -258,13 +258,13 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     def _scores(
         self, windows: Sequence[Window], passes: int = 1, *, network: Any = None, packed: bool = False, **shape: int
     ) -> tuple[Tensor, Tensor]:
-        """Scores of each tag at each word's first subword, and the word mask; pass after pass over all windows.
+        """The scores of each tag at each word's first subword, pass after pass over all windows, and the word mask.
 
         Shape: (passes * windows, words, tags) and (windows, words).
 
         Args:
-            network: None: the one that labels.
-            packed: Read the windows in one row.
+            network: None for the network that predicts.
+            packed: Read the windows packed into one row.
         """
         network, encoder = self.network if network is None else network, self.encoder
         batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape).to(network.device)
@@ -277,7 +277,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         return logits[rows, firsts], batch.word_mask
 
     def as_read(self, sentences: Sequence[Sentence], *, labelled: bool = False) -> list[tuple[Sentence, Spans]]:
-        """Sentences as the network reads them, and of which words each of their words is made; see `joined`."""
+        """The sentences as the network reads them, and the original words in each of their words; see `joined`."""
         if not self.join:
             return [(sentence, ()) for sentence in sentences]
         return [joined(sentence, self.encoder.tokenizer.tokenize, labelled=labelled) for sentence in sentences]
@@ -301,7 +301,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         ]
 
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
-        """Judge labels; see `Tagger.certainty`."""
+        """Estimate the certainty of labels; see `Tagger.certainty`."""
         read = self.as_read(sentences, labelled=True)
         values = super().certainty([longer for longer, _ in read], passes=passes, seed=seed)
         return [
@@ -326,14 +326,14 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             return emissions(windows, score, passes=passes, packed=packed, device=network.device, progress=progress)
 
     def save(self, folder: str | Path) -> None:
-        """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
+        """Write a Hugging Face folder, with the CRF in a separate file and with the description file."""
         network, encoder = self.network, self.encoder
-        config = network.config  # an export for ONNX has none, and is refused before anything is removed
+        config = network.config  # raises for an ONNX export, before anything is removed
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name in (CRF_FILE, PIPELINE_FILE.name, ONNX_FILE):
-            (folder / name).unlink(missing_ok=True)  # of a tagger that was there
-        vars(config).pop("custom_pipelines", None)  # of the tagger that this one was trained on
+            (folder / name).unlink(missing_ok=True)  # the file of an earlier tagger in the folder
+        vars(config).pop("custom_pipelines", None)  # the entry of the tagger that this one was trained from
         if self._crf is not None:
             config.custom_pipelines = PIPELINE
             shutil.copyfile(PIPELINE_FILE, folder / PIPELINE_FILE.name)
@@ -349,7 +349,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
         """Read a tagger that `save` wrote, or a Hugging Face token-classification model by folder or name.
 
-        The caller decides about remote code and device, because the folder may come from a stranger.
+        The caller chooses ``trust_remote_code`` and ``device``, because the folder may come from someone else.
         """
         saved = read_description(folder)
         if not saved and (Path(folder) / CRF_FILE).is_file():
@@ -363,8 +363,8 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
                 f"{folder} holds {', '.join(source.config().architectures or ['no known model'])}; expected a "
                 "token-classification model. Train a tagger on it with: nersery train --set model=…"
             )
-        tags = TagSet(tuple(names), strict=bool(saved.get("history")))  # without: another library's model, saved again
-        _ = tags.parts  # refuses what is no tag
+        tags = TagSet(tuple(names), strict=bool(saved.get("history")))  # no history: a third-party model, saved again
+        _ = tags.parts  # raises for names that are not tags
         crf = load_crf(folder, tags) if saved and tagger.head == "crf" else None
         network = source.token_classification()
         if saved and tagger.dropout is not None:

@@ -1,1 +1,1 @@
-"""Building blocks of taggers: tag sets, CRF, scores, loss, decoding, training settings, the second stage on gold."""
+"""Building blocks of taggers: tag sets, CRF, scores, loss, decoding, training settings, second stage on gold."""

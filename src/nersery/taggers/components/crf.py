@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from nersery.taggers.components.tag_set import TagSet
 
 FORBIDDEN = -1e4
-"""The score of a transition that a tag scheme forbids; finite, so that bf16 and gradients stay sound."""
+"""The score of a transition that a tag scheme forbids; finite, so that bf16 numbers and gradients stay valid."""
 IMPROBABLE = 1e-200
 """The smallest likelihood of a tag in `marginals`, relative to the best tag of its word."""
 
@@ -24,13 +24,13 @@ def viterbi(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor,
 
     Args:
         emissions: Shape: (batch, words, tags).
-        mask: Whether there is a word; true first, then false. Shape: (batch, words).
-        transitions: From row tag to column tag. Shape: (tags, tags).
+        mask: Whether there is a word at a position; words come first, then padding. Shape: (batch, words).
+        transitions: Scores from the row's tag to the column's tag. Shape: (tags, tags).
         start: Score of each tag at the first word. Shape: (tags,).
         end: Score of each tag at the last word. Shape: (tags,).
 
     Returns:
-        Tag indices, 0 behind the last word. Shape: (batch, words).
+        Tag indices; 0 after the last word. Shape: (batch, words).
     """
     batch, words, _ = emissions.shape
     score = start + emissions[:, 0]
@@ -50,9 +50,9 @@ def viterbi(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor,
 
 
 def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
-    """The probability of each tag at each word, over all sequences: forward times backward.
+    """The probability of each tag at each word over all sequences, by the forward-backward algorithm.
 
-    Both are scaled as in `log_partition`, so that a word costs two small matrix products.
+    Forward and backward probabilities are scaled as in `log_partition`, so a word costs two small matrix products.
 
     Args:
         emissions: Shape: (batch, words, tags).
@@ -62,11 +62,11 @@ def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tenso
         end: Shape: (tags,) or (batch, tags).
 
     Returns:
-        Sums to 1 over the tags; without meaning behind the last word. Shape: (batch, words, tags).
+        Probabilities that sum to 1 over the tags; undefined after the last word. Shape: (batch, words, tags).
     """
     steps, word_masks = transitions.double().exp(), mask.unsqueeze(2).unbind(1)
     first, *others = emissions.double().unbind(1)
-    # Floored: where a tag is as good as certain, another sequence must stay possible if that tag is illegal.
+    # Clamped so that other sequences stay possible if a nearly certain tag is illegal.
     words = [(word - word.amax(1, keepdim=True)).exp().clamp_min(IMPROBABLE) for word in (first + start, *others)]
     last = end.double().expand_as(first)
     forward, backward = [_normalized(words[0])], [(last - last.amax(1, keepdim=True)).exp()]
@@ -79,16 +79,16 @@ def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tenso
 
 
 def _normalized(values: Tensor) -> Tensor:
-    """Values that sum to 1 in the last dimension."""
+    """The values, scaled to sum to 1 in the last dimension."""
     return values / values.sum(-1, keepdim=True)
 
 
 class _LogPartition(torch.autograd.Function):
     """The logarithm of the sum over all tag sequences, and its gradient: the probabilities of tags and transitions.
 
-    Forward and backward probabilities are scaled to sums of one (Rabiner 1989, section V.A) instead of kept as
-    logarithms, so that a word costs one small matrix product. In fp64 they underflow only where two tags of a word
-    are 700 apart. Autograd's way through one `logsumexp` per word takes three times as long.
+    Forward and backward probabilities are scaled to sum to one (Rabiner 1989, section V.A) instead of being kept as
+    logarithms, so a word costs one small matrix product. In fp64, they underflow only if the scores of two tags of a
+    word differ by 700. Autograd over one `logsumexp` per word takes three times as long.
     """
 
     @staticmethod
@@ -130,14 +130,14 @@ class _LogPartition(torch.autograd.Function):
 
 
 log_partition: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor] = _LogPartition.apply
-"""Arguments as of `marginals`, start and end of each row. Shape: (batch,)."""
+"""The log partition function. It has the arguments of `marginals`, with start and end per row. Shape: (batch,)."""
 
 
 class ConditionalRandomField(nn.Module):
-    """Scores of tag-to-tag transitions, learnt beside the emissions; forbidden ones are never taken.
+    """Scores of tag-to-tag transitions, learnt together with the emissions. Forbidden transitions are never taken.
 
     Args:
-        tags: Say which sequences are allowed.
+        tags: The tag set, which defines the allowed sequences.
     """
 
     def __init__(self, tags: TagSet) -> None:
@@ -160,11 +160,11 @@ class ConditionalRandomField(nn.Module):
 
         Args:
             emissions: Shape: (batch, words, tags).
-            tags: Any valid index behind the last word. Shape: (batch, words).
+            tags: Tag indices; any valid index after the last word. Shape: (batch, words).
             mask: Shape: (batch, words).
             begins: Whether a row begins where its sentence does; a window that cuts an entity may begin inside it.
                 Shape: (batch,).
-            ends: Whether it ends where its sentence does. Shape: (batch,).
+            ends: Whether a row ends where its sentence does. Shape: (batch,).
         """
         transitions, start, end = self._scores()
         start, end = start * begins.unsqueeze(1), end * ends.unsqueeze(1)
@@ -183,7 +183,7 @@ class ConditionalRandomField(nn.Module):
         """The probability of each tag over all legal sequences; see `marginals`.
 
         Args:
-            borders: Which rows begin and end where their sentences do, see `loss`; None: all.
+            borders: Which rows begin and which end where their sentences do, see `loss`; None for all.
         """
         transitions, start, end = self._scores()
         if borders is not None:

@@ -1,4 +1,4 @@
-"""The file of a CRF beside the weights of a tagger."""
+"""The file with the CRF of a tagger, beside its other weights."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ CRF_FILE = "crf.safetensors"
 
 
 def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: ModelSource) -> None:
-    """Take over a saved tagger's transitions between tags that both know, where the model is a tagger with a CRF.
+    """Copy the transitions between shared tags from a saved tagger, if the model is a tagger with a CRF.
 
     Raises:
-        MissingResourceError: If they cannot be read.
+        MissingResourceError: If the transitions cannot be read.
     """
     path = Path(source.name) / CRF_FILE
     rows = shared_rows(names, known_tags(source)) if path.is_file() else {}
@@ -39,7 +39,7 @@ def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: M
 
 
 def load_crf(folder: str | Path, tags: TagSet) -> ConditionalRandomField:
-    """The CRF of a saved tagger; a `MissingResourceError` if it cannot be read."""
+    """Load the CRF of a saved tagger, or raise `MissingResourceError` if it cannot be read."""
     crf = ConditionalRandomField(tags)
     with _errors(folder):
         crf.load_state_dict(load_file(Path(folder) / CRF_FILE))

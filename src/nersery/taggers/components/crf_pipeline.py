@@ -1,4 +1,4 @@
-"""A pipeline of transformers that decodes with the tagger's CRF. Copied into saved folders, so it needs no nersery."""
+"""A transformers pipeline that decodes with the tagger's CRF. It is copied to saved folders, so it needs no nersery."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ NO_SPACES = re.compile(
     r"\u31f0-\u31ff\u3400-\u4dbf\u4e00-\ua4cf\ua980-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9d"
     r"\U00016fe0-\U0001b2ff\U00020000-\U0003ffff\u3000-\u303f\uff00-\uff65]"
 )
-"""A character of a script without spaces, or of its punctuation; the same as in `scripts_without_spaces` of nersery."""
+"""Matches a character of a script without spaces or of its punctuation, like nersery's `scripts_without_spaces`."""
 
 
 class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: ignore[misc]
-    """Finds entities in text whose words are separated by spaces, as the tagger's own ``predict`` does.
+    """Finds entities in text with words separated by spaces, like the tagger's own ``predict``.
 
-    Each entity is a dictionary with ``entity_group``, ``score``, ``word``, ``start`` and ``end``; the score is the mean
-    probability of its words' tags given no CRF. A text longer than the model reads is cut off unless ``stride`` is set.
+    Each entity is a dictionary with ``entity_group``, ``score``, ``word``, ``start`` and ``end``. The score is the mean
+    probability of its words' tags without the CRF. A text too long for the model is cut off unless ``stride`` is set.
     """
 
     def preprocess(self, sentence: str, *args: Any, **options: Any) -> Iterator[dict[str, Any]]:
-        """The windows of a text."""
+        """Yield the windows of a text."""
         text = self._lead + sentence
         for inputs in super().preprocess(text, *args, **options):
             yield _without_borders(inputs, text, self.tokenizer)
@@ -57,7 +57,7 @@ class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: igno
 
     @cached_property
     def _lead(self) -> str:
-        """The space that the first word needs in front to get the subwords it has within a sentence."""
+        """The space that must precede the first word so that it gets the same subwords as within a sentence, if any."""
         alone, behind, inside = self.tokenizer(["a", " a", "a a"], add_special_tokens=False)["input_ids"]
         return " " if alone != behind == inside[-len(behind) :] else ""
 
@@ -68,7 +68,7 @@ class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: igno
         for outputs in all_outputs:
             logits, offsets = outputs["logits"][0].float(), outputs["offset_mapping"][0].tolist()
             special = outputs["special_tokens_mask"][0].tolist()
-            border: int | None = None  # a border that is a subword of its own is the first of the word behind it
+            border: int | None = None  # a border that is a subword of its own is the first subword of the next word
             for row, ((begin, end), is_special) in enumerate(zip(offsets, special, strict=True)):
                 start = begin
                 while start < end and text[start].isspace():
@@ -80,14 +80,14 @@ class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: igno
         return found
 
     def _transitions(self, labels: list[str]) -> list[Tensor]:
-        """Scores from tag to tag, at the start and at the end."""
+        """The scores of transitions from tag to tag, at the start and at the end."""
         weights = load_file(cached_file(self.model.config.name_or_path, WEIGHTS))
         learnt = (weights["transitions"], weights["start"], weights["end"])
         return [a + b for a, b in zip(learnt, _transition_penalties(labels), strict=True)]
 
 
 def _transition_penalties(labels: list[str]) -> tuple[Tensor, Tensor, Tensor]:
-    """What makes sequences that the scheme forbids impossible: from tag to tag, at the start and at the end."""
+    """The penalties that exclude sequences forbidden by the scheme: from tag to tag, at the start and at the end."""
     is_bioes = any(label[:2] in ("E-", "S-") for label in labels)
 
     def follows(before: str, after: str) -> bool:
@@ -104,7 +104,7 @@ def _transition_penalties(labels: list[str]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _without_borders(inputs: Any, text: str, tokenizer: Any) -> dict[str, Any]:
-    """The subwords as the tagger reads them: no border stands before a word of a script without spaces."""
+    """The subwords as the tagger reads them, without borders before words of scripts without spaces."""
     kept, ids = list[int](), inputs["input_ids"].clone()
     starts = inputs["offset_mapping"][0, :, 0].tolist()
     for row, (subword, start) in enumerate(zip(ids[0].tolist(), starts, strict=True)):
@@ -129,7 +129,7 @@ def _words(text: str) -> list[tuple[int, int]]:
 
 
 def _best_path(emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> list[int]:
-    """Viterbi. Shape of the emissions: (words, tags)."""
+    """The best tag sequence, by Viterbi decoding. Shape of the emissions: (words, tags)."""
     score, before = start + emissions[0], []
     for row in emissions[1:]:
         best, origin = (score.unsqueeze(1) + transitions).max(0)
@@ -142,7 +142,7 @@ def _best_path(emissions: Tensor, transitions: Tensor, start: Tensor, end: Tenso
 
 
 def _groups(tagged: list[tuple[tuple[int, int], str, float]]) -> list[list[tuple[tuple[int, int], str, float]]]:
-    """The words of each entity."""
+    """The tagged words of each entity."""
     groups: list[list[tuple[tuple[int, int], str, float]]] = []
     outside = True
     for word in tagged:

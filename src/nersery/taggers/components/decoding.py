@@ -1,4 +1,4 @@
-"""From scores to labels: decoding, soft labels, and certainty."""
+"""Compute labels from scores: decoding, soft labels, and certainty."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
 
 DECODED = 128
-"""Sentences decoded at once, unless `MOST_DECODED` allows fewer."""
+"""The number of sentences decoded at once, unless `MOST_DECODED` allows fewer."""
 CERTAIN = 0.99
-"""Words whose label has this probability get no soft labels."""
+"""Words with a label of at least this probability get no soft labels."""
 LISTED = 1e-3
 """Soft labels with smaller probabilities are left out."""
 MOST_DECODED = 1 << 20
-"""Numbers in the largest tensor of decoding, passes and padding included: neither one long line among short ones nor
-hundreds of types may fill the memory."""
+"""The most numbers in the largest tensor of decoding, including passes and padding, so that neither one long line among
+short ones nor hundreds of types fill the memory."""
 
 
 def labelled(
@@ -39,12 +39,12 @@ def labelled(
     """Sentences with the best legal labels; the score of an entity is the mean marginal probability of its tags.
 
     Args:
-        emissions: Of one pass.
+        emissions: Scores of one pass.
         soft: Add soft labels.
 
     Raises:
-        SettingsError: If there should be soft labels, and the tags are those of another library's model, which may
-            begin entities with I.
+        SettingsError: If soft labels are requested, and the tags are those of a third-party model, which may begin
+            entities with I.
     """
     if soft and not tags.strict:
         raise SettingsError('only taggers that nersery trained have soft labels: choose labels = "hard"')
@@ -71,7 +71,7 @@ def labelled(
 def shares(
     sentences: Sequence[Sentence], emissions: Sequence[Tensor], tags: TagSet, crf: ConditionalRandomField | None
 ) -> list[tuple[float, ...]]:
-    """For each word the share of passes that predict its label; see `Tagger.certainty`."""
+    """For each word, the share of passes that predict its label; see `Tagger.certainty`."""
     decoder, shares_by_number = _decoder(tags, crf), dict[int, tuple[float, ...]]()
     for numbers, padded, mask in _padded(emissions):
         passes, words = padded.shape[1], padded.shape[2]
@@ -84,14 +84,14 @@ def shares(
 
 
 class Decoding(ABC):
-    """What taggers have in common whose network scores the tags of each word, and which may have a CRF on top."""
+    """The shared part of taggers with a network that scores the tags of each word, and possibly a CRF on top."""
 
     _tags: TagSet
 
     @property
     @abstractmethod
     def network(self) -> Any:
-        """The network; an error before training."""
+        """The network; raises `UnfittedError` before training."""
 
     @property
     @abstractmethod
@@ -102,7 +102,7 @@ class Decoding(ABC):
     def _emissions(
         self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
     ) -> list[Tensor]:
-        """Scores as from `emissions`; with ``thinned_passes``, those of this number of passes under `thinned`."""
+        """The scores, like those of `emissions`; with ``thinned_passes``, of this number of passes in `thinned`."""
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -121,22 +121,22 @@ class Decoding(ABC):
 
     @torch.no_grad()
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
-        """Judge labels; see `Tagger.certainty`."""
+        """Estimate the certainty of labels; see `Tagger.certainty`."""
         with thinned(self.network, passes, seed):
             scores = self._emissions(sentences, thinned_passes=passes)
         return shares(sentences, scores, self._tags, self._crf)
 
 
 def _decoder(tags: TagSet, crf: ConditionalRandomField | None) -> ConditionalRandomField:
-    """The CRF on the CPU, or one that only knows which tag sequences are legal."""
+    """A copy of the CRF on the CPU, or without one, a CRF that only excludes illegal tag sequences."""
     decoder = ConditionalRandomField(tags)
-    if crf is not None:  # copied: the CRF in training must stay on its device
+    if crf is not None:  # copied, because a CRF in training must stay on its device
         decoder.load_state_dict({name: weights.cpu() for name, weights in crf.state_dict().items()})
     return decoder
 
 
 def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-    """Groups of sentences of similar length: their numbers, padded emissions, and where there are words.
+    """Yield groups of sentences of similar length: their numbers, padded emissions and word masks.
 
     Shape: (sentences, passes, words, tags) and (sentences, words).
     """

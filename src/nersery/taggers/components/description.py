@@ -18,7 +18,7 @@ from nersery.io.word_splitting.tokenization import attached_share
 
 
 def write_description(folder: Path, tagger: Any, settings: Mapping[str, Any]) -> None:
-    """Describe a tagger in its folder. Weights there get the file's mode, because safetensors writes them with 0600."""
+    """Write the description file of a tagger. Weights get its mode, because safetensors writes them with 0600."""
     content = {"tagger": name_of(tagger), "settings": settings, "history": tagger.history}
     path = folder / DESCRIPTION
     path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
@@ -27,7 +27,7 @@ def write_description(folder: Path, tagger: Any, settings: Mapping[str, Any]) ->
 
 
 def read_description(folder: str | Path) -> dict[str, Any]:
-    """The content of the description file, empty where there is none; a `MissingResourceError` if it is damaged."""
+    """Read the description file; return {} if there is none, and raise `MissingResourceError` if it is damaged."""
     path = Path(folder) / DESCRIPTION
     if not path.exists():
         return {}
@@ -42,23 +42,23 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 
 
 def attached_share_learnt(tagger: object) -> float | None:
-    """`attached_share` of what a tagger, in a folder or in memory, learnt from; None where it is not known."""
+    """The `attached_share` of the training data of a tagger, in a folder or in memory; None if unknown."""
     if isinstance(tagger, str | Path):
         return read_description(tagger).get("history", {}).get("attached_signs")
     return getattr(tagger, "history", {}).get("attached_signs")
 
 
 def attached_share_for(labelled: Iterable[Sentence], tagger: object) -> float | None:
-    """`attached_share` of labelled sentences, or else of what a tagger learnt from, if there is one."""
+    """The `attached_share` of labelled sentences, or else of the training data of a tagger, if there is one."""
     share = attached_share(labelled)
     return attached_share_learnt(tagger) if share is None else share
 
 
 def missing_folder(name: str) -> str:
-    """The beginning of a message if a tagger's name is likely that of a folder that is not there; else empty.
+    """The beginning of an error message if a tagger's name is probably that of a missing folder; otherwise empty.
 
     Raises:
-        MissingResourceError: If the name cannot be that of a Hugging Face model, and is no folder.
+        MissingResourceError: If the name cannot be that of a Hugging Face model and is not a folder.
     """
     path = Path(name)
     if name in BUNDLED or path.is_dir():
@@ -80,7 +80,7 @@ def _folders_in(folder: Path) -> list[str]:
 
 
 def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:
-    """A tagger with saved settings, on another device; a `MissingResourceError` if another version saved them."""
+    """Build a tagger with saved settings on a device, or raise `MissingResourceError` if another version saved them."""
     known = [setting.name for setting in setting_fields(cls)]
     if unknown := [key for key in settings if key not in known]:
         raise MissingResourceError(

@@ -1,4 +1,4 @@
-"""Scores of the tags at each word of sentences, in forward passes of fixed shape."""
+"""Compute the scores of the tags at each word of sentences, in forward passes of fixed shape."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nersery.models.passes import PassShape, window_passes, windows_at_once
 from nersery.models.subwords.windows import Window
 
 Scorer = Callable[[Sequence[Window], PassShape], Tensor]
-"""Scores windows in a pass of the given shape. Shape: (passes, rows, words, tags), with rows and words beyond those of
-the windows."""
+"""A function that scores windows in a pass of the given shape. Shape: (passes, rows, words, tags); there may be more
+rows and words than the windows have."""
 LENGTH_MULTIPLE = 4
 LONGEST = 512
-"""Subwords for which a forward pass has room in each row; longer windows, or Monte Carlo passes, get fewer rows."""
+"""The subwords per row for which a forward pass has room. Longer windows, or Monte Carlo passes, get fewer rows."""
 
 
 def emissions(
@@ -29,17 +29,17 @@ def emissions(
     device: torch.device,
     progress: Progress | None = None,
 ) -> list[Tensor]:
-    """Scores of each tag at each word, taken from the window whose core has the word.
+    """The scores of each tag at each word, taken from the window that has the word in its core.
 
     Args:
-        windows: Those of each sentence.
+        windows: The windows of each sentence.
         passes: Monte Carlo passes over each window.
-        device: Of the network; it decides how many windows are scored at once.
-        packed: Score rows of windows; see `nersery.models.packed.packed_encoder.rows`.
+        device: Device of the network; it determines how many windows are scored at once.
+        packed: Score windows packed into rows; see `nersery.models.packed.packed_encoder.rows`.
         progress: Counts windows.
 
     Returns:
-        Shape: (words, passes, tags), for each sentence.
+        The scores of each sentence. Shape: (words, passes, tags).
     """
     flat = [(number, window) for number, windows_of_sentence in enumerate(windows) for window in windows_of_sentence]
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
@@ -55,5 +55,5 @@ def emissions(
 
 
 def _rows(length: int, passes: int, most: int) -> int:
-    """Windows per pass, by their padded length alone; see `by_length`."""
+    """The number of windows per pass, which depends only on their padded length; see `by_length`."""
     return max(1, min(most, most * LONGEST // (length * passes)))

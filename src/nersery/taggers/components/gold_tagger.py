@@ -1,4 +1,4 @@
-"""The gold-trained tagger that several methods use."""
+"""The tagger trained on gold that several methods use."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def check_gold_tagger(folder: str | None) -> None:
 def gold_tagger(
     name: str, folder: str | None, gold: Sequence[Sentence], training: Training, other_model: str = BY_FOLDER
 ) -> Tagger:
-    """The tagger in a folder, or else the caller's, or else a new one of the default kind.
+    """Return the tagger in a folder, or else that of the caller, or else train a new one of the default kind.
 
     Args:
-        name: The method that needs it.
-        folder: Or a Hugging Face name.
+        name: Name of the method that needs the tagger, for messages.
+        folder: A folder, or the name of a Hugging Face model.
         other_model: See `Training`.
 
     Raises:
-        SettingsError: If there is none, and no gold to train one on.
+        SettingsError: If there is no tagger, and no gold to train one on.
     """
     if folder is not None:
         return load_tagger(folder)
@@ -50,7 +50,7 @@ def gold_tagger(
 
 
 def trained_on_gold(tagger: Tagger, gold: Sequence[Sentence], training: Training) -> Tagger:
-    """A method's own tagger, trained; within a run, systems with the same tagger and gold share it.
+    """Train a method's own tagger. Within a run, systems with the same tagger and gold share the trained one.
 
     Raises:
         DataError: If there is nothing to learn from.
@@ -62,11 +62,11 @@ def trained_on_gold(tagger: Tagger, gold: Sequence[Sentence], training: Training
 
 
 def warn_of_unknown_labels(known: Collection[str], candidates: Iterable[Sentence], warned: set[str]) -> None:
-    """Warn of labels that the tagger can never confirm, once per type.
+    """Warn about labels that the tagger can never confirm, once per type.
 
     Args:
-        known: Types of the tagger.
-        warned: Types with a warning so far; those of the candidates are added.
+        known: The types of the tagger.
+        warned: The types that were already checked; those of the candidates are added.
     """
     types = types_in(candidates) - warned
     warned |= types
@@ -78,11 +78,11 @@ def warn_of_unknown_labels(known: Collection[str], candidates: Iterable[Sentence
 
 
 def warn_of_no_entity(name: str, candidates: Iterable[Sentence]) -> None:
-    """Warn if there are candidates and none has an entity, as raw text by mistake.
+    """Warn if there are candidates and none has an entity, for example because raw text was given by mistake.
 
     Args:
-        name: The method that judges labels.
-        candidates: They are read up to the first entity.
+        name: Name of the method that judges labels.
+        candidates: Sentences, which are read up to the first with an entity.
     """
     labelled = (bool(sentence.entities) for sentence in candidates)
     if not next(labelled, True) and not any(labelled):

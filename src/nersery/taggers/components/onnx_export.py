@@ -1,4 +1,4 @@
-"""A saved transformer tagger as ONNX, which `nersery.taggers.base.load_tagger` runs in place of PyTorch."""
+"""Export a saved transformer tagger to ONNX, so that `nersery.taggers.base.load_tagger` can run it without PyTorch."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from nersery.taggers.transformer import TransformerTagger
 
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 MOST = 512
-"""Rows and subwords that the exported network takes at most."""
+"""The most rows that the exported network takes."""
 
 
 def check_onnx() -> None:
-    """Raise `MissingResourceError` if what an export needs is not installed."""
+    """Raise `MissingResourceError` if a package that an export needs is not installed."""
     for name in PACKAGES:
         required(name, "onnx")
 
@@ -35,12 +35,12 @@ def export_onnx(folder: str | Path) -> Path:
     """Write the network of a saved tagger beside its weights, in fp32; the CRF stays in its own file.
 
     Returns:
-        The file. Inputs: ``input_ids`` and ``attention_mask``, shape (rows, subwords). Output: ``logits``, shape (rows,
-        subwords, tags).
+        The path of the file. Inputs: ``input_ids`` and ``attention_mask``, shape (rows, subwords). Output: ``logits``,
+        shape (rows, subwords, tags).
 
     Raises:
         MissingResourceError: If the extra is not installed.
-        SettingsError: If it is no transformer tagger, or one that PyTorch cannot export.
+        SettingsError: If the folder holds no transformer tagger, or one that PyTorch cannot export.
     """
     check_onnx()
     tagger = load_tagger(folder, device="cpu")
@@ -75,7 +75,7 @@ def export_onnx(folder: str | Path) -> Path:
 
 @contextlib.contextmanager
 def _errors_alone(name: str) -> Iterator[None]:
-    """Within it, a logger reports errors and nothing less."""
+    """Let a logger report only errors within this context."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -91,5 +91,5 @@ class _Logits(nn.Module):
         self.network = network
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Shape: (rows, subwords), and of the result (rows, subwords, tags)."""
+        """Return the logits. Shape of the inputs: (rows, subwords); of the result: (rows, subwords, tags)."""
         return self.network(input_ids=input_ids, attention_mask=attention_mask).logits

@@ -16,10 +16,10 @@ ONNX_FILE = "model.onnx"
 
 
 class OnnxNetwork:
-    """Stands in for the network of a tagger; it can only predict.
+    """Replaces the network of a tagger for prediction only.
 
     Args:
-        folder: Of a tagger that was trained with ``--onnx``.
+        folder: Folder of a tagger that was trained with ``--onnx``.
 
     Raises:
         MissingResourceError: If ONNX Runtime is not installed, or the folder has no export.
@@ -36,20 +36,20 @@ class OnnxNetwork:
         options.intra_op_num_threads = torch.get_num_threads()
         try:
             self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # its exceptions have no common base of their own
+        except Exception as error:  # the exceptions of ONNX Runtime have no common base class
             raise MissingResourceError(f"{path} cannot be read: {error}") from error
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else a network has, such as weights and dropout, an export has not."""
+        """Refuse any other attribute of a network, such as weights and dropout: an export does not have it."""
         if name.startswith("_") or name == "base_model":
             raise AttributeError(name)
         raise SettingsError('a tagger that runs on ONNX can only predict: load it with backend = "torch"')
 
     def eval(self) -> OnnxNetwork:
-        """There is no other mode."""
+        """Do nothing: an export has no other mode."""
         return self
 
     def __call__(self, input_ids: Tensor, attention_mask: Tensor) -> Any:
-        """The logits. Shape: (rows, subwords), and of the result (rows, subwords, tags)."""
+        """Return the logits. Shape of the inputs: (rows, subwords); of the result: (rows, subwords, tags)."""
         inputs = {"input_ids": input_ids.numpy(), "attention_mask": attention_mask.long().numpy()}
         return SimpleNamespace(logits=torch.from_numpy(self._session.run(None, inputs)[0]))

@@ -1,4 +1,4 @@
-"""The head of a pretrained token-classification model: kept for tags that it knows, new for others."""
+"""The head of a pretrained token-classification model. It is kept for known tags and new for other tags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nersery.models.loading import ModelSource, output_settings, quiet_transform
 
 
 def shared_rows(names: Sequence[str], known: Sequence[str]) -> dict[int, int]:
-    """The place of each tag that a model knows, by its place among the new tags; empty if only `O` is shared.
+    """The index of each shared tag in the model, by its index among the new tags; empty if only `O` is shared.
 
     >>> shared_rows(["O", "B-LOC", "B-PER"], ["B-PER", "I-PER", "O"])
     {0: 2, 2: 0}
@@ -24,7 +24,7 @@ def shared_rows(names: Sequence[str], known: Sequence[str]) -> dict[int, int]:
 
 
 def network_with_head(source: ModelSource, names: Sequence[str]) -> Any:
-    """A pretrained network with an output for each tag: the old weights where it knows the tag, else random ones."""
+    """A pretrained network with an output for each tag. Known tags keep their weights; other tags get random ones."""
     known = known_tags(source)
     if shared_rows(names, known):
         network = source.token_classification()
@@ -38,7 +38,7 @@ def network_with_head(source: ModelSource, names: Sequence[str]) -> Any:
 
 
 def outline(source: ModelSource) -> Any:
-    """A network with a new head as its configuration describes it; no weight is read.
+    """A network with a new head, built from its configuration without reading any weights.
 
     Raises:
         MissingResourceError: If there is no configuration.
@@ -51,14 +51,14 @@ def outline(source: ModelSource) -> Any:
 
 
 def known_tags(source: ModelSource) -> list[str]:
-    """The tags that a token-classification model was trained on, "" for those without a name; none for other models."""
+    """The tags of a token-classification model, with "" for tags without a name; empty for other models."""
     config = source.config()
     is_tagger = any("TokenClassification" in name for name in config.architectures or ())
     return [config.id2label.get(index, "") for index in range(config.num_labels)] if is_tagger else []
 
 
 def set_dropout(network: Any, rate: float, model: str) -> None:
-    """Set the dropout before the head; a `SettingsError` if the network has none there."""
+    """Set the dropout rate before the head, or raise `SettingsError` if the network has no dropout there."""
     layers = [
         layer for part in _outside_base(network).values() for layer in part.modules() if isinstance(layer, nn.Dropout)
     ]
@@ -69,7 +69,7 @@ def set_dropout(network: Any, rate: float, model: str) -> None:
 
 
 def _resize(network: Any, names: Sequence[str], known: Sequence[str]) -> bool:
-    """Replace the output layer, if it is a linear one in the usual place; return whether it is."""
+    """Replace the output layer if it is a linear layer in the usual place; return whether it is."""
     outputs = [(name, layer) for name, layer in _outside_base(network).items() if isinstance(layer, nn.Linear)]
     if [layer.out_features for _, layer in outputs] != [len(known)]:
         return False
@@ -92,7 +92,7 @@ def _outside_base(network: Any) -> dict[str, nn.Module]:
 
 
 def _renew(part: nn.Module, config: Any) -> None:
-    """Give random weights to the linear layers."""
+    """Initialize the linear layers with random weights."""
     for layer in part.modules():
         if isinstance(layer, nn.Linear):
             nn.init.normal_(layer.weight, std=getattr(config, "initializer_range", 0.02))

@@ -13,9 +13,9 @@ from nersery.taggers.components.word_features import FIRST, PAD, UNKNOWN, KnownW
 
 
 class BiLSTM(nn.Module):
-    """Two LSTMs, one of which reads each row from its last item to the first.
+    """Two LSTMs; one reads each row from the first item to the last, the other from the last to the first.
 
-    Padding is behind them both, so that a row gets the same numbers whatever it is padded to.
+    Both read padding last, so the length of the padding does not change the numbers of a row.
     """
 
     def __init__(self, size: int, hidden: int) -> None:
@@ -29,7 +29,7 @@ class BiLSTM(nn.Module):
 
         Args:
             items: Shape: (rows, items, size).
-            lengths: At least 1. Shape: (rows,).
+            lengths: Items per row, at least 1. Shape: (rows,).
 
         Returns:
             Shape: (rows, items, 2 * hidden).
@@ -38,13 +38,13 @@ class BiLSTM(nn.Module):
         return torch.cat([forward_states, _reordered(backward_states, order)], dim=2)
 
     def ends(self, items: Tensor, lengths: Tensor) -> Tensor:
-        """The states when all of a row is read. Shape: (rows, 2 * hidden)."""
+        """The states after each LSTM has read a whole row. Shape: (rows, 2 * hidden)."""
         forward_states, backward_states, _ = self._states(items, lengths)
         rows = torch.arange(len(lengths), device=lengths.device)
         return torch.cat([forward_states[rows, lengths - 1], backward_states[rows, lengths - 1]], dim=1)
 
     def _states(self, items: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The states from the first item on, from the last item on, and the order in which the latter stand."""
+        """The states of the forward LSTM, those of the backward LSTM, and the order of the latter."""
         positions = torch.arange(items.shape[1], device=items.device)
         last = lengths.unsqueeze(1) - 1
         order = torch.where(positions <= last, last - positions, positions)
@@ -57,13 +57,13 @@ def _reordered(items: Tensor, order: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many numbers stand for what.
+    """The dimensions of a network's representations.
 
     Args:
-        word: A word by its id.
-        character: A character.
-        spelling: A word by its characters, half of them from each end.
-        hidden: A word in its sentence, from each direction.
+        word: Dimension of a word, by its id.
+        character: Dimension of a character.
+        spelling: Dimension of a word by its characters, half of it from each direction.
+        hidden: Dimension of a word in its sentence, from each direction.
     """
 
     word: int
@@ -73,11 +73,11 @@ class Sizes:
 
 
 class RecurrentNetwork(nn.Module):
-    """Word ids and spellings, a BiLSTM over them, and a CRF on top.
+    """A BiLSTM over word ids and spellings, with a CRF on top.
 
     Args:
-        dropout: Of what goes into the BiLSTM and what comes out of it, in [0, 1).
-        word_dropout: How often training shows a word as an unknown one, in [0, 1).
+        dropout: Dropout rate of the inputs and outputs of the BiLSTM, in [0, 1).
+        word_dropout: Probability of showing a word as unknown in training, in [0, 1).
     """
 
     def __init__(self, lexicon: KnownWords, tags: TagSet, sizes: Sizes, dropout: float, word_dropout: float) -> None:
@@ -94,36 +94,37 @@ class RecurrentNetwork(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.output.weight.device
 
     @torch.no_grad()
     def take_over(self, other: RecurrentNetwork) -> None:
-        """The weights of a network whose words and characters have the same ids here, before those that are new."""
+        """Copy the weights of a network. Its words and characters must have the same ids here; new ones come after."""
         earlier = other.state_dict()
         for name, weights in self.state_dict().items():
             weights[: len(earlier[name])] = earlier[name]
 
     def spell(self, spellings: Tensor, lengths: Tensor) -> Tensor:
-        """Words by their characters.
+        """The representations of words by their characters.
 
         Args:
             spellings: Shape: (words, characters).
             lengths: Shape: (words,).
 
         Returns:
-            Shape: (words, numbers of a spelling).
+            Shape: (words, dimension of a spelling).
         """
         return self.spelling.ends(self.character(spellings), lengths)
 
     def forward(self, ids: Tensor, vectors: Tensor, spelled: Tensor, lengths: Tensor) -> Tensor:
-        """Scores of each tag at each word.
+        """The scores of each tag at each word.
 
         Args:
-            ids: Of words. Shape: (rows, words).
-            vectors: What the user's vectors add to them. Shape: (rows, words, numbers of a word), or 0 for the last.
-            spelled: Shape: (rows, words, numbers of a spelling).
-            lengths: In words. Shape: (rows,).
+            ids: Word ids. Shape: (rows, words).
+            vectors: The user's vectors, added to the embeddings. Shape: (rows, words, dimension of a word), or 0 for
+                the last if there are none.
+            spelled: Representations by characters. Shape: (rows, words, dimension of a spelling).
+            lengths: Words per row. Shape: (rows,).
 
         Returns:
             Shape: (rows, words, tags).

@@ -1,4 +1,4 @@
-"""The second stage of a tagger: after machine-labelled or generated sentences, training on gold alone."""
+"""The second stage of a tagger: training on gold alone, after machine-labelled or generated sentences."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ MAY_DIFFER = (
 )  # fmt: skip
 """Settings that may differ in the second stage."""
 RIVALS = {"steps": "epochs", "epochs": "steps"}
-"""Naming one of these clears the other."""
+"""Settings that exclude each other: setting one clears the other."""
 
 
 def fit_second_stage(
     tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any], training: Training
 ) -> Tagger:
-    """Train a tagger on gold alone, starting from its first training, and return it; the given one may share weights.
+    """Train a tagger on gold alone, starting from its first training, and return it; it may share weights with the old.
 
     Machine-labelled sentences are many and partly wrong. They teach what mentions look like; gold then teaches which of
-    them are labelled. The settings stay those of the first training, whose history gets this one's as ``second_stage``.
+    them are labelled. The returned tagger has the settings of the first training. Its history is that of the first
+    training, with the new one as ``second_stage``.
 
     Args:
-        settings: Those of `MAY_DIFFER` that differ from the tagger's.
+        settings: The settings in `MAY_DIFFER` that differ from those of the tagger.
 
     Raises:
-        SettingsError: If gold has types that the tagger does not know, or a setting is wrong.
+        SettingsError: If gold has types that the tagger does not have, or a setting is invalid.
     """
     require_known_types(gold, tagger.types)
     first_settings = settings_of(tagger)
@@ -48,7 +49,7 @@ def fit_second_stage(
 
 
 def _with_settings(tagger: Tagger, settings: Mapping[str, Any]) -> Tagger:
-    """A tagger with other settings, and with all that this one has learnt."""
+    """A copy of a tagger with other settings, and with everything that the tagger has learnt."""
     other = copy(tagger)
     for key, value in settings.items():
         setattr(other, key, value)
@@ -56,7 +57,7 @@ def _with_settings(tagger: Tagger, settings: Mapping[str, Any]) -> Tagger:
 
 
 def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
-    """Raise `SettingsError` for a second stage with types that the first training does not have."""
+    """Raise `SettingsError` if the gold of a second stage has types that the first training does not have."""
     if unknown := sorted(types_in(gold) - {*met}):
         raise SettingsError(
             f"the first training has no {', '.join(unknown)}, which the gold sentences of the second stage have. "
@@ -65,12 +66,12 @@ def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
 
 
 def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> list[str]:
-    """Validation errors of the settings of a second stage.
+    """The validation errors of the settings of a second stage.
 
     Args:
-        name: Of the tagger.
-        settings: Of its first training.
-        own: Those that differ, as in the recipe.
+        name: Name of the tagger.
+        settings: Settings of the first training.
+        own: Settings that differ, as given in the recipe.
     """
     if not isinstance(own, Mapping):
         return [f"{own!r:.60} is no table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
@@ -79,7 +80,7 @@ def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> lis
 
 
 def foreign_settings(own: Iterable[str], wish: str) -> list[str]:
-    """Errors for settings that are not in `MAY_DIFFER`."""
+    """The validation errors for settings that are not in `MAY_DIFFER`."""
     return [f'"{key}" cannot {wish}; {did_you_mean(key, MAY_DIFFER)}' for key in own if key not in MAY_DIFFER]
 
 

@@ -1,4 +1,4 @@
-"""The output layer of a tagger: tags as indices, and which may follow which."""
+"""The tags of a tagger's output layer: their indices, and which tags may follow which."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class TagSet:
 
     @classmethod
     def of(cls, types: Iterable[str], scheme: OutputScheme = "IOB2") -> TagSet:
-        """The tags of some types under a scheme."""
+        """The tags of types in a scheme."""
         return cls((OUTSIDE, *(f"{letter}-{type_}" for type_ in sorted(types) for letter in SCHEMES[scheme].letters)))
 
     @cached_property
     def parts(self) -> tuple[tuple[str, str], ...]:
-        """Each tag's meaning (B, I, E, S or O) and type."""
+        """The meaning (B, I, E, S or O) and the type of each tag."""
         parts = []
         for name in self.names:
             letter, dash, type_ = name.partition("-")
@@ -76,7 +76,7 @@ class TagSet:
 
     @property
     def allowed(self) -> Tensor:
-        """Whether the column's tag may follow the row's. Shape: (tags, tags)."""
+        """Whether the column's tag may follow the row's tag. Shape: (tags, tags)."""
         return torch.tensor([[self._may_follow(a, b) for b in self.parts] for a in self.parts])
 
     @property
@@ -91,21 +91,21 @@ class TagSet:
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        """By tag of IOB2 or BIOES; the names may have other letters."""
+        """The index of each tag, by its name in IOB2 or BIOES; the tag set may use other letters."""
         return {f"{letter}-{type_}" if type_ else letter: index for index, (letter, type_) in enumerate(self.parts)}
 
     def indices(self, entities: Iterable[Entity], length: int) -> list[int]:
-        """Labels as tag indices, one a word; a `KeyError` for a type that the tag set lacks."""
+        """The labels of a sentence as one tag index per word; raises `KeyError` for a type that the tag set lacks."""
         return [self._index[tag] for tag in encode(entities, length, "BIOES" if self._closed else "IOB2")]
 
     @cached_property
     def _begins(self) -> dict[str, int]:
-        """The number in `labels` of the beginnings of each type; that of its insides is next."""
+        """The number of each type's beginning in `labels`; the number of its inside is one higher."""
         return {type_: 2 * number + 2 for number, type_ in enumerate(self.types)}
 
     def labels(self, paths: Tensor) -> Tensor:
-        """The labels of legal paths, one number per word whatever the scheme: its type and whether an entity begins
-        there, 0 outside.
+        """The labels of legal paths, one number per word in every scheme. It encodes the type and whether an entity
+        begins there; 0 is outside.
 
         Args:
             paths: Shape: (..., words).
@@ -121,7 +121,7 @@ class TagSet:
         return types + nn.functional.pad(continues, (1, 0))
 
     def labels_of(self, entities: Iterable[Entity], length: int) -> list[int]:
-        """The same numbers for the entities of a sentence; negative if the tag set lacks the type."""
+        """The numbers of `labels` for the entities of a sentence; negative if the tag set lacks the type."""
         labels = [0] * length
         for entity in entities:
             begins = self._begins.get(entity.type, -2)
@@ -130,7 +130,7 @@ class TagSet:
 
     @cached_property
     def label_of_tag(self) -> Tensor:
-        """Whether a tag stands for a label of `labels`. Shape: (tags, labels)."""
+        """1 where a tag stands for a label of `labels`, otherwise 0. Shape: (tags, labels)."""
         labels = [self._begins.get(type_, 0) + (letter in "IE") for letter, type_ in self.parts]
         return nn.functional.one_hot(torch.tensor(labels), 2 * len(self.types) + 2).float()
 
@@ -149,9 +149,9 @@ class TagSet:
         return tuple(SoftLabel(w, t, round(b, 4), round(i, 4)) for w, t, b, i in candidates if b + i >= least)
 
     def soft_targets(self, sentence: Sentence) -> Tensor:
-        """The probability of each label of `labels` at each word: of its soft labels, or certainly its label.
+        """The probability of each label of `labels` at each word, from its soft labels or else 1 for its hard label.
 
-        A soft label whose type the tag set lacks counts as no mention. Shape: (words, labels).
+        A soft label of a type that the tag set lacks counts as no mention. Shape: (words, labels).
         """
         hard = torch.tensor(self.labels_of(sentence.entities, len(sentence)))
         targets = nn.functional.one_hot(hard, 2 * len(self.types) + 2).float()
@@ -168,7 +168,7 @@ class TagSet:
 
         Args:
             indices: One tag per word.
-            scores: Probability of each word's tag, in [0, 1]; an entity's score is the mean over its words.
+            scores: Probability of each word's tag, in [0, 1]. The score of an entity is the mean over its words.
         """
         entities: list[Entity] = []
         start, open_type = 0, ""

@@ -1,4 +1,4 @@
-"""One call to the trainer for all taggers: the plan, dev, the fingerprint and the history."""
+"""Call the trainer in the same way for all taggers: the plan, dev, the fingerprint and the history."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from nersery.taggers.base import NOTHING_TO_COMPARE, Tagger, can_compare, strict
 
 
 def plan_of(tagger: Any, examples: int, **fixed: Any) -> TrainingPlan:
-    """The training plan of a tagger's settings.
+    """The training plan from a tagger's settings.
 
     Args:
-        fixed: Values of the plan that the tagger has no setting for.
+        fixed: Values of the plan that are not settings of the tagger.
     """
     names = {field.name for field in dataclasses.fields(TrainingPlan)} - fixed.keys()
     plan = TrainingPlan(**{name: getattr(tagger, name) for name in names}, **fixed)
@@ -46,7 +46,7 @@ def train_tagger(
     """Train a tagger's model and return the history as JSON values; see `nersery.models.training.trainer.train`.
 
     Args:
-        is_new: Whether a parameter of that name was not pretrained.
+        is_new: Returns whether the parameter of a name was not pretrained.
     """
     dev = training.dev
     comparable = can_compare(dev, tagger.types)
@@ -66,7 +66,7 @@ def train_tagger(
         progress=training.progress,
         folder=training.folder,
     )
-    several_languages = len({sentence.language for sentence in gold}) > 1  # one may attach what another does not
+    several_languages = len({sentence.language for sentence in gold}) > 1  # languages may attach different signs
     return {
         "seed": training.seed,
         "sentences": len(gold),

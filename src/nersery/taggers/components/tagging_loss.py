@@ -1,4 +1,4 @@
-"""The training examples of taggers, and what they learn by: hard and soft labels, with a CRF or without."""
+"""The training examples and the loss of taggers, for hard and soft labels, with or without a CRF."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
 
 SMALLEST = 1e-6
-"""The smallest probability whose logarithm is taken, so that an impossible soft label cannot dominate the loss."""
+"""Probabilities are clamped to this minimum before the logarithm, so that an impossible soft label cannot dominate the
+loss."""
 
 
 class LabelledWindow(NamedTuple):
@@ -22,8 +23,8 @@ class LabelledWindow(NamedTuple):
 
     Args:
         tags: The tag of each word.
-        begins: Whether it starts where its sentence does; `ends` is the same for the end.
-        soft: The probability of each label of `TagSet.labels`, with soft labels. Shape: (words, labels).
+        begins: Whether the window starts where its sentence does; `ends` is the same for the end.
+        soft: The probability of each label of `TagSet.labels` if the sentence has soft labels. Shape: (words, labels).
     """
 
     window: Window
@@ -51,12 +52,12 @@ def loss(
 ) -> Tensor:
     """The mean loss over the words of a batch.
 
-    For tags: the negative log-likelihood of the CRF; without one, the cross-entropy of each word. For soft labels: the
-    cross-entropy between them and the marginal probabilities of each word's labels.
+    For tags, the loss is the negative log-likelihood of the CRF or, without a CRF, the cross-entropy of each word. For
+    soft labels, it is the cross-entropy between them and the marginal probabilities of each word's labels.
 
     Args:
         emissions: Shape: (windows, words, tags).
-        mask: Whether there is a word. Shape: (windows, words).
+        mask: Whether there is a word at a position. Shape: (windows, words).
     """
     soft = torch.tensor([example.soft is not None for example in batch], device=mask.device)
     if not soft.any():
@@ -70,7 +71,7 @@ def loss(
 
 
 def disagreement(ours: Tensor, theirs: Tensor) -> Tensor:
-    """The divergence of two opinions from their mean, in nats; 0 if they are the same.
+    """The mean divergence of two networks' predictions from their average, in nats; 0 if they are equal.
 
     Args:
         ours, theirs: Scores of tags. Shape: (words, tags).

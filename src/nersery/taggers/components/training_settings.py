@@ -1,4 +1,4 @@
-"""The settings of the training of a tagger."""
+"""The training settings of taggers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention between the words of a sentence in the encoder of a tagger."""
+"""Compute the attention between the words of a sentence in the encoder of a tagger."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from nersery.taggers.components.emissions import LENGTH_MULTIPLE
 from nersery.taggers.transformer import TransformerTagger
 
 MOST_PAIRS = WINDOWS * 256**2
-"""Pairs of subwords in one pass, also on a GPU; every layer and head keeps a number for each pair."""
+"""The most pairs of subwords in one pass, also on a GPU: every layer and head stores a number for each pair."""
 OTHER_WAYS = 'Use another tagger, or keywords = "random" or "none"'
 
 
 def subword_attention(
     tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int
 ) -> Iterator[tuple[int, Window, NDArray[np.float32]]]:
-    """The attention between the subwords of windows, summed over heads and layers.
+    """Yield the attention between the subwords of windows, summed over heads and layers.
 
     Args:
-        windows: Each behind the number of its sentence.
+        windows: Windows, each with the number of its sentence.
         layers: See `nersery.taggers.components.word_attention.word_attention`.
 
     Yields:
-        The number, the window, and its attention. Shape: (subwords, subwords), or more.
+        The number, the window, and its attention. Shape: (subwords, subwords), or larger with padding.
     """
     network = tagger.network
     packed = can_pack(network)
@@ -63,11 +63,11 @@ def _rows(length: int) -> int:
 
 
 def _padded(tagger: TransformerTagger, windows: Sequence[Window], shape: PassShape, layers: int) -> Tensor:
-    """Shape: (rows, subwords, subwords), with more rows than windows."""
+    """The attention of padded windows. Shape: (rows, subwords, subwords), with more rows than windows."""
     network, encoder = tagger.network, tagger.encoder
     shape = {**shape, "rows": shape["rows"] + 1}
     batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape)
-    batch.attention_mask[-1, -1] = 0  # where nothing is masked transformers adds no mask, and bf16 rounds otherwise
+    batch.attention_mask[-1, -1] = 0  # with nothing masked, transformers adds no mask, and bf16 rounds differently
     batch = batch.to(network.device)
     output = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask, output_attentions=True)
     attentions = getattr(output, "attentions", None) or ()
@@ -86,22 +86,21 @@ def _layers(tagger: TransformerTagger, layers: int, available: int) -> int:
 
 
 def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 4) -> list[NDArray[np.float32]]:
-    """For each sentence the attention from word (row) to word (column), summed over heads and layers.
+    """For each sentence, the attention from word (row) to word (column), summed over heads and layers.
 
-    Attention to a word is the sum over its subwords, attention from it the mean over its subwords (Clark et al. 2019);
-    special tokens are left out. Characters that the tagger reads as one word all get its attention. A word of a
-    sentence longer than the model is decided on in the same window as in prediction; its attention to words that this
-    window does not show is 0. As in prediction, a sentence gets the same numbers whatever stands beside it.
+    Attention to a word is the sum over its subwords; attention from a word is the mean over its subwords (Clark et al.
+    2019). Special tokens are left out. Characters that the tagger reads as one word all get the attention of that word.
+    In sentences that are too long for the model, each word is read in the same window as in prediction; its attention
+    to words outside the window is 0. As in prediction, the numbers of a sentence do not depend on other sentences.
 
     Args:
-        layers: From how many layers, counted from the last; 0 takes all of them, and so do, with a note, more than
-            there are.
+        layers: The number of last layers to sum. 0 means all layers; so does a number that is too large, with a note.
 
     Returns:
-        Shape: (words, words) each.
+        An array for each sentence. Shape: (words, words).
 
     Raises:
-        SettingsError: When the tagger has no attention to look at.
+        SettingsError: If the tagger returns no attention between words.
 
     Reference:
         Kevin Clark, Urvashi Khandelwal, Omer Levy and Christopher D. Manning (2019). What Does BERT Look At? An
@@ -120,19 +119,19 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
 
 
 def with_attention(tagger: Tagger) -> TransformerTagger:
-    """The tagger; a `SettingsError` if its words do not attend to each other."""
+    """Return the tagger, or raise `SettingsError` if it has no attention between words."""
     if not isinstance(tagger, TransformerTagger):
         raise SettingsError(f"the tagger {name_of(tagger)} has no attention between words. {OTHER_WAYS}")
     return tagger
 
 
 def between_words(subwords: NDArray[Any], firsts: Sequence[int], end: int) -> NDArray[Any]:
-    """Attention between words, out of that between subwords.
+    """The attention between words, computed from that between subwords.
 
     Args:
-        subwords: From subword to subword. Shape: (subwords, subwords).
+        subwords: Attention from subword to subword. Shape: (subwords, subwords).
         firsts: The position of each word's first subword.
-        end: The position behind the last word.
+        end: The position after the last word's last subword.
 
     Returns:
         Shape: (words, words).
@@ -146,13 +145,13 @@ def between_words(subwords: NDArray[Any], firsts: Sequence[int], end: int) -> ND
 
 
 def _taken_apart(attention: NDArray[np.float32], groups: Spans) -> NDArray[np.float32]:
-    """Attention between words that were joined, for each of the words that they are made of."""
+    """The attention between joined words, repeated for each of the original words."""
     joint = [number for number, group in enumerate(groups) for _ in group]
     return attention[np.ix_(joint, joint)] if groups else attention
 
 
 def _fill(attention: NDArray[np.float32], window: Window, subwords: NDArray[Any], suffix: int) -> None:
-    """Store the attention from the words in the core of a window."""
+    """Store the attention from the words in the core of a window in ``attention``."""
     between = between_words(subwords, window.firsts, len(window.subwords) - suffix)
     (start, end), first = window.core, window.start
     attention[start:end, first : first + len(window.firsts)] = between[start - first : end - first]

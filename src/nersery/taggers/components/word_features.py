@@ -15,23 +15,23 @@ from nersery.models.subwords.windows import Window, windows_over
 from nersery.models.word_vectors import WordVectors
 
 PAD, UNKNOWN = range(2)
-"""Padding, and words or characters that training has not seen."""
+"""The ids of padding, and of words or characters that did not occur in training."""
 FIRST = UNKNOWN + 1
 LONGEST_WINDOW = 512
-"""In words; longer sentences are read in overlapping windows."""
+"""The longest window, in words; longer sentences are read in overlapping windows."""
 LONGEST_WORD = 64
-"""In characters; of a longer word, the first and last 32 are used."""
+"""The longest word, in characters; of longer words, the first and last 32 characters are used."""
 LEAST_WORDS = 2
-"""A character in fewer distinct words is unknown, so that the unknown character is trained too."""
+"""Characters in fewer distinct words are unknown, so that the unknown character is also trained."""
 
 
 @dataclass(frozen=True)
 class KnownWords:
-    """Words and characters that a tagger has seen in training.
+    """The words and characters that a tagger knows from training.
 
     Args:
-        words: Lower-cased and `composed`.
-        characters: Of composed words.
+        words: Lower-cased and `composed` words.
+        characters: Characters of composed words.
     """
 
     words: tuple[str, ...]
@@ -39,7 +39,7 @@ class KnownWords:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> KnownWords:
-        """All words, and the characters of at least two of them.
+        """All words, and the characters that occur in at least two distinct words.
 
         >>> KnownWords.of(["Ada", "Adam", "ada"])
         KnownWords(words=('ada', 'adam'), characters=('A', 'a', 'd'))
@@ -50,7 +50,7 @@ class KnownWords:
         return cls(tuple(sorted({composed(word.lower()) for word in distinct})), tuple(sorted(frequent)))
 
     def with_those_of(self, other: KnownWords) -> KnownWords:
-        """The union of both; ids of this one stay the same."""
+        """The union of both; the ids of this one stay the same."""
         words, characters = (self.words, other.words), (self.characters, other.characters)
         return KnownWords(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in (words, characters)))
 
@@ -73,13 +73,13 @@ class KnownWords:
 
 
 class WordTable:
-    """The distinct words of some sentences, numbered from 1; 0 is padding.
+    """The distinct words of some sentences, at places from 1 on; place 0 is padding.
 
     Attributes:
-        ids: Shape: (places,).
+        ids: Word ids. Shape: (places,).
         spellings: Character ids, padded with `PAD`. Shape: (places, LONGEST_WORD).
-        lengths: In characters, at least 1. Shape: (places,).
-        vectors: From the user's file. Shape: (places, dimension), where dimension may be 0.
+        lengths: Characters per word, at least 1. Shape: (places,).
+        vectors: Word vectors from the user's file. Shape: (places, dimension); the dimension may be 0.
     """
 
     def __init__(self, words: Iterable[str], lexicon: KnownWords, given: WordVectors | None = None) -> None:
