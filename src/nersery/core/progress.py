@@ -70,7 +70,7 @@ class Progress:
             self._show(end="" if sys.stderr.isatty() else "\n")
 
     def within(self, what: str, total: int) -> Progress:
-        """A new progress for a part of the job that counts something else."""
+        """A new `Progress` for a part of the job in which something else is counted."""
         return Progress(f"{self.label}, {what}", total, quiet=self.quiet)
 
     def _show(self, end: str) -> None:

@@ -72,7 +72,7 @@ def script_in_name(character: str) -> str:
 
 
 def digits_of(text: str) -> str:
-    """The kind of digits in a number; empty for European digits, which all scripts use, and if it is not a number.
+    """The kind of digits in a number; empty for European digits, which all scripts use, and for all other texts.
 
     >>> digits_of("২৯"), digits_of("۳"), digits_of("٣"), digits_of("1,000"), digits_of("１"), digits_of("ক২")
     ('BENGALI DIGIT', 'ARABIC DIGIT', 'ARABIC DIGIT', '', '', '')

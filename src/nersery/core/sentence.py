@@ -26,7 +26,7 @@ Edit = tuple[int, int, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words and the entities over them.
+    """Words, and the entities that they form.
 
     Args:
         words: At least one. Words are not empty and have no tabs, line breaks or outer spaces.

@@ -21,7 +21,7 @@ LARGEST_WHOLE = 2**53
 """Up to here, a float represents every whole number exactly; some formats store numbers as floats."""
 _TUPLES = (tuple,) * 6
 LONGEST_SENTENCE = 1_000_000
-"""The most characters from the first to the last one of a sentence, so that its text with all gaps fits into memory."""
+"""The longest text of a sentence with offsets, in characters, gaps included, so that the text fits into memory."""
 LETTERS = "BIMELSUW"
 """The letters of all tag schemes: begin B, inside I M, end E L, single S U W."""
 _OF_SEVERAL = re.compile(rf"[|,] ?(O($|[|,])|[{LETTERS}]-)")
@@ -76,7 +76,7 @@ def identity_issue(id: str, origin: Origin) -> str | None:
 def _tidy_entities(entities: Iterable[Entity]) -> tuple[Entity, ...]:
     entities = tuple(entities)
     if any(not isinstance(entity, Entity) for entity in entities):
-        return entities  # unchanged, so that the error names the wrong one
+        return entities  # unchanged, so that the error names the item that is no entity
     plain = (replace(e, start=_plain(e.start), end=_plain(e.end), score=_plain(e.score)) for e in entities)
     return tuple(sorted(plain))
 

@@ -24,7 +24,7 @@ CROWDED, FREE = 0.1, 0.05
 """How long the longest-waiting thread waits per second, in seconds. It is 0.2 to 0.7 beside a busy process, and up to
 0.03 on free cores."""
 CALM = 8
-"""Intervals on free cores before threads spin again. Several, because sleeping threads wait less."""
+"""Intervals on free cores before threads spin again. The number is high because sleeping threads wait less."""
 SHARED_BY_TWO = 100_000
 """The size of a sum that PyTorch computes in more than one thread."""
 

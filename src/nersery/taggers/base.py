@@ -227,7 +227,7 @@ class PredictStage(Stage[Sentence, Sentence]):
     """
 
     batch_size: ClassVar[int] = 256
-    """As fast as 1,024, which take half a minute on a CPU: a kill would lose that time, and progress not show it."""
+    """As fast as 1,024. That number takes half a minute on a CPU, which a kill would cost and progress not show."""
     tagger: str | Tagger
     backend: Backend = "torch"
 
@@ -313,7 +313,7 @@ def train(
         dev: Labelled sentences for choosing the best weights.
         force: Overwrite the folder.
         quiet: Show no progress.
-        settings: Of the tagger, if it is no object.
+        settings: Settings of the tagger, unless ``method`` is an untrained tagger.
     """
     training = Training(seed=seed)  # refuses an invalid seed before anything is read
     JobOptions(force=force, quiet=quiet)  # refuses values that are not booleans

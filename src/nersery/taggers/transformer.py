@@ -77,10 +77,10 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         head: `linear` scores the tags of each word; `crf` also scores transitions.
         steps: Training steps. Without steps and epochs: 300, or three epochs if more.
         learning_rate: Peak rate of the encoder. None: 1e-4 for up to six layers (`bundled`), 4e-5 for more.
-        head_learning_rate: Peak rate of what was not pretrained. None: `learning_rate`.
+        head_learning_rate: Peak rate of new weights. None: `learning_rate`.
         clip: Maximum norm of a step's gradient.
-        dropout: Before the head, in [0, 1). None: the model's own.
-        join: In scripts without spaces whose words are characters, read the words of the encoder's vocabulary.
+        dropout: Dropout rate before the head, in [0, 1). None: the model's own.
+        join: Join words that are characters of scripts without spaces to words of the encoder's vocabulary.
         max_subwords: Longest window that the model reads. None: its limit, at most 512.
         co_regularization: Weight with which two encoders learn to agree, so that wrong labels count less; 0: one
             encoder. Takes twice as long; only for a linear head.

@@ -26,7 +26,7 @@ class TrainingSettings(Method):
         warmup: Share of the steps in which the learning rate rises, in [0, 1].
         schedule: ``linear`` lowers the learning rate to zero, ``constant`` keeps it.
         optimizer: ``adamw``, ``adam`` or ``sgd``.
-        weight_decay: AdamW's, for weights but not biases and norms.
+        weight_decay: AdamW's weight decay, except of biases and norms.
     """
 
     _: KW_ONLY
