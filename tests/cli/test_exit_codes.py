@@ -197,7 +197,7 @@ class TestExitCodes:
         monkeypatch.setattr(FileJob, "run", lambda *_, **__: sys.exit(0))
         result = call("dataset", "convert", "train.conll", "x.jsonl", "-q")
         assert (result.code, result.out) == (1, "")
-        assert result.err.startswith("error: a method or a library called sys.exit(0) where it should raise an error.")
+        assert result.err.startswith("error: a method or a library called sys.exit(0) instead of raising an error.")
 
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO])
     def test_the_disk(self, number: int, monkeypatch: pytest.MonkeyPatch):

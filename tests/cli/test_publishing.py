@@ -43,10 +43,10 @@ def test_divided_documents_and_generated_sentences_are_counted():
     assert result.out == "data: train 32, validation 2, test 2 sentences\n"
     left_out = "4 generated sentences left out, because validation or test has the parent, or a sentence like it"
     assert f"note: {left_out}\n" in result.err
-    assert "note: the sentences of 2 of 3 documents stand in several splits\n" in result.err
+    assert "note: the sentences of 2 of 3 documents are in several splits\n" in result.err
     card = Path("data/README.md").read_text("utf-8")
     assert left_out in card
-    assert "The sentences of 2 of 3 documents stand in several splits." in card
+    assert "The sentences of 2 of 3 documents are in several splits." in card
     assert len(json.loads(Path("data/nersery.json").read_text("utf-8"))["dropped"]) == 4
     io.write([replace(s, document=f"d{n}") for n, s in enumerate(sentences(40))], "all.jsonl")
     call("dataset", "publish", "all.jsonl", "data", "--no-parquet", "--force", "--similarity", "1")

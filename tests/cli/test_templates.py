@@ -180,7 +180,7 @@ def test_a_picture(with_tagger: Sequence[str]) -> None:
 
 
 def test_more_layers_than_there_are_is_said(with_tagger: Sequence[str]) -> None:
-    told = "attention is asked for of 1000 layers"
+    told = "1000 layers of attention were requested"
     assert told in call(*with_tagger, "--layers", "1000").err
     forget_notes()
     assert told not in call(*with_tagger, "--layers", "2").err

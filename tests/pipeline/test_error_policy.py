@@ -111,7 +111,7 @@ def test_a_method_that_would_end_the_process_fails_for_its_item_alone(code: obje
     ada, reject, other = policy([1, 2, 3])
     assert ada == other == ADA
     assert isinstance(reject, Reject)
-    assert reject.reason.endswith(f"called sys.exit({code!r}) where it should raise an error")
+    assert reject.reason.endswith(f"called sys.exit({code!r}) instead of raising an error")
 
 
 @pytest.mark.parametrize(

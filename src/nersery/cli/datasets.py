@@ -184,7 +184,7 @@ def _notes(
     without = [split for split, share in shares.items() if share and split not in divided.splits]
     written = sum(map(len, divided.splits.values()))
     if without and written + len(divided.dropped) + len(divided.generated) > len(given):
-        yield f"no sentence for {' and '.join(without)}: there are too few, or too many that must not be parted"
+        yield f"no sentence for {' and '.join(without)}: there are too few, or too many that must not be separated"
     for (split, later_split), count in sorted(divided.leaks.items()):
         done = f"left out of {split}, because" if divided.dropped else f"kept in {split}, although"
         yield f"{plural(count, 'sentence')} {done} {later_split} has similar ones or others made from the same parent"
@@ -199,7 +199,7 @@ def _notes(
                 "on it measure agreement with that"
             )
     if divided.parted and divided.documents > 1:  # one mark at the start of a file means nothing
-        yield f"the sentences of {divided.parted} of {plural(divided.documents, 'document')} stand in several splits"
+        yield f"the sentences of {divided.parted} of {plural(divided.documents, 'document')} are in several splits"
 
 
 def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:

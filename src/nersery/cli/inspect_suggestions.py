@@ -173,7 +173,8 @@ def _print_comparison(comparison: SuggestionTable) -> None:
     if judged:
         yes, no = tables.sign(True), tables.sign(False)
         remark(
-            f"{yes} the oracle gives the mention its type; {no} another, or {tables.NONE} none over just these words"
+            f"{yes} the oracle gives the mention its type; {no} another, or {tables.NONE} no entity with exactly these "
+            "words"
         )
 
 

@@ -63,7 +63,7 @@ def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
     method = stage.create_method()
     if not isinstance(method, EndpointMethod):
         raise SettingsError(
-            f"--plan is only for methods that ask a language model on a server; {stage.method} does not"
+            f"--plan is only for methods that use a language model on a server; {stage.method} does not"
         )
     with method.client.planning() as spending:
         step, size = stage.fit(method, None, None), stage.items_at_once(method, None)

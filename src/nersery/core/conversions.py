@@ -24,17 +24,17 @@ def conversion_of(rows: Any, row: Any) -> str:
         row: One of the rows.
     """
     if hasattr(rows, "iloc"):
-        return ". Make a corpus of a data frame by Corpus.from_pandas"
+        return ". To make a corpus from a data frame, use Corpus.from_pandas"
     if hasattr(rows, "ents") or hasattr(row, "ents"):
-        return ". Make a corpus of spaCy's documents by Corpus.from_spacy"
+        return ". To make a corpus from spaCy's documents, use Corpus.from_spacy"
     if isinstance(rows, Mapping) or isinstance(row, Mapping):
-        return ". Make a corpus of a split of a dataset, or of rows with words and tags, by Corpus.from_dataset"
+        return ". To make a corpus from a split of a dataset, or from rows with words and tags, use Corpus.from_dataset"
     if isinstance(row, list | tuple):
-        return ". Make a corpus of lists of words and lists of tags by Corpus.from_bio(words, tags)"
+        return ". To make a corpus from lists of words and lists of tags, use Corpus.from_bio(words, tags)"
     if isinstance(row, str | Path) and os.path.exists(row):
         return ". Name one file, or join several: nersery.read(one) + nersery.read(other)"
     if isinstance(row, str):
-        return ". Make a corpus of texts by Corpus.from_texts, and one of words and tags by Corpus.from_bio"
+        return ". To make a corpus from texts, use Corpus.from_texts; from words and tags, Corpus.from_bio"
     return ""
 
 

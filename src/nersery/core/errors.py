@@ -142,7 +142,7 @@ class ContractError(NerseryError):
 
 def ended_by_exit(error: SystemExit) -> str:
     """The message for a method that would end the process, and with it all other work in the process."""
-    return f"a method or a library called sys.exit({error.code!r:.60}) where it should raise an error"
+    return f"a method or a library called sys.exit({error.code!r:.60}) instead of raising an error"
 
 
 DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -37,7 +37,7 @@ def as_path(value: object, name: str) -> Path:
         os.fsencode(value)
     except UnicodeEncodeError:
         raise SettingsError(
-            f"{name} is {str(value)!r:.60}, which has a lone surrogate that no name of a file can have"
+            f"{name} is {str(value)!r:.60}, which has a lone surrogate, which file names cannot contain"
         ) from None
     return Path(value)
 

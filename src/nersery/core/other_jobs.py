@@ -29,11 +29,12 @@ def foreign_files(folder: Path, job: str, place: str = "output") -> SettingsErro
     """The error for a folder with files that a job did not write.
 
     Args:
-        job: Name of the job.
+        job: Name of the job, with its article.
         place: What the user should choose instead, e.g. another ``output``.
     """
     return SettingsError(
-        f"{folder} holds files of no {job}, which even --force does not overwrite. Move them, or choose another {place}"
+        f"{folder} holds other files than those of {job}. Even --force does not overwrite them. Move them, or choose "
+        f"another {place}"
     )
 
 

@@ -145,7 +145,7 @@ class FileJob:
             raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
         existing = {path.name for path in self.part.iterdir()} if not begun and self.part.is_dir() else set()
         if not existing <= {*beginnings(JOURNAL)}:
-            raise foreign_files(self.part, "unfinished job")
+            raise foreign_files(self.part, "an unfinished job")
         self._check_existing(overwrite, moved=begun)
 
     def _check_existing(self, overwrite: bool, *, moved: bool) -> None:

@@ -275,7 +275,7 @@ def check_training(folder: Path) -> None:
     from nersery.models.training.checkpoint import is_foreign
 
     if is_foreign(folder):
-        raise foreign_files(folder, "unfinished training", "folder")
+        raise foreign_files(folder, "an unfinished training", "folder")
 
 
 def resume_training(fit: Callable[[], T], folder: Path, *, force: bool) -> T:

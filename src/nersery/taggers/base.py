@@ -102,7 +102,7 @@ class Tagger(Method, ABC):
         Raises:
             SettingsError: If the tagger has no dropout.
         """
-        raise SettingsError(f"the tagger {name_of(self)} cannot say how certain it is: take another tagger")
+        raise SettingsError(f"the tagger {name_of(self)} has no certainty estimates: choose another tagger")
 
     def check_certainty(self) -> None:
         """Raise `SettingsError` if the settings show, before training, that `certainty` will not work."""
@@ -202,7 +202,7 @@ def require_labels(gold: Sequence[Sentence], file: str | None = None) -> None:
         )
 
 
-NOTHING_TO_COMPARE = "dev has no entity of a type that is learnt: its F1 is 0 whatever a tagger has learnt"
+NOTHING_TO_COMPARE = "dev has no entity of a type that is learnt, so its F1 is always 0"
 
 
 def can_compare(dev: Iterable[Sentence], types: Collection[str]) -> bool:

@@ -62,6 +62,6 @@ def input_path(name: str | Path) -> str:
         if error.errno == errno.ENAMETOOLONG:
             raise SettingsError(
                 f'"{printable(path[:50])} …" is too long for the name of a file. '
-                + either("Name a file", "Make a corpus of text by Corpus.from_texts")
+                + either("Name a file", "To make a corpus from text, use Corpus.from_texts")
             ) from None
     return str(example(path)) if path.startswith(EXAMPLE_PREFIX) else path

@@ -81,7 +81,7 @@ def _padded(tagger: TransformerTagger, windows: Sequence[Window], shape: PassSha
 
 def _layers(tagger: TransformerTagger, layers: int, available: int) -> int:
     if layers > available:
-        warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {available}: all are summed')
+        warn(f'{layers} layers of attention were requested, but "{tagger.model}" has {available}: all are summed')
     return min(layers, available) or available
 
 
