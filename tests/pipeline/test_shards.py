@@ -176,11 +176,11 @@ class TestTarget:
     def test_files_of_somebody_else_are_refused_even_by_force(self, folder: str, name: str, tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text("precious")
-        with pytest.raises(SettingsError, match=rf"other files than those of such a job, e\.g\. {name}"):
+        with pytest.raises(SettingsError, match=rf"other files than those of a sharded job, e\.g\. {name}"):
             job(tmp_path).run(ROWS, answers, overwrite=True)
         assert files(tmp_path / folder) == {name: b"precious"}
         (tmp_path / folder / "zzz").touch()
-        with pytest.raises(SettingsError, match=rf"e\.g\. {name},"):
+        with pytest.raises(SettingsError, match=rf"e\.g\. {name}\."):
             job(tmp_path).check_target(overwrite=True)
 
     def test_a_file_is_refused_even_by_force(self, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ class ShardJob:
             raise SettingsError(f"{self.target} is a file, expected the name of a folder for the shards")
         for folder in (self.target, self.part):
             if strange := _foreign(folder):
-                raise foreign_files(folder, f"such a job, e.g. {strange}")
+                raise foreign_files(folder, f"a sharded job, e.g. {strange}")
         if not overwrite and self.target.exists() and any(self.target.iterdir()):
             raise already_exists(self.target)
 
