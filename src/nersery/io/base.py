@@ -1,4 +1,4 @@
-"""What all formats share: the options of reading, a source of sentences, a writer of them."""
+"""The base of all formats: reading options, sources of sentences and writers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AUTO = "auto"
 MOST_ISSUES = 10_000
 """After this many issues in one file, the rest is not read."""
 MOST_PAIRS = 100_000
-"""So many different pairs of neighbouring tags show that they are no tags at all."""
+"""More different pairs of neighbouring tags than this show that the values are not tags."""
 _BYTE_OF_WINDOWS = re.compile(rf"{CONTROL} U\+00(8[02-9A-CE]|9[1-9A-CEF])")
 WINDOWS_HINT = "--encoding cp1252 if the file is from Windows, where these are quotes, dashes or letters"
 UTF_8_HINT = "leave out --encoding: this file is UTF-8 (convert others: iconv -f iso8859-1 -t utf-8 OLD > NEW)"
@@ -50,13 +50,13 @@ class ReadOptions:
     Args:
         format: A readable format, or ``auto``: by extension, else by content.
         encoding: E.g. ``utf-8``, ``latin-1``, ``utf-16``.
-        language: A BCP 47 tag for sentences that name none.
+        language: A BCP 47 tag for sentences that do not name a language.
         repair: Names of `nersery.io.repairs.REPAIRS`; without them broken input is an error.
         word_column: Column of the words, from 1; None detects it.
         tag_column: Column of the tags, from 1; None detects it.
         scheme: A name of `nersery.core.tags.SCHEMES`; None detects it.
-        split: How text is split into words (`nersery.io.word_splitting.tokenization`); other formats have words. None
-            splits plain text at spaces, text with labels by characters at punctuation, brat and PubTator at signs.
+        split: How to split text into words (`nersery.io.word_splitting.tokenization`). Other formats contain words.
+            None splits plain text at spaces, text with labels by characters at punctuation, brat and PubTator at signs.
 
     Raises:
         SettingsError: With all wrong values.
@@ -102,7 +102,7 @@ class ReadOptions:
             raise SettingsError("\n".join(issues))
 
     def _type_issues(self) -> Iterator[str]:
-        """Values of other types than the library's users may give."""
+        """An issue for each value of the wrong type, which users of the library may pass."""
         optional = (name for name in ("split", "scheme") if getattr(self, name) is not None)
         for name in ("format", "encoding", "language", *optional):
             if not isinstance(value := getattr(self, name), str):
@@ -116,7 +116,7 @@ class ReadOptions:
 
 
 def read_options(options: Mapping[str, Any], known: Sequence[str] = ()) -> ReadOptions:
-    """Options of reading by their names, or the known ones; a `SettingsError` with all other names and wrong values."""
+    """Build reading options. Names outside ``known``, by default all fields, and wrong values are a `SettingsError`."""
     names = known or [field.name for field in fields(ReadOptions)]
     if issues := [f'there is no option "{name}"; {did_you_mean(name, names)}' for name in options if name not in names]:
         raise SettingsError("\n".join(issues))
@@ -124,7 +124,7 @@ def read_options(options: Mapping[str, Any], known: Sequence[str] = ()) -> ReadO
 
 
 def storable(text: str) -> str:
-    """A text as a sentence may hold it: no carriage returns, lone surrogates or control characters."""
+    """A text in a form that a sentence may hold: no carriage returns, lone surrogates or control characters."""
     return without_control(text.replace("\r", " ")).encode("utf-8", "replace").decode()
 
 
@@ -137,7 +137,7 @@ def _is_encoding(name: str) -> bool:
 
 
 def tag_issue(issue: TagIssue, scheme: str, line: int, *, word: bool = False) -> Issue:
-    """An issue of tags with its place in the file; with ``word`` the message names the word."""
+    """A tag issue with its line in the file. With ``word``, the message gives the position of the word."""
     other_scheme = f"--scheme-in NAME if the tags are not {scheme}"
     fixes = [repairs.repair_hint(issue.repair) if issue.repair else issue.fix or other_scheme]
     if issue.kind != tags.UNKNOWN_TAG:
@@ -147,7 +147,7 @@ def tag_issue(issue: TagIssue, scheme: str, line: int, *, word: bool = False) ->
 
 
 def issues_in(error: DataError, line: int) -> list[Issue]:
-    """Why a sentence could not be built, with its place in the file."""
+    """The issues because of which a sentence could not be built, with their line in the file."""
     hint = (repairs.repair_hint(repairs.CONTROL_CHARACTERS),)
     return [
         Issue(issue.message, line=line, kind="invalid sentence", fixes=hint if CONTROL in issue.message else ())
@@ -156,13 +156,13 @@ def issues_in(error: DataError, line: int) -> list[Issue]:
 
 
 def at_words(issues: Iterable[Issue], line_of: Callable[[int], int]) -> list[Issue]:
-    """The issues, those that begin with the position of a word in the line of that word."""
+    """The issues. Those that begin with the position of a word get the line of that word."""
     matches = ((issue, _WORD.match(issue.message)) for issue in issues)
     return [replace(issue, line=line_of(int(match[1]))) if match else issue for issue, match in matches]
 
 
 def lone_return(text: str, line: int, fix: str = "") -> Issue | None:
-    """What is wrong with a line that has a carriage return before its end, as in files of old Macs; else None."""
+    """An issue for a line with a carriage return before its end, as in files of old Macs; otherwise None."""
     if "\r" not in (inside := text.rstrip("\r\n")):
         return None
     fix = fix or (RETURN_HINT if re.search(r"\r(?![\r\t ])", inside) else STRAY_RETURN_HINT)
@@ -171,7 +171,7 @@ def lone_return(text: str, line: int, fix: str = "") -> Issue | None:
 
 
 def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
-    """The scheme of a corpus, from the tags of its sentences."""
+    """The tag scheme of a corpus, detected from the tags of its sentences."""
     pairs: set[tuple[str, str]] = set()
     for written in sequences:
         pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
@@ -181,7 +181,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
 
 
 def unread(given: Any, comments: Iterable[str] = ()) -> Sentence:
-    """What a reject shows of a sentence that cannot be read: its text, or JSON of its value, cut at white space."""
+    """A stand-in for an unreadable sentence in a reject: its text, or its value as JSON, split at white space."""
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
     return Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,), comments=tuple(map(storable, comments)))
 
@@ -196,12 +196,12 @@ class Pass:
         self.repaired: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
         self.noted: Counter[str] = Counter()
-        """Notes for the end, each with ``{}`` for a number, and these."""
+        """Notes to print at the end, each with ``{}`` in place of a number, and these numbers."""
         self.layer = ""
-        """What the first file of a folder has its labels in, of a format with several layers."""
+        """The layer with the labels in the first file of a folder, for a format with several layers."""
         self._ids = Ids()
         self.overruled: Sequence[str] = ()
-        """Fixes of single issues that do not suit the file."""
+        """Fixes that single issues suggest, but that do not suit the whole file."""
         self._fixes: dict[str, None] = {}
         self._hint = ""
         if codecs.lookup(options.encoding).name == "iso8859-1":
@@ -210,7 +210,7 @@ class Pass:
     def decode(
         self, written: Sequence[str], scheme: str
     ) -> tuple[tuple[Entity, ...], tuple[TagIssue, ...], Mapping[str, int]]:
-        """The entities of the tags of a sentence, the issues that repairs have left, and what these have changed."""
+        """The entities in the tags, the issues that repairs have left, and the number of changes by repair."""
         entities, issues = tags.decode(written, scheme)
         if not issues or not self.options.repair:
             return entities, issues, {}
@@ -218,7 +218,7 @@ class Pass:
         return *tags.decode(mended, scheme), counts
 
     def clean(self, words: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, int]]:
-        """The words as the repairs that are named make them, and how many words each of these changed."""
+        """The words after the requested repairs, and the number of words that each repair changed."""
         cleaned, counts = tuple(words), Counter[str]()
         for name, clean in repairs.ON_WORDS.items():
             if name in self.options.repair:
@@ -232,7 +232,7 @@ class Pass:
         self.skipped[reason] += 1
 
     def clash(self, id: str, line: int) -> Issue | None:
-        """What is wrong with an id that was used before; None for a new one, which is noted."""
+        """An issue for an id that was used before. A new id is recorded and returns None."""
         if (earlier := self._ids.add(id, line, self.file.name)) is None:
             return None
         where = f"line {earlier[0]}" + (f" of {earlier[1]}" if earlier[1] != self.file.name else "")
@@ -244,7 +244,7 @@ class Pass:
         Args:
             sentence: Its id.
             issues: At least one.
-            remains: Its words as far as known, for the reject.
+            remains: Its words, as far as they are known, for the reject.
 
         Raises:
             DataError: After `MOST_ISSUES` issues.
@@ -258,20 +258,20 @@ class Pass:
             return
         self.issues += issues
         if self._hint and any(_BYTE_OF_WINDOWS.search(issue.message) for issue in issues):
-            self._fixes[self._hint] = None  # before the repair, which would delete them
+            self._fixes[self._hint] = None  # before the repair, which would delete these characters
         self._fixes.update(dict.fromkeys(fix for issue in issues for fix in issue.fixes))
         if len(self.issues) >= MOST_ISSUES:
             self.issues.append(Issue(f"reading stopped after {len(self.issues):,} issues", self.file.name))
             raise self.error()
 
     def count(self, *repaired: Mapping[str, int]) -> None:
-        """Note what was mended in a sentence that is kept."""
+        """Count the repairs in a sentence that is kept."""
         for counts in repaired:
             if counts:
                 self.repaired.update(counts)
 
     def error(self) -> DataError:
-        """All issues of the file, and what can be done about them."""
+        """The error with all issues of the file and their fixes."""
         fixes = [fix for fix in self._fixes if fix not in self.overruled]
         drop = f"--repair {repairs.DROP_SENTENCE}"
         if self.file.in_memory:
@@ -287,41 +287,41 @@ class Source(ABC):
     """The sentences of a file. Each iteration reads the file again, in constant memory."""
 
     is_split: ClassVar[bool] = False
-    """Whether reading splits the text into words, as the options say; otherwise the file has words."""
+    """Whether the reader splits text into words, as the options say. Otherwise the file contains words."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         self.file, self.options = file, options
         self.rejects: list[Reject] = []
-        """What the last full pass left out, by ``--repair drop-sentence``."""
+        """What the last full pass left out, e.g. because of ``--repair drop-sentence``."""
         self.repaired: Counter[str] = Counter()
-        """What the last full pass mended: tags, and for ``drop-sentence`` sentences, by the repair's name."""
+        """How much each repair changed in the last full pass, e.g. tags; ``drop-sentence`` counts sentences."""
         self.skipped: Counter[str] = Counter()
-        """How many rejects of the last full pass the file itself marks as not to be used, by their reason."""
+        """The number of rejects in the last full pass that the file itself marks as not to be used, by reason."""
         self.labelled = True
-        """Whether text that nobody has annotated is an issue; see `nersery.io.open_text`."""
+        """Whether unannotated text is an issue; see `nersery.io.open_text`."""
         self.advised: Callable[[DataError], DataError] | None = None
-        """Puts better advice into an error of reading."""
+        """Turns a reading error into one with better advice."""
 
     @property
     @abstractmethod
     def description(self) -> str:
-        """The format as it was recognised, e.g. ``conll, IOB1, 4 columns: word 1, tag 4``."""
+        """The detected format, e.g. ``conll, IOB1, 4 columns: word 1, tag 4``."""
 
     @property
     def stems(self) -> frozenset[str]:
-        """The names of the files, without extension, from which sentences without ids get theirs."""
+        """The file names without extension, from which the reader makes ids for sentences without one."""
         return frozenset({self.file.stem})
 
     @abstractmethod
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
-        """One pass; what is wrong goes to ``findings``."""
+        """Read the file once and record everything that is wrong in ``findings``."""
 
     def __iter__(self) -> Iterator[Sentence]:
-        """The sentences of `in_order`."""
+        """The sentences of `in_order`, without the rejects."""
         return (outcome for outcome in self.in_order() if isinstance(outcome, Sentence))
 
     def in_order(self) -> Iterator[Sentence | Reject]:
-        """The sentences, with unique ids, and rejects in their places. After the first issue, the rest is only checked.
+        """The sentences, with unique ids, and the rejects, in file order. After an issue, the rest is only checked.
 
         Raises:
             DataError: At the end, with all issues of the file.
@@ -343,7 +343,7 @@ class Source(ABC):
         self.rejects, self.repaired, self.skipped = findings.rejects, findings.repaired, findings.skipped
 
     def outcomes(self) -> Iterator[Sentence | Reject]:
-        """The sentences, and behind them what a repair left out: together all that the file holds."""
+        """The sentences, then the rejects: together, everything in the file."""
         yield from self
         yield from self.rejects
 
@@ -356,7 +356,7 @@ class Source(ABC):
 
 
 class InMemory(Source):
-    """Sentences in memory, where others are read from a file.
+    """A source of sentences in memory instead of a file.
 
     Args:
         name: What messages call them.
@@ -379,7 +379,7 @@ class InMemory(Source):
 
 
 def digest_of(values: Iterable[Any]) -> str:
-    """A digest of values by what they show of themselves."""
+    """A digest of the `repr` of each value."""
     digest = hashlib.sha256()
     for value in values:
         digest.update(repr(value).encode("utf-8", "backslashreplace"))
@@ -392,7 +392,7 @@ class Writer(ABC):
     format: Format
     """Set by `nersery.io.writer`."""
     columns: int | None = None
-    """Extra columns of the first sentence, where all need as many; a job that resumes sets it."""
+    """The number of extra columns in the first sentence, if all need the same number. A resumed job sets it."""
 
     @abstractmethod
     def encode(self, sentence: Sentence) -> str:

@@ -1,9 +1,8 @@
 """CoNLL columns: one word per line, its tag in one of the columns, a blank line after each sentence.
 
-Extra columns keep their order. Comments (``#``) and ``-DOCSTART-`` lines belong to the sentence after them; a document
-begins at the latter, and at ``# newdoc``. A comment
-``# sent_id = X``, ``# id: X`` or ``# id X``, optionally followed by ``key=value``, is the id of the sentence; otherwise
-the id is ``{file}:{number}``.
+Extra columns keep their order. Comments (``#``) and ``-DOCSTART-`` lines belong to the sentence after them. A document
+begins at ``-DOCSTART-`` and at ``# newdoc``. A comment ``# sent_id = X``, ``# id: X`` or ``# id X``, optionally
+followed by ``key=value``, gives the id of the sentence. Otherwise the id is ``{file}:{number}``.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ from nersery.io.repairs import (
 
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
-"""What the columns of words and tags are called in the headers of tables, in lower case."""
+"""The names of the columns of words and tags in the headers of tables, in lower case."""
 _AFFIXED = {LANGUAGE_PREFIX: "words begin with a language", WORD_DIGIT: "words end with a number"}
 _EXTRA_FIXES = (repair_hint(EXTRA_ROWS), "delete the lines of the words if the ranges have the right tags")
 _LONE_FIX = (
@@ -79,8 +78,8 @@ class Paragraph(NamedTuple):
         rows: Values of each line.
         comments: Comment lines before it.
         repaired: Number of lines that each repair changed.
-        skipped: Number of lines in front of the first word, without a blank line between.
-        left_out: Where lines were left out, from 0.
+        skipped: Number of lines directly in front of the first word, without a blank line between them.
+        left_out: Positions of lines that were left out, from 0.
     """
 
     line: int
@@ -91,19 +90,19 @@ class Paragraph(NamedTuple):
     left_out: Sequence[int] = ()
 
     def line_of(self, index: int) -> int:
-        """The number of the line of a row."""
+        """The line number of a row."""
         for position in self.left_out:
             index += position <= index
         return self.line + index
 
     @property
     def mark_issue(self) -> Issue | None:
-        """What is wrong with a byte order mark in front; behind a comment or `WORD_MARK` it belongs to the word."""
+        """An issue for a byte order mark in front. After a comment or `WORD_MARK`, the mark belongs to the word."""
         return None if self.skipped else inner_mark(self.rows[0][0], self.line, repair_hint(INNER_MARK))
 
 
 class ConllSource(base.Source):
-    """Sentences of a file of columns. A first pass detects layout and tag scheme.
+    """Sentences of a file of columns. A first pass detects the layout and the tag scheme.
 
     Raises:
         DataError: If the file cannot be read, or no column looks like tags.
@@ -166,7 +165,7 @@ class ConllSource(base.Source):
                 waiting, marks = [], 0
 
     def _tags(self) -> Iterator[list[str]]:
-        """The tags of the sentences whose lines all have the usual columns."""
+        """The tags of the sentences whose lines all have the usual number of columns."""
         if self.layout is None:
             return
         for paragraph in self._paragraphs(self.layout):
@@ -185,7 +184,7 @@ class ConllSource(base.Source):
                 issues.append(_header(paragraph, layout))
                 tag_issues = tuple(issue for issue in tag_issues if issue.index)
             extra_issues = [*_extra_issues(paragraph, layout)]
-            issues += extra_issues or (  # such a line has a tag of its own, or none within an entity
+            issues += extra_issues or (  # an extra line has its own tag, or none within an entity
                 base.tag_issue(found_issue, self.scheme, paragraph.line_of(found_issue.index))
                 for found_issue in tag_issues
             )
@@ -207,13 +206,13 @@ class ConllSource(base.Source):
 
 
 def id_in(comments: Iterable[str]) -> str:
-    """The id that the comments of a sentence give it, if any; those before the last are of sentences without words."""
+    """The id in the comments of a sentence, if any. Ids before the last belong to sentences without words."""
     ids = [match["marked"] or match["alone"] for match in map(_ID.match, comments) if match]
     return ids[-1] if ids else ""
 
 
 def _refuse_spaces_in_tags(file: TextFile) -> None:
-    """Raise `DataError` if spaces part the columns, and lines of entities are longer, behind the start of a tag."""
+    """Raise `DataError` if spaces separate the columns, and only entities have values after the start of a tag."""
     words = (line for line in file.lines() if line.strip(BLANKS) and not line.startswith(("#", DOCUMENT_MARK)))
     lines = [*islice(words, SAMPLE_LINES)]
     rows = [*map(split_line, lines)]
@@ -232,7 +231,7 @@ def _refuse_spaces_in_tags(file: TextFile) -> None:
 
 
 def _without_mark(line: int, lines: Sequence[str]) -> tuple[int, list[str]]:
-    """A paragraph and its first line's number without the byte order mark in front, which may leave a blank line."""
+    """The line number and lines of a paragraph without its byte order mark, and without a line that is then blank."""
     first, rest = lines[0].removeprefix(BYTE_ORDER_MARK), list(lines[1:])
     return (line, [first, *rest]) if first.strip(BLANKS) else (line + 1, rest)
 
@@ -271,16 +270,16 @@ def _extra_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
 
 
 def _extras(rows: Sequence[Sequence[str]], layout: Layout) -> list[int]:
-    """The places of lines of CoNLL-U that add a word to the text.
+    """The positions of lines of CoNLL-U that add a word to the text.
 
-    They are those such as ``8.1 reported``, and ``1-2 del`` if the lines of the words 1 and 2 follow, as ``de`` and
-    ``el``.
+    These are lines such as ``8.1 reported``, and ``1-2 del`` if the lines of the words 1 and 2, ``de`` and ``el``,
+    follow.
     """
     at = layout.number
     if at is None:
         return []
     numbers = [row[at] if at < len(row) else "" for row in rows]
-    may_be_inner = not all("." in number for number in numbers)  # else they are numbers of sentence and word
+    may_be_inner = not all("." in number for number in numbers)  # otherwise they are numbers of sentence and word
     return [
         index
         for index, (number, after) in enumerate(pairwise([*numbers, ""]))
@@ -292,12 +291,12 @@ def _extras(rows: Sequence[Sequence[str]], layout: Layout) -> list[int]:
 def _mended(
     rows: Sequence[list[str]], layout: Layout, names: Collection[str]
 ) -> tuple[list[list[str]], Mapping[str, int], list[int]]:
-    """The lines of a sentence after those repairs that are about lines, how many lines each changed, and where lines
-    were left out.
+    """The lines of a sentence after the repairs of lines, the number of lines that each repair changed, and the
+    positions of lines that were left out.
     """
     extras = _extras(rows, layout) if EXTRA_ROWS in names else []
     words = [(index, row[layout.word]) for index, row in enumerate(rows) if len(row) == layout.width]
-    # of control characters alone, as a page break is
+    # words of control characters alone, such as a page break
     unseen = [at for at, word in words if CONTROL_CHARACTERS in names and word and not without_control(word)]
     blank = [at for at, word in words if BLANK_WORDS in names and not word.strip(" ")]
     blank, unseen = (blank, unseen) if len(blank) + len(unseen) < len(rows) else ([], [])
@@ -318,7 +317,7 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     """What is wrong with the lines of a sentence, apart from their tags."""
     first, widths = paragraph.rows[0], set(map(len, paragraph.rows))
     if len(first) == layout.width and len(widths) > 1 and _names_columns(first, layout):
-        yield _header(paragraph, layout)  # without it, other lines that follow it, as in HIPE, are comments
+        yield _header(paragraph, layout)  # without it, the other lines after it are comments, as in HIPE
         return
     for index, row in enumerate(paragraph.rows):
         line = paragraph.line_of(index)
@@ -355,7 +354,7 @@ def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
 
 
 def _recognises(start: Beginning) -> bool:
-    """Whether a file holds columns; a `DataError` if only some of its lines do and nothing else shows its format."""
+    """Whether a file holds columns. Raise `DataError` if only some lines do and nothing else shows the format."""
     if start.names_columns or detect_layout(start.file, start.options, sure=True) is not None:
         return True
     repairs_tags = any(name == RAGGED_LINES or REPAIRS[name].mend for name in start.options.repair)

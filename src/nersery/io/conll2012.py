@@ -1,6 +1,6 @@
 """CoNLL-2012, the format of OntoNotes: entities in brackets, as in ``(PERSON*``, ``*)`` and ``(GPE)``.
 
-Of its columns, the word, its part of speech and the entity are read; the number of the others differs between
+The columns of the word, its part of speech and the entity are read. The number of other columns differs between
 sentences.
 """
 
@@ -25,24 +25,24 @@ _BRACKETS = re.compile(r"(?:\((?P<type>[^()*]+))?\*?(?P<end>\))?")
 
 
 def _as_columns(lines: Sequence[str]) -> Iterator[str]:
-    """The words of a sentence with three columns between tabs: word, part of speech and tag."""
+    """The words of a sentence as three columns separated by tabs: word, part of speech and tag."""
     rows = [*map(_values, lines)]
     for row, tag in zip(rows, _tags([row[_ENTITY] for row in rows]), strict=True):
         yield f"{row[_WORD]}\t{row[_POS]}\t{tag}\n"
 
 
 def _is_word(line: str) -> bool:
-    """Whether a line has a word; reading it reports one that is too short."""
+    """Whether a line has a word. The reader reports lines that are too short."""
     return not line.startswith("#") and len(_values(line)) > _ENTITY
 
 
 def _values(line: str) -> list[str]:
-    """What stands between spaces or tabs; other white space, such as a no-break space, belongs to words."""
+    """The values between spaces or tabs. Other white space, such as a no-break space, belongs to words."""
     return split_line(line.replace("\t", " "))
 
 
 def _tags(entities: Sequence[str]) -> list[str]:
-    """The tags of a sentence; a bracket that is nested or has no partner stays as it is, which is no tag."""
+    """The tags of a sentence. A bracket that is nested or has no partner stays as it is, and so is not a tag."""
     tags, opening, type_ = list[str](), 0, ""
     for written in entities:
         brackets = _BRACKETS.fullmatch(written)
@@ -55,14 +55,14 @@ def _tags(entities: Sequence[str]) -> list[str]:
         else:
             tags.append(f"I-{type_}" if type_ else OUTSIDE)
             type_ = "" if ends else type_
-    if type_:  # is never closed
+    if type_:  # its bracket is never closed
         tags[opening:] = [OUTSIDE if tag == f"I-{type_}" else tag for tag in tags[opening:]]
         tags[opening] = entities[opening]
     return tags
 
 
 class Conll2012Source(ConllSource):
-    """Sentences of OntoNotes, read as columns; a `DataError` if the user names other ones."""
+    """Sentences of OntoNotes, read as columns. Raise `DataError` if the user names columns."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         if options.word_column or options.tag_column:

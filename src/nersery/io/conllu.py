@@ -21,9 +21,9 @@ from nersery.io.formats import Beginning, Format
 from nersery.io.input_files.text_file import TextFile, with_changed_words
 
 _PARTED = re.compile(r"[| ]")
-"""What stands between the values of MISC; some treebanks have a space."""
+"""The separator of values in MISC; some treebanks use a space."""
 _FIRST_INNER_LAST = {"B": "BII", "E": "IIE", "L": "IIL", "S": "BIE", "U": "BIL", "W": "BME"}
-"""The letters of the words that share a tag, by its letter; others stay as they are."""
+"""The letters of the words that share a tag, by the letter of the tag. Other letters stay as they are."""
 
 
 def _values(line: str) -> list[str]:
@@ -48,7 +48,7 @@ def _is_word(line: str) -> bool:
 
 
 def _with_tags(key: str, lines: Sequence[str]) -> Iterator[str]:
-    """The words of a sentence with their tag as a further column, and no longer in MISC.
+    """The words of a sentence, with their tags moved from MISC to a further column.
 
     The words of a range such as ``3-4`` share its tag if they have none, as in Stanza's output.
     """
@@ -67,7 +67,7 @@ def _with_tags(key: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _shared(tag: str, count: int) -> list[str]:
-    """The tag of several words together as a tag for each, behind one for their range that fits in front of them.
+    """The tags of words that share one: first a tag for their range that fits in front of them, then one for each.
 
     >>> _shared("S-LOC", 2), _shared("E-LOC", 2)
     (['O', 'B-LOC', 'E-LOC'], ['I-LOC', 'I-LOC', 'E-LOC'])
@@ -78,7 +78,7 @@ def _shared(tag: str, count: int) -> list[str]:
 
 
 class ConlluSource(ConllSource):
-    """Sentences of CoNLL-U, read as columns, of which the last one has the tags unless the user names another."""
+    """Sentences of CoNLL-U, read as columns. The tags are in the last one, unless the user names another."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         self._key = "" if options.word_column or options.tag_column else _key_of_tags(file)

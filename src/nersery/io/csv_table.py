@@ -1,10 +1,10 @@
 """CSV: a row for each word, or for each sentence with lists of words and tags in its cells.
 
-A header names the columns, as in ``Sentence #,Word,POS,Tag``; between tabs, it shows that a file is such a table.
-Without one, the tags are in the column that looks like tags, and the words in the first other one. A first row whose
-tag stands below it again is no header. An empty row ends a
-sentence, and one without a word where no column names the sentences. Where another column names the documents, these
-end sentences, too, and sentences may be numbered within them.
+A header names the columns, as in ``Sentence #,Word,POS,Tag``. If it is separated by tabs, it shows that the file is
+such a table. Without a header, the tags are in the column that looks like tags, and the words are in the first other
+column. A first row whose tag occurs again below it is not a header. An empty row ends a sentence. If no column names
+the sentences, a row without a word also ends one. If a column names the documents, a new document also ends a sentence,
+and sentences may be numbered within documents.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from nersery.io.repairs import BLANK_WORDS, repair_hint
 _NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
 _SENTENCE = re.compile(rf"sentence(?:{_NUMBER})?|sent{_NUMBER}")
 _DOCUMENT = re.compile(rf"(?:doc|document|file)(?:{_NUMBER}|[ _]?name)?")
-"""What columns are called that name the sentences, and the documents in which these are numbered."""
+"""The names of columns for sentences, and for the documents in which sentences are numbered."""
 LANGUAGE = "language"
-"""What the column is called with the language of a sentence."""
+"""The name of the column with the language of a sentence."""
 _BREAKS_HINT = (
     """convert the line ends: python3 -c 'import sys; print(*sys.stdin.read().splitlines(), sep="\\n")' """
     "< old.csv > new.csv"
@@ -49,7 +49,7 @@ _ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
 """A cell in quotation marks."""
 _TAG_NUMBER = re.compile(r"-?\d+")
 MOST_WORDS = 200
-"""At the start of a table; more in one sentence show that nothing ends it."""
+"""The maximum number of words in one sentence at the start of a table. More show that nothing ends it."""
 _TableRow = Sequence[str]
 
 
@@ -57,11 +57,11 @@ class _Table(NamedTuple):
     """How a table is laid out; positions count from 0.
 
     Args:
-        names: Of its columns, in lower case; empty without a header.
+        names: Names of its columns, in lower case; empty without a header.
         word: Position of the word, or of the words of a sentence.
         tag: Position of the tag or tags.
-        document: Position of what names the document of a word or sentence; None if nothing does.
-        sentence: Position of what names the sentence; None if nothing does.
+        document: Position of the name of the document of a word or sentence; None if there is none.
+        sentence: Position of the name of the sentence; None if there is none.
         by_sentence: Whether each row is a sentence.
     """
 
@@ -78,13 +78,13 @@ class _Table(NamedTuple):
 
     @property
     def left_out(self) -> list[str]:
-        """The names of columns whose cells a sentence cannot hold, of which it has one and not one for each word."""
+        """The names of columns that a sentence cannot hold, because they have one cell for it, not one per word."""
         known = (self.word, self.tag, *self.naming)
         others = [name for at, name in enumerate(self.names) if at not in known and name not in ("", LANGUAGE)]
         return others if self.by_sentence else []
 
     def named(self, row: _TableRow) -> Object:
-        """What a row says of its sentence beside the words and tags."""
+        """What a row says about its sentence, apart from words and tags."""
         value: Object = {} if self.document is None else {"document": _cell(row, self.document)}
         if self.sentence is not None and _cell(row, self.sentence):
             value["id"] = ":".join(filter(None, (_cell(row, at) for at in self.naming)))
@@ -93,7 +93,7 @@ class _Table(NamedTuple):
         return {name: text for name, text in value.items() if text}
 
     def cells(self, rows: Sequence[_TableRow]) -> Iterator[tuple[str, str]]:
-        """Those of words and of tags in rows from the start."""
+        """The cells of words and tags in rows from the start of the table."""
         return ((_cell(row, self.word), _cell(row, self.tag)) for row in rows[bool(self.names) :])
 
     def ends(self, row: _TableRow) -> bool:
@@ -101,11 +101,11 @@ class _Table(NamedTuple):
 
 
 class _Sentence(Object):
-    """A sentence as JSONL has it.
+    """A sentence as an object of JSONL.
 
     Args:
-        lines: Of its words.
-        blank: How many words were left out.
+        lines: Lines of its words.
+        blank: Number of blank words that were left out.
     """
 
     def __init__(self, value: Object, lines: Sequence[int], blank: int) -> None:
@@ -132,7 +132,7 @@ class CsvSource(JsonlSource):
             csv.QUOTE_NONE if self._delimiter == TAB and not _encloses(file) else csv.QUOTE_MINIMAL
         )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
-        if len(rows) == 1 and len(first.splitlines()) > 1:  # else all would be a header
+        if len(rows) == 1 and len(first.splitlines()) > 1:  # otherwise the whole file would be a header
             issue = Issue("its lines end with other line breaks than line feeds, such as U+2028", file.name)
             raise DataError(issue, fix=_BREAKS_HINT)
         self._table = _layout(rows, options, file) if rows else _Table([], 0, 0, None, None, by_sentence=False)
@@ -175,7 +175,7 @@ class CsvSource(JsonlSource):
             raise DataError(issue, fix="export the table again, or correct it") from None
 
     def values(self) -> Iterator[tuple[int, Object]]:
-        """The sentences as JSONL has them, with their first lines in the file."""
+        """The sentences as objects of JSONL, with their first lines in the file."""
         table, naming = self._table, self._table.naming
         current, name = list[tuple[int, _TableRow]](), [""] * len(naming)
         for line, row in islice(self._rows(), bool(table.names), None):
@@ -194,7 +194,7 @@ class CsvSource(JsonlSource):
             yield current[0][0], self._sentence(current, name)
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
-        """The issues in the lines of their words; see `JsonlSource`."""
+        """The issues, with the lines of their words; see `JsonlSource`."""
         if self._has_numbers:
             by_pandas = (self._by_pandas(),)
             issues = [replace(issue, fixes=by_pandas) if issue.kind == UNKNOWN_TAG else issue for issue in issues]
@@ -206,7 +206,7 @@ class CsvSource(JsonlSource):
         return [replace(issue, fixes=hint) if issue.line in blank else issue for issue in placed]
 
     def _by_pandas(self) -> str:
-        """How the numbers of tags get their names."""
+        """Advice on how to replace the numbers of tags by names."""
         names, word, tag, document, sentence, by_sentence = self._table
         if not names or not (by_sentence or sentence is not None) or document is not None:
             return "write the names of the tags, such as B-PER, in place of their numbers"
@@ -226,7 +226,7 @@ class CsvSource(JsonlSource):
         return {BLANK_WORDS: given.blank} if isinstance(given, _Sentence) and given.blank else {}
 
     def _sentence(self, numbered: Sequence[tuple[int, _TableRow]], name: Sequence[str]) -> _Sentence:
-        """A sentence with the other columns that have a name, or all where none has."""
+        """A sentence with the other columns that have a name, or with all of them if there is no header."""
         names, word, tag, document, sentence, _ = self._table
         worded = [(line, row) for line, row in numbered if _cell(row, word).strip(" ")]
         kept = worded if worded and BLANK_WORDS in self.options.repair else numbered
@@ -250,9 +250,9 @@ def _as_arguments(values: Mapping[str, Any]) -> str:
 
 
 def _encloses(file: TextFile) -> bool:
-    """Whether quotation marks enclose cells between tabs, as the header shows, or a cell that needs them.
+    """Whether quotation marks enclose cells between tabs. The header shows this, or cells that need them.
 
-    A mark that encloses nothing, or a cell that does not need it, is a word's own.
+    A mark that encloses nothing, or encloses a cell that does not need it, belongs to a word.
     """
     lines = (line.rstrip("\r\n").split(TAB) for line in file.lines())
     header = next(lines, [])
@@ -299,7 +299,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
 
 
 def _never_ends(table: _Table, rows: Sequence[_TableRow]) -> bool:
-    """Whether more than `MOST_WORDS` words of a document follow each other, and nothing ends a sentence."""
+    """Whether a document has more than `MOST_WORDS` words in a row, and nothing ends a sentence."""
     document = [None if table.document is None else _cell(row, table.document) for row in rows]
     longest = max((len([*same]) for _, same in groupby(document)), default=0)
     return longest > MOST_WORDS and not any(map(table.ends, rows))
@@ -330,19 +330,19 @@ def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
 
 
 def _names_sentences(rows: Sequence[_TableRow], at: int) -> bool:
-    """Whether a column names sentences: words share a name, or have none behind the first; numbers of words differ."""
+    """Whether a column names sentences: words share a name, or only the first has one. Numbers of words differ."""
     neighbours = (pair for pair in pairwise(rows) if all(map("".join, pair)))  # no blank row between them
     return any(_cell(row, at) in ("", _cell(before, at)) for before, row in neighbours)
 
 
 def _are_distinct(rows: Sequence[_TableRow], *columns: int) -> bool:
-    """Whether the last column names rows, those of a document if a column before it names these; some have no name."""
+    """Whether the names in the last column are distinct, per document if another column names it. Some may be empty."""
     named = [tuple(_cell(row, at) for at in columns) for row in rows if _cell(row, columns[-1])]
     return len({*named}) == len(named)
 
 
 def _recognises(start: Beginning) -> bool:
-    """Whether tabs part the columns of a table under a header, which does not begin with the word as in CoNLL."""
+    """Whether a file is a table with tabs and a header. If the word comes first, as in CoNLL, cells must hold lists."""
     if any(line.startswith(("#", DOCUMENT_MARK)) for line in start.lines):
         return False
     header, *rows = [line.rstrip("\r\n").split(TAB) for line in start.lines] or [[""]]

@@ -1,6 +1,6 @@
 """The registry of formats. A module in `nersery.io`, or in a package there, declares its own as ``FORMATS``.
 
-A new format touches one file; reading, writing, help and errors find it here.
+A new format needs one file. Reading, writing, help and errors find it here.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ PLAIN = frozenset({WORDS, ENTITIES, IDS, LANGUAGES})
 EVERYTHING = PLAIN | {COLUMNS, COMMENTS, ORIGINS, SCORES, ENTITY_SCORES, SOFT_LABELS, DOCUMENTS, OFFSETS}
 """The parts of sentences that a format keeps or loses."""
 FIRST_LINES = 5
-"""The first of these that can be read decides what a file of objects holds."""
+"""The number of lines in a `Beginning`. In a file of objects, the first readable one decides what the file holds."""
 
 
 @dataclass
 class Beginning:
-    """The beginning of a file, by which its format is recognised.
+    """The beginning of a file, from which its format is detected.
 
     Args:
         options: A `nersery.io.ReadOptions`.
@@ -38,7 +38,7 @@ class Beginning:
 
     @property
     def extension(self) -> str:
-        """In lower case."""
+        """The extension of the file in lower case."""
         return self.file.path.suffix.lower()
 
     @property
@@ -58,7 +58,7 @@ class Beginning:
 
     @property
     def first_line(self) -> str:
-        """The first of these; empty if there is none."""
+        """The first line that is not blank; empty if there is none."""
         return self.lines[0] if self.lines else ""
 
 
@@ -70,12 +70,13 @@ class Format:
         reader: Makes a `Source` from a `TextFile` and `ReadOptions`; None for formats that are only written.
         writer: Makes a `Writer` from the options of `nersery.io.writer`; None for formats that are only read.
         unwritable: Why it has no writer, and what to choose instead.
-        pack: Makes the file or folder of what the writer wrote, where that is not the format itself.
-        makes_folder: What it packs is a folder.
-        keeps: Parts of sentences that its files hold; without `WORDS`, the text is split again when it is read.
-        recognises: Whether a file begins like it; lower ranks are tried first, and before what the extension names.
-        shares_extensions: Other formats use its extensions too, so the content decides.
-        marks_documents: Comments in front of their first sentences tell the documents.
+        pack: Makes the file or folder from what the writer wrote, if that is not the format itself.
+        makes_folder: Whether `pack` makes a folder.
+        keeps: Parts of sentences that its files hold. Without `WORDS`, the text is split again when it is read.
+        recognises: Whether a file begins like this format. Lower ranks are tried first, and before the format that
+            the extension names.
+        shares_extensions: Whether other formats use its extensions too, so that the content decides.
+        marks_documents: Whether comments before the first sentence of each document name the document.
     """
 
     name: str

@@ -1,11 +1,11 @@
-"""JSONL, the native format: one object per line, lossless; an array of such objects is read, too.
+"""JSONL, the native format: one object per line, lossless. An array of such objects can be read, too.
 
 Keys: ``id``, ``words``, ``language``, ``entities`` (``start``, ``end``, ``type``, ``score``), ``origin`` (``method``,
 ``parents``, ``copy``), ``scores``, ``columns``, ``comments``, ``soft_labels`` (``word``, ``type``, ``begin``,
-``inside``), ``document``, ``offsets``; empty ones are omitted. As in Hugging Face datasets,
-``tokens`` is read as ``words``, like a list under ``text``, ``sentence`` or ``token``, and ``tags``, ``ner_tags``,
-``ner``, ``labels``, ``label`` or ``ner_labels`` in any scheme as ``entities``. Of other keys beside labels, those with
-a value per word become columns; the rest is left out and named.
+``inside``), ``document``, ``offsets``. Empty values are omitted. As in Hugging Face datasets, ``tokens`` is read as
+``words``, and so is a list under ``text``, ``sentence`` or ``token``. Tags of any scheme under ``tags``, ``ner_tags``,
+``ner``, ``labels``, ``label`` or ``ner_labels`` are read as ``entities``. In labelled objects, other keys with a value
+per word become columns. The rest is left out and reported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
 from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, WHITE_SPACE, repair_hint
 
 FIRST_ROWS = 100
-"""So many are searched for keys that are left out, to name these before anything is read."""
+"""The number of rows that are searched for keys that are left out, to report these before anything is read."""
 
 
 class JsonlSource(Source):
@@ -42,7 +42,7 @@ class JsonlSource(Source):
         self._empty = next(self.values(), None) is None
         self._left_out: dict[str, None] = {}
         self._has_tags = False
-        detected = detect_scheme(self._tags())  # a pass even where the scheme is named: it finds what is left out
+        detected = detect_scheme(self._tags())  # needed even with a named scheme: it finds keys to leave out
         self.scheme = options.scheme or detected
         self._named = {*self._left_out}
 
@@ -75,7 +75,7 @@ class JsonlSource(Source):
             warn(f"{self.file.name}: left out {', '.join(unnamed)}, which lines behind the first {FIRST_ROWS} have")
 
     def _without_blanks(self, value: Object) -> tuple[Object, Mapping[str, int]]:
-        """A row without its blank words and their tags if that repair is named, and how many these are."""
+        """A row without blank words and their tags, if that repair is requested, and the number of these words."""
         key, words = key_of_tags(value), words_of(value)
         if BLANK_WORDS not in self.options.repair or not key or len(words) != len(value[key]):
             return value, {}
@@ -88,7 +88,7 @@ class JsonlSource(Source):
         return value | ({"columns": columns} if columns else {}), {BLANK_WORDS: len(words) - len(kept)}
 
     def values(self) -> Iterator[tuple[int, Any]]:
-        """The lines that are not blank, or the objects of an array, each with its line from 1."""
+        """The lines that are not blank, or the objects of an array, each with its line number from 1."""
         if not next(filter(str.strip, self.file.beginnings(LONGEST_LINE)), "").lstrip(BLANKS).startswith("["):
             return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
         text = self.file.whole()
@@ -96,15 +96,15 @@ class JsonlSource(Source):
         return ((line, ENCODER.encode(value) if isinstance(value, str) else value) for line, value in values)
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
-        """The issues of a sentence, perhaps in the lines of their words."""
+        """The issues of a sentence. Subclasses may give them other lines or fixes."""
         return issues
 
     def repaired_in(self, given: Any) -> Mapping[str, int]:
-        """How many words of a sentence `values` has mended, by the repair."""
+        """The number of words in a sentence that `values` has repaired, by repair."""
         return {}
 
     def load(self, given: Any, line: int) -> Object:
-        """The object of a line, with its keys and the shapes of its values checked; else a `BrokenError`."""
+        """The object of a line. Raise `BrokenError` if its keys or the shapes of its values are wrong."""
         row = parsed(given, line)
         if not self.labelled and isinstance(row, dict):
             row = without_nulls(row, labelled=False)
@@ -114,13 +114,13 @@ class JsonlSource(Source):
         return value
 
     def _tags(self) -> Iterator[list[str]]:
-        """The tags of the lines that can be read; keys that are left out of these lines are noted."""
+        """The tags of the lines that can be read. Also record which keys of these lines are left out."""
         for number, (line, given) in enumerate(self.values()):
             if number >= FIRST_ROWS and isinstance(given, str) and not any(mark in given for mark in MARKS_OF_TAGS):
-                continue  # before the line is parsed, because most files have none
+                continue  # without parsing the line, because most files have no tags
             try:
                 value = self.load(given, line)
-            except BrokenError:  # `sentences` says what is wrong
+            except BrokenError:  # `sentences` reports what is wrong
                 continue
             if key := key_of_tags(value):
                 self._has_tags = True
@@ -169,7 +169,7 @@ def _built(
 
 
 def _hints(words: Sequence[str], *, labelled: bool) -> tuple[str, ...]:
-    """The repair of white space in words."""
+    """A hint at the repair of white space in words, if it helps."""
     if labelled and not all(word.strip(WHITE_SPACE) for word in words):
         return (repair_hint(BLANK_WORDS),)
     return (repair_hint(OUTER_SPACE),) if any(word.strip(WHITE_SPACE) != word for word in words) else ()
@@ -187,7 +187,7 @@ def _remains(value: Object | None, given: Any) -> Sentence:
 
 
 def to_object(sentence: Sentence) -> Object:
-    """A sentence as JSON values; what is empty is left out."""
+    """A sentence as JSON values. Most empty values are left out."""
     value: Object = {"id": sentence.id, "words": list(sentence.words)}
     if sentence.language:
         value["language"] = sentence.language
@@ -221,8 +221,8 @@ class JsonlWriter(Writer):
 
 
 def rejects_of(target: Path) -> Path:
-    """Where the rejects of an output file lie."""
-    target = target if target.name else target.resolve()  # of this folder; the root has no name even so
+    """The path of the rejects of an output file."""
+    target = target if target.name else target.resolve()  # for the current folder; the root has no name even then
     return target.parent / f"{target.name}.rejects.jsonl"
 
 
@@ -243,7 +243,7 @@ def _line(value: Object, sentence: Sentence | None) -> str:
 
 
 def read_rejects(path: Path) -> Iterator[Reject]:
-    """Read rejects that `reject_line` wrote; none if the file does not exist. Other lines are a `DataError`."""
+    """Read rejects that `reject_line` wrote, or none if the file does not exist. Other lines are a `DataError`."""
     if not path.exists():
         return
     for line, text in enumerate(TextFile(path, "utf-8").lines(), start=1):

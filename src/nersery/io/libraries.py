@@ -1,7 +1,7 @@
-"""Sentences from and to the objects of other libraries: Hugging Face datasets, pandas, lists of tags or texts.
+"""Converts sentences from and to objects of other libraries: Hugging Face datasets, pandas, lists of tags or texts.
 
 Rows with tags are read like lines of JSONL, with the same checks, repairs and errors. No library is needed to read.
-What is for spaCy is in `nersery.io.annotation_tools.spacy_documents`.
+The functions for spaCy are in `nersery.io.annotation_tools.spacy_documents`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from nersery.io.text import TextSource, is_blank
 WORDS = ("tokens", "words", "token", "word")
 TAGS = ("ner_tags", "tags", "ner_tag", "tag", "labels", "label")
 SENTENCES = ("sentence", "sentence_id", "id")
-"""Names of columns; of several that are there, the user names one."""
+"""Known names of columns. If several exist, the user must name one."""
 _ROLES = {"words": "hold the words", "tags": "hold the tags", "sentence": "say which sentence a word belongs to"}
 """What columns do, by the argument that names them."""
 IGNORED = -100
-"""The tag of what PyTorch leaves out of a loss."""
+"""The tag of items that PyTorch ignores in a loss."""
 _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
-"""Columns that the reader of JSONL takes for words or labels, whatever the user names."""
+"""Columns that the JSONL reader takes for words or labels, whichever columns the user names."""
 
 
 class _RowsSource(JsonlSource):
@@ -54,7 +54,7 @@ class _RowsSource(JsonlSource):
         return enumerate(self._rows(), start=1)
 
     def load(self, given: Any, line: int) -> Object:
-        """As of a line of JSONL; a tag that is still a number is an issue of its own."""
+        """The row, checked like a line of JSONL. A tag that is still a number is a separate issue."""
         for key in given.keys() & {"tags", "ner_tags"}:
             tags = given[key] if isinstance(given[key], list) else []
             if numbers := [tag for tag in tags if isinstance(tag, int | float)]:
@@ -83,7 +83,7 @@ def dataset_sentences(
         raise SettingsError(
             f"the dataset is {dataset!r:.60}, expected a split of a dataset, or rows with words and tags"
         )
-    rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator is read once only
+    rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator can be read only once
     columns = getattr(rows, "column_names", None) or _keys(rows)
     word_column = _column(columns, words, "words", WORDS[:2])
     tag_column = _column(columns, tags, "tags", (*TAGS[:2], "entities"))
@@ -112,7 +112,7 @@ def dataset_sentences(
 
 
 def _no_rows(dataset: Any, columns: set[str | None]) -> DataError:
-    """What is wrong with a mapping in place of rows: it has splits, or it is what an index makes of a dataset."""
+    """The error for a mapping in place of rows: splits, a data frame, or the result of indexing a dataset."""
     listed = ", ".join(map(str, dataset))
     if hasattr(dataset, "iloc"):
         return DataError("the dataset is a data frame, expected rows", fix="read it by Corpus.from_pandas")
@@ -123,10 +123,10 @@ def _no_rows(dataset: Any, columns: set[str | None]) -> DataError:
 
 
 def _numbered(names: Any) -> dict[int, str]:
-    """The names of tags by their numbers, out of a list, or of a mapping in either direction; none out of None.
+    """The names of tags by number, from a list, or from a mapping in either direction; empty for None.
 
     Raises:
-        SettingsError: If the names are something else, or two have one number.
+        SettingsError: If the names are something else, or two have the same number.
 
     >>> _numbered(["O", "B-PER"]) == _numbered({"O": 0, "B-PER": 1}) == _numbered({"0": "O", "1": "B-PER"})
     True
@@ -153,7 +153,7 @@ def _keys(rows: Any) -> list[str]:
 
 
 def _column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str:
-    """The column of a role; raises `DataError` if there is none, or if several may be it and the user names none."""
+    """The column of a role. Raise `DataError` if none exists, or if several match and the user names none."""
     column = _found_column(columns, wanted, role, known)
     if column is None and len(columns):
         raise _no_column(columns, wanted, role, known)
@@ -161,7 +161,7 @@ def _column(columns: Sequence[str], wanted: str | None, role: str, known: Sequen
 
 
 def _found_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str | None:
-    """As `_column`, but None if no known column exists and the user names none."""
+    """Like `_column`, but None if no known column exists and the user names none."""
     matches = [name for name in ((wanted,) if wanted else known) if name in columns]
     if wanted and not matches and len(columns):
         raise _no_column(columns, wanted, role, known)
@@ -181,7 +181,7 @@ def _no_column(columns: Sequence[str], wanted: str | None, role: str, known: Seq
 
 
 def _id_text(id: Any) -> Any:
-    """A number as text, or None for a missing one; in a column with gaps, whole numbers are floats.
+    """A number as text, or None if it is missing. In a column with gaps, whole numbers are floats.
 
     >>> _id_text(7.0), _id_text("a"), _id_text(float("nan"))
     ('7', 'a', None)
@@ -197,7 +197,7 @@ def _whole(value: Any) -> Any:
 
 
 class _Texts(TextFile):
-    """Texts in memory, read like lines of a file; a line end within one is white space."""
+    """Texts in memory, read like lines of a file. A line end within a text is white space."""
 
     in_memory = True
 
@@ -285,7 +285,7 @@ def pandas_sentences(
     if not len(frame):
         return iter(())
     word = next(iter(frame[word_column].dropna()), None)
-    # As in a CSV file.
+    # Cells may hold several tags as text, as in a CSV file.
     is_written = any(isinstance(cell, str) and cell_holds_several(cell) for cell in frame[tag_column])
     if is_written or (hasattr(word, "__iter__") and not isinstance(word, str | bytes)):  # a row for each sentence
         table = frame[[word_column, tag_column]].astype(object)
@@ -325,10 +325,10 @@ def _ids_in_index(frame: Any) -> DataError:
 
 
 def _sentence_ids(table: Any) -> Any:
-    """The sentence of each word, in a table of sentences, words and tags; a `DataError` for rows that are wrong."""
+    """The sentence of each word in a table of sentences, words and tags. Raise `DataError` for wrong rows."""
     id_column, word_column, tag_column = table.columns
     ids = table[id_column]
-    ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
+    ids = ids.where(ids != "").ffill()  # with keep_default_na=False, an empty cell is empty text, not missing
     advice = "pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)"
     _refuse_rows(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
     is_text = table[word_column].map(lambda word: isinstance(word, str | Number) > isinstance(word, bool))
@@ -337,7 +337,7 @@ def _sentence_ids(table: Any) -> Any:
     advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
     _refuse_rows(table, ids.isna(), "no sentence, and none is above it", advice)
     advice = "give each sentence an id of its own"
-    if ids.equals(table[id_column]):  # rows below an empty id would lose their sentence
+    if ids.equals(table[id_column]):  # sorting would move rows below an empty id away from their sentence
         advice += f', or put the rows of each sentence together: frame.sort_values({id_column!r}, kind="stable")'
     is_apart = ids.duplicated() & (ids != ids.shift())
     _refuse_rows(table, is_apart, "the id of a sentence that has ended above it", advice)
@@ -353,7 +353,7 @@ def _numbers_or_tags(cell: str) -> list[int | str]:
 
 
 def _refuse_rows(table: Any, wrong: Any, description: str, fix: str) -> None:
-    """Raise `DataError` for the first row of those that are wrong, if there is one."""
+    """Raise `DataError` for the first wrong row, if there is one."""
     if wrong.any():
         row = wrong.to_numpy().argmax()
         label = table.index[row]

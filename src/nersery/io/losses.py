@@ -1,4 +1,4 @@
-"""What the sentences of a corpus lose in a format that does not keep all of their parts."""
+"""Reports what sentences lose in a format that does not keep all of their parts."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _PARTS: dict[str, Callable[[Sentence], Any]] = {
     DOCUMENTS: attrgetter("document"),
     OFFSETS: lambda sentence: sentence.offsets and (sentence.document or sentence.offsets[0][0]),
 }
-"""Whether a sentence has a part. Words are never lost altogether, and a format refuses entities or says in its name
-that it drops them. Offsets within a text of its own tell no more than where white space was."""
+"""Whether a sentence has a part. Words are never lost completely, and a format either refuses entities or says in its
+name that it drops them. If the sentence is the whole text, its offsets only show where white space was."""
 
 
 class Losses:
-    """Finds out what is lost of the sentences that are written, and says so once.
+    """Finds out which parts of the written sentences are lost, and reports them once.
 
     Args:
-        stems: Of the files that the sentences come from. Ids that reading has made of these are no loss; without stems,
-            ids are that end with a number as these do.
+        stems: Names, without extension, of the files that the sentences come from. Ids that the reader made from them
+            are not a loss. Without stems, the same applies to all ids that end with a number like these.
     """
 
     def __init__(self, format: Format, stems: Collection[str] = ()) -> None:
@@ -56,20 +56,20 @@ class Losses:
             self._sought[DOCUMENTS] = self._begins_unmarked
         self._order = [*self._sought]
         files = rf"(?:{'|'.join(map(re.escape, stems))})(?::\d+)+" if stems else r"(?:.+:)?\d+"
-        self._made_id = re.compile(rf"(?:{files}(?:~.*)?)?", re.DOTALL)  # behind ~, a method names a copy
+        self._made_id = re.compile(rf"(?:{files}(?:~.*)?)?", re.DOTALL)  # after ~, a method names a copy
 
     def see(self, sentence: Sentence) -> None:
-        """Note what is lost of a sentence."""
+        """Record which parts of a sentence are lost."""
         for name in [name for name, has in self._sought.items() if has(sentence)]:
             del self._sought[name]
 
     def report(self) -> None:
-        """Print a note if something is lost."""
+        """Print a note if any part is lost."""
         if lost := [name for name in self._order if name not in self._sought]:
             note(f"{self._format.name} does not hold what sentences here have: {', '.join(lost)}")
 
     def _begins_unmarked(self, sentence: Sentence) -> bool:
-        """Whether no comment tells that the document is another one than that of the sentence before."""
+        """Whether the sentence begins another document and no comment says so."""
         before, self._document = self._document, sentence.document
         return sentence.document != before and not is_marked(sentence)
 

@@ -1,7 +1,7 @@
 """Parquet, lossless: its columns are the keys of JSONL.
 
-Scores are a list of ``{"name": string, "value": number}``, because their names differ between corpora and columns must
-not. Integer tags are read if the file's metadata names them, as in Hugging Face datasets.
+Scores are a list of ``{"name": string, "value": number}``, because their names differ between corpora, but columns must
+not differ. Integer tags are read if the file's metadata names them, as in Hugging Face datasets.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from nersery.io.jsonl import JsonlSource
 
 READ_ROWS = 1024
 GROUP_ROWS = 10_000
-"""So many rows are in memory at once, in reading and in writing."""
+"""The number of rows in memory at once, when reading and when writing."""
 MOST_VALUES, MOST_BYTES = 20_000, 1 << 20
-"""Of a column in one row, on average over a group of rows: no sentence has more. A file of 900 bytes can hold a row of
-20 million words, and would take all memory."""
+"""The most values and bytes of a column per row, on average over a row group. No sentence has more. A file of 900 bytes
+can hold a row of 20 million words, and would take all memory."""
 MOST_BATCH_BYTES = 1 << 28
-"""Of the rows that are decoded at once: values that repeat take no space in the file, so its sizes do not tell."""
+"""The limit for rows that are decoded at once. Repeated values take no space, so sizes in the file do not show it."""
 FEATURES = b"huggingface"
-"""Where in a file's metadata Hugging Face's datasets writes what its columns mean."""
+"""The metadata key under which Hugging Face's datasets describes the columns of a file."""
 Names = Mapping[str, Mapping[int, str]]
-"""What the numbers in a column stand for, by the column."""
+"""The names that the numbers in each column stand for."""
 Shape = str | list[Any] | Mapping[str, Any]
-"""What a column holds: a type of Arrow by its name, a list of some shape, or a shape for each of several keys."""
+"""What a column holds: the name of an Arrow type, a list of items of one shape, or a shape for each key."""
 ORIGIN: Shape = {"method": "string", "parents": ["string"], "copy": "int64"}
 SHAPES: Mapping[str, Shape] = {
     "id": "string", "words": ["string"], "language": "string",
@@ -95,7 +95,7 @@ class ParquetSource(JsonlSource):
             raise DataError(Issue(message, self.file.name), fix=_advice(self.file, error)) from None
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
-        """The issues with how to read the rows of this file in Python; see `JsonlSource`."""
+        """The issues, with the code that reads the rows of this file in Python; see `JsonlSource`."""
         rows = f"pyarrow.parquet.read_table({self.file.name!r}).to_pylist()"
         return [replace(issue, message=issue.message.replace(ROWS_OF_JSONL, rows)) for issue in issues]
 
@@ -112,7 +112,7 @@ def _advice(file: TextFile, error: Exception) -> str:
 
 
 def _refuse_repeated(schema: Any, file: TextFile) -> None:
-    """Raise `DataError` for two columns with one name, of which a row would keep the last."""
+    """Raise `DataError` if two columns have the same name, because a row would keep only the last."""
     if repeated := [name for name, count in Counter(schema.names).items() if count > 1]:
         message = f'the column "{repeated[0]}" occurs {schema.names.count(repeated[0])} times, expected once'
         raise DataError(Issue(message, file.name), fix="rename or leave out the others")
@@ -135,7 +135,7 @@ def _refuse_texts(schema: Any, file: TextFile) -> None:
 
 
 def _refuse_rows_of_words(schema: Any, file: TextFile) -> None:
-    """Raise `DataError` for a table without lists, with a row for each word."""
+    """Raise `DataError` for a table without lists that has a row for each word."""
     names = {name.casefold() for name in schema.names}
     are_lists = any(map(load_pyarrow().types.is_nested, schema.types))
     if are_lists or names.isdisjoint(WORD_NAMES - {"text"}) or names.isdisjoint(TAG_NAMES):
@@ -148,7 +148,7 @@ def _refuse_rows_of_words(schema: Any, file: TextFile) -> None:
 
 
 def _refuse_bombs(metadata: Any) -> None:
-    """Raise `ValueError` for groups of rows that grow beyond all measure when they are decompressed."""
+    """Raise `ValueError` for row groups that become far too large when they are decompressed."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for column in map(group.column, range(group.num_columns)):
@@ -173,7 +173,7 @@ def _decoded(value: Any) -> Any:
 
 
 def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
-    """What numbers stand for in columns of class labels, or of lists of them; nothing where no metadata says it."""
+    """The names of the numbers in columns of class labels, or of lists of them; empty if no metadata names them."""
     try:
         features = json.loads((metadata or {})[FEATURES])["info"]["features"].items()
         items = ((name, feature[0] if isinstance(feature, list) else feature) for name, feature in features)
@@ -187,7 +187,7 @@ def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
 
 
 def with_names(row: Object, names: Names) -> Object:
-    """The row with names for numbers; a number without a name, as -1 for an unknown label, stays for the checks."""
+    """The row with names for numbers. A number without a name, e.g. -1 for an unknown label, is left to the checks."""
     for key in row.keys() & names.keys():
         if isinstance(row[key], list):
             names_by_number = names[key]
@@ -198,7 +198,7 @@ def with_names(row: Object, names: Names) -> Object:
 def write_rows(
     rows: Iterable[Object], path: Path, shapes: Mapping[str, Shape], metadata: Mapping[bytes, str] | None = None
 ) -> None:
-    """Write rows with a value for each of the columns; a missing one is null.
+    """Write rows with a value for each column. A missing value becomes null.
 
     Raises:
         MissingResourceError: If pyarrow is not installed.
@@ -219,12 +219,12 @@ def _arrow_type(arrow: Any, shape: Shape) -> Any:
 
 
 def write_objects(objects: Iterable[Object], path: Path) -> None:
-    """Write sentences as JSON values, as from `nersery.io.jsonl.to_object`; see `write_rows`."""
+    """Write sentences given as JSON values, as from `nersery.io.jsonl.to_object`; see `write_rows`."""
     write_rows(map(_with_columns, objects), path, SHAPES)
 
 
 def write_lines(lines: Path, path: Path) -> None:
-    """Write the sentences of a JSONL file that nersery has written."""
+    """Write the sentences of a JSONL file that nersery wrote."""
     with lines.open(encoding="utf-8", newline="\n") as stream:
         write_objects(map(json.loads, stream), path)
 
@@ -236,7 +236,7 @@ def _with_columns(value: Object) -> Object:
 
 
 def load_pyarrow() -> Any:
-    """The library with its `parquet`; a `MissingResourceError` if it is not installed."""
+    """The library with its module `parquet`. Raise `MissingResourceError` if it is not installed."""
     required("pyarrow.parquet", "parquet")
     return required("pyarrow", "parquet")
 

@@ -1,4 +1,4 @@
-"""Links in Pharaoh's format: a pair of sentences a line, ``0-0 1-2``, with probabilities ``0-0:0.83``."""
+"""Links in Pharaoh's format: one line per pair of sentences, ``0-0 1-2``, with probabilities ``0-0:0.83``."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _HINTS = {
     re.compile(r"\d+[p?]\d+"): "; make links that are possible sure: sed 's/[p?]/-/g' old > new",
     re.compile(r"\d+-\d+/[\d.]+"): "; write the probabilities behind colons: tr / : < old > new",
 }
-"""What to do about the forms of other programs."""
+"""Advice on the notations of other programs."""
 _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
-"""What `Link._make` does, in a third of the time; files have more links than words."""
+"""Like `Link._make`, but in a third of the time. Files have more links than words."""
 MOST_ISSUES = 1000
 """After this many issues in one file, the rest is not read."""
 FIX = "expected pairs of positions such as 0-0 1-2:0.83, a line for each pair of sentences; an empty one has no links"
 
 COMPRESSED = (".bz2", ".gz", ".xz", ".zip", ".zst")
 PLAIN = ".txt"
-"""The extension of a corpus format that links may have, too."""
+"""An extension that a corpus format and files of links share."""
 SHARDS = "part-*.align"
 GIZA_MARK = "# Sentence pair ("
 GIZA_FIX = (
@@ -73,7 +73,7 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     starts, ends = [*map(int, sources)], [*map(int, targets)]
     chances = [float(chance or 1) for chance in written]
     alignment = [*map(_made, zip(starts, ends, chances, strict=True))]
-    if not all(map(lt, starts, starts[1:])):  # else they are sorted, and none stands twice
+    if not all(map(lt, starts, starts[1:])):  # otherwise they are sorted, and none occurs twice
         if len({*zip(starts, ends, strict=True)}) < len(starts):
             raise ValueError("a link occurs twice, expected once")
         alignment.sort()
@@ -101,7 +101,7 @@ def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
 
 
 def _beside(written: Sequence[str], probabilities: Sequence[str]) -> Sequence[str]:
-    """The probabilities of another file, for links that have none."""
+    """The probabilities from another file, for links without probabilities."""
     if any(written):
         raise ValueError("links have probabilities already: name no file of others, or delete them from the links")
     if len(written) != len(probabilities):
@@ -113,7 +113,7 @@ def _beside(written: Sequence[str], probabilities: Sequence[str]) -> Sequence[st
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between blanks; other white space is no part of the format."""
+    """The parts of a line between blanks. Other white space does not separate parts."""
     return re.findall(r"[^ \t\r\n]+", text)
 
 
@@ -129,13 +129,13 @@ def format_alignment(alignment: Alignment, *, first: int = 0, probabilities: boo
 
 
 def check_first(first: int) -> None:
-    """Raise `SettingsError` if no file counts its words from this number."""
+    """Raise `SettingsError` unless words are counted from 0 or 1."""
     if first not in (0, 1):
         raise SettingsError(f"the first word is {first}, expected 0 or 1")
 
 
 def check_output(path: Path) -> None:
-    """Raise `SettingsError` for a file of links whose name promises something else."""
+    """Raise `SettingsError` if the name of a file of links promises another format, or compression."""
     extension = path.suffix.lower()
     if extension in COMPRESSED:
         plain = path.with_suffix("")
@@ -146,10 +146,10 @@ def check_output(path: Path) -> None:
 
 
 def lines_of_links(file: TextFile) -> Iterator[str]:
-    """The lines of a file of links, or of the shards in a folder one after the other.
+    """The lines of a file of links, or of the shards in a folder, one after the other.
 
     Raises:
-        DataError: If GIZA++ wrote the file: it has three lines a pair.
+        DataError: If the file has three lines per pair, because GIZA++ wrote it, or one line per link.
     """
     shards = sorted(file.path.glob(SHARDS), key=lambda path: (len(path.name), path.name))
     lines = chain.from_iterable(part.lines() for part in (map(TextFile, shards) if shards else (file,)))
@@ -174,7 +174,7 @@ class AlignmentFile:
         reject: Reject malformed lines instead of raising an error.
 
     Raises:
-        SettingsError: If ``first`` is another number.
+        SettingsError: If ``first`` is not 0 or 1.
     """
 
     def __init__(
@@ -188,14 +188,14 @@ class AlignmentFile:
         return sum(1 for _ in lines_of_links(self.file))
 
     def blank_at_end(self) -> int:
-        """How many blank lines end the file, which may be those of pairs without links."""
+        """The number of blank lines at the end of the file. They may be pairs without links."""
         blank = 0
         for line in lines_of_links(self.file):
             blank = 0 if _parts(line) else blank + 1
         return blank
 
     def fingerprint(self) -> Any:
-        """What tells these alignments, and how they are read, from others."""
+        """What distinguishes these alignments, and how they are read, from others."""
         paths = (self.file.path, *([self.beside.path] if self.beside else []))
         return [*map(content_hash, paths), self.first, self.reject]
 
@@ -203,7 +203,7 @@ class AlignmentFile:
         """The alignments in order.
 
         Raises:
-            DataError: At the end, with all malformed lines; or if the two files differ in length, or GIZA++ wrote them.
+            DataError: At the end, with all malformed lines. Also if two files differ in length, or GIZA++ wrote them.
         """
         issues: list[Issue] = []
         for line, (text, probabilities) in enumerate(self._lines(), start=1):

@@ -1,4 +1,4 @@
-"""Opens a corpus in the format that its name or its first lines tell."""
+"""Opens a corpus. Its name or its first lines determine the format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Sentences = Iterable[Sentence] | str | Path
 """A corpus as users give it: sentences that can be read twice, or the name of a file or folder."""
 _SHEETS = (".xls", ".xlsx", ".ods")
 _NO_TEXT = (".conllu", ".json", ".jsonl", ".xml", ".html", ".csv", ".tsv", *_SHEETS)
-"""Extensions of files whose lines are no sentences."""
+"""Extensions of files whose lines are not sentences."""
 
 
 def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
@@ -41,15 +41,15 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
 
 
 def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached_share: float | None = None) -> Source:
-    """Open a corpus whose labels do not count.
+    """Open a corpus whose labels are not needed.
 
-    A file of an unknown format is text, as ``corpus.de`` is, and one that begins with marks such as ``<DOC>``, but not
-    words with tags beside them, or both sides of parallel text. Tasks that nobody has annotated are read.
+    A file of an unknown format, such as ``corpus.de``, is read as text, and so is one that begins with marks such as
+    ``<DOC>``. Words with tags beside them and both sides of parallel text are not. Unannotated tasks are read, too.
 
     Args:
         attached_share: The share of `nersery.io.word_splitting.tokenization.attached_signs` in the labelled sentences
-            that the text goes with. If most signs are in words there, they stay in those of the text, unless the
-            options say otherwise.
+            that the text belongs to. If most signs are part of words there, they stay in the words of the text, unless
+            the options say otherwise.
 
     Raises:
         DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
@@ -70,12 +70,12 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached_share
 def opened(
     corpus: Sentences, name: str = "the corpus", *, raw: bool = False, attached_share: float | None = None
 ) -> Source:
-    """The sentences of a file or folder, or those that are given; a `SettingsError` for what can be read only once.
+    """The sentences of a file or folder, or those that are given. Raise `SettingsError` for one-time iterators.
 
     Args:
         name: What messages call it.
         raw: Read a file of an unknown format as text.
-        attached_share: Of the labelled sentences that the raw text goes with; see `nersery.io.open_text`.
+        attached_share: Of the labelled sentences that the raw text belongs to; see `nersery.io.open_text`.
     """
     if isinstance(corpus, str | Path):
         return open_text(corpus, attached_share=attached_share) if raw else open_corpus(corpus)
@@ -89,19 +89,19 @@ def opened(
 
 
 def opened_if_given(corpus: Sentences | None, name: str) -> Source:
-    """As `opened`; None has no sentences."""
+    """Like `opened`, but None means no sentences."""
     return opened(() if corpus is None else corpus, name)
 
 
 def opened_together(corpora: Sentences | Sequence[str | Path] | None, name: str) -> Iterable[Sentence]:
-    """As `opened_if_given`; a list may also name several files, whose sentences are joined."""
+    """Like `opened_if_given`, but a list may also name several files. Their sentences are joined."""
     if isinstance(corpora, list | tuple) and corpora and all(isinstance(file, str | Path) for file in corpora):
         return [sentence for file in corpora for sentence in open_corpus(file)]
     return opened_if_given(cast("Sentences | None", corpora), name)
 
 
 def _open(path: str | Path, options: ReadOptions, attached_share: float | None = None) -> Source:
-    """A file, or a folder of files; see `open_text`."""
+    """Open a file, or a folder of files; see `open_text`."""
     path = input_path(path)
     open_file = partial(_open_like_gold, attached_share=attached_share)
     if Path(path).is_dir():
@@ -110,7 +110,7 @@ def _open(path: str | Path, options: ReadOptions, attached_share: float | None =
 
 
 def _open_like_gold(path: str | Path, options: ReadOptions, attached_share: float | None) -> Source:
-    """A file, whose words are split like those that its text goes with; see `open_text`."""
+    """Open a file. Its text is split like the labelled sentences that it belongs to; see `open_text`."""
     source = _open_file(path, options)
     if isinstance(source, TextSource) and options.split is None and (attached_share or 0) > MOST_ATTACHED:
         return TextSource(source.file, options, keep_punctuation=True)
@@ -121,7 +121,7 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
     file = TextFile(path, options.encoding)
     file.refuse_pointer()
     if file.encoding == options.encoding != "utf-8-sig" and file.path.is_file():
-        file.refuse_binary()  # bytes that UTF-8 has not may be letters elsewhere
+        file.refuse_binary()  # bytes that are not UTF-8 may be letters in other encodings
         if file.seems_utf_8():
             warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles: é becomes Ã© and the like")
     if note := file.note_of_garbled():
@@ -142,7 +142,7 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
 
 
 def _naming_the_format(file: TextFile, options: ReadOptions, error: DataError) -> DataError:
-    """The error of reading a file in the format that the user names; if it can be read in another, that is the fix."""
+    """The error of reading a file in the format that the user names. If it is in another format, the fix says so."""
     detecting = replace(options, format=AUTO)
     try:
         start = Beginning(file, detecting)
@@ -170,12 +170,12 @@ def read(path: str | Path, **options: Any) -> Corpus:
 
 
 def _recognise(file: TextFile, options: ReadOptions) -> str:
-    """The format of a file, by its extension or, where that says little, by its first lines."""
+    """The format of a file, by its extension, or by its first lines if the extension is not enough."""
     start = Beginning(file, options)
     if start.extension in _SHEETS:
         raise _sheet(file)
     by_extension = formats().get(extensions().get(start.extension, ""))
-    if by_extension is None or by_extension.rank:  # else it may be no text
+    if by_extension is None or by_extension.rank:  # otherwise it may not be text
         refuse_foreign(start, sure=True)
     for format in sorted(formats().values(), key=lambda format: format.rank):
         if by_extension is not None and not by_extension.shares_extensions and format.rank >= by_extension.rank:

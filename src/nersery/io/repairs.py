@@ -60,7 +60,7 @@ def _bare_type(tags: list[str], scheme: Scheme) -> list[str]:
 
 
 def _with_letters(tags: list[str], scheme: Scheme, types: Iterable[str]) -> list[str]:
-    """The tags with others where a type is given: it goes on with an open entity of that type, or begins one."""
+    """The tags, replaced where a type is given: the type continues an open entity of that type, or begins one."""
     parts, mended, previous = parts_of(scheme.name), list(tags), NOTHING
     for index, type_ in enumerate(types):
         if type_:
@@ -126,13 +126,13 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         DROP_SENTENCE: Repair("a sentence that is still broken is rejected"),
     }
 )
-"""Every repair by name, in the order in which they act."""
+"""All repairs by name, in the order in which they run."""
 WHITE_SPACE = " \t\r\n"
 """What a word may not begin or end with."""
 ON_WORDS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {CONTROL_CHARACTERS: without_control, OUTER_SPACE: lambda word: word.strip(WHITE_SPACE)}
 )
-"""What repairs make of a word in any format."""
+"""The repairs of words in any format, by name."""
 
 
 def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list[str], Counter[str]]:
@@ -153,5 +153,5 @@ def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list
 
 
 def repair_hint(name: str) -> str:
-    """How a message offers a repair."""
+    """The words with which a message offers a repair."""
     return f"--repair {name} ({REPAIRS[name].summary})"

@@ -1,4 +1,4 @@
-"""Plain text: a sentence a line."""
+"""Plain text: one sentence per line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from nersery.io.word_splitting.tokenization import (
 )
 
 LONGEST = 100_000
-"""Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
+"""The longest line in characters. A book in one line would take the memory of thousands of sentences at every step."""
 SAMPLE_LINES = 1000
 LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
 JSONL_FIX = "write .jsonl, which holds every word"
@@ -54,22 +54,22 @@ INNER_BREAKS = (
     'print(*sys.stdin.read().splitlines(), sep="\\n")\' < raw.txt > text.txt'
 )
 LEAST_ROWS = 2
-"""Of a table: a single line may have a tab by chance."""
+"""The minimum number of rows in a table. A single line may have a tab by chance."""
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
 
 
 class TextSource(Source):
     """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are left out, with a note.
 
-    Where more than white space parts the words, they have their offsets in the line.
+    If words are split at more than white space, the sentences hold the offsets of their words in the line.
 
     Args:
-        keep_punctuation: Unless the options name a splitting, leave punctuation in the words.
+        keep_punctuation: Leave punctuation in the words, unless the options name a splitting.
     """
 
     is_split = True
     blank_line: ClassVar[Reject | None] = None
-    """What takes the place of a blank line; None leaves it out, with a note."""
+    """The reject for a blank line. None leaves the line out, with a note."""
 
     def __init__(self, file: TextFile, options: ReadOptions, *, keep_punctuation: bool = False) -> None:
         super().__init__(file, options)
@@ -87,12 +87,12 @@ class TextSource(Source):
 
     @property
     def description(self) -> str:
-        """The format, and whether there is nothing, or nothing that parts the words."""
+        """The format, and whether the file is empty or its words look wrong."""
         return "text, empty" if self._empty else f"text{self._oddity}"
 
     @cached_property
     def _oddity(self) -> str:
-        """What to say of words that are none, by the first lines; empty where they seem to be words."""
+        """A note if the words of the first lines do not look like words; empty if they do."""
         texts = [*self._first_lines()]
         entity = next(filter(None, map(_ENTITY.search, texts)), None)
         markup = TAGGED if len([*filter(_TAG.match, texts)]) > len(texts) / 2 else ""
@@ -171,9 +171,9 @@ def is_blank(line: str) -> bool:
 
 
 def _tabbed(lines: Sequence[str]) -> str:
-    """What to say of lines that are rows of a table, as in the Leipzig corpora; empty of others.
+    """A note on lines that are rows of a table, as in the Leipzig corpora; empty for other lines.
 
-    The text is the longest column whose cells do not all begin alike, as a source such as "CC-BY 2.0 …" does.
+    The text is the longest column whose cells do not all begin alike, unlike a source such as "CC-BY 2.0 …".
 
     >>> "2 columns" in _tabbed(["1\\tShe met Ada.", "2\\tShe left."]), _tabbed(["\\tShe met Ada.", "\\tShe left."])
     (True, '')
@@ -188,7 +188,7 @@ def _tabbed(lines: Sequence[str]) -> str:
 
 
 def _too_long(line: str, number: int) -> Issue | None:
-    """What is wrong with a line that is no single sentence; of such a one only the beginning was read."""
+    """An issue for a line that is too long for one sentence. Only its beginning was read."""
     if len(line.rstrip("\r\n")) <= LONGEST:
         return None
     message = f"the line has more than {LONGEST:,} characters, expected one sentence (no more of it was read)"
@@ -199,7 +199,7 @@ class TextWriter(Writer):
     """Writes the words, one sentence per line. Ids, scores and columns are lost.
 
     Args:
-        drop_labels: Lose labels too; otherwise a labelled sentence is refused.
+        drop_labels: Drop labels too. Otherwise a labelled sentence is refused.
     """
 
     def __init__(self, *, drop_labels: bool = False) -> None:
@@ -209,7 +209,7 @@ class TextWriter(Writer):
         """One line.
 
         Raises:
-            DataError: If labels would be lost, a word contains white space, or nothing of the sentence can be seen.
+            DataError: If labels would be lost, a word contains white space, or the whole sentence is invisible.
         """
         if sentence.entities and not self.drop_labels:
             count = f"its {len(sentence.entities)} labels" if len(sentence.entities) > 1 else "its label"

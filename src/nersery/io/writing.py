@@ -1,4 +1,4 @@
-"""Writes a corpus, whole or not at all, in the format that its name tells."""
+"""Writes a corpus, completely or not at all. Its file name determines the format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def format_of(path: str | Path, *, can_be_named: bool = False) -> str:
     """The format to write, by the extension of the path.
 
     Args:
-        can_be_named: Whether the caller could have named a format, which the message then offers.
+        can_be_named: Whether the caller could have named a format. If so, the error message offers this.
 
     Raises:
         SettingsError: If the extension is unknown.
@@ -41,7 +41,7 @@ def format_of(path: str | Path, *, can_be_named: bool = False) -> str:
 
 
 def _how_to_write_others(can_be_named: bool) -> str:
-    """How to get a format that has no extension of its own."""
+    """How to write a format without its own extension."""
     if can_be_named:
         return either("Or name the format, e.g. --to label-studio", 'Or name the format, e.g. format="label-studio"')
     command = "nersery dataset convert OUT.jsonl FILE --to label-studio"
@@ -115,7 +115,7 @@ def write(
 
 
 def _with_distinct_ids(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences; a `DataError` if two have the same id, as such a file could not be read."""
+    """The sentences. Raise `DataError` if two have the same id, because the file could not be read."""
     ids = Ids()
     for number, sentence in enumerate(checked_sentences(sentences), start=1):
         if sentence.id and ids.add(sentence.id, number) is not None:
@@ -127,17 +127,17 @@ def _with_distinct_ids(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 
 
 def as_written(sentences: Iterable[Sentence], format: Format) -> Iterable[Sentence]:
-    """The sentences with the comments that a format has for their documents."""
+    """The sentences, with comments for their documents if the format has these."""
     return with_marks(sentences) if format.marks_documents else sentences
 
 
 def _pack(pack: Callable[[Path, Path], None], lines: Path, target: Path) -> None:
-    """Make the target of what a writer wrote, whole or not at all."""
+    """Make the target from what a writer wrote, completely or not at all."""
     packed = lines.with_suffix(".packed")
     try:
         pack(lines, packed)
         os.replace(packed, target)
-    finally:  # it is still there after an error
+    finally:  # after an error, the file is still there
         remove(packed)
 
 

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     import sqlite3
 
 IN_MEMORY = 20_000
-"""How many ids are kept in memory before they go to a temporary file."""
+"""The number of ids that are kept in memory before they go to a temporary file."""
 FLAGS = 1 << 24
-"""One byte for each value of a hash: few new ids are looked for in the file."""
+"""The number of hash values, with one byte for each. Because of these, few new ids are looked up in the file."""
 
 
 class Ids:
-    """The ids seen so far, each with the line and the file where it stood.
+    """The ids seen so far, each with its line and file.
 
     >>> ids = Ids()
     >>> ids.add("a", 1), ids.add("b", 2), ids.add("a", 3)
@@ -31,7 +31,7 @@ class Ids:
         self._flags = bytearray()
 
     def add(self, id: str, line: int, file: str = "") -> tuple[int, str] | None:
-        """Note an id; the line and the file where it stood before, or None when it is new."""
+        """Record an id. Return the line and the file in which it occurred before, or None if it is new."""
         if earlier := self.find(id):
             return earlier
         self._lines[id] = line, file
@@ -40,7 +40,7 @@ class Ids:
         return None
 
     def find(self, id: str) -> tuple[int, str] | None:
-        """The line and the file where an id stood; None if it was not seen."""
+        """The line and the file of an id; None if it was not seen."""
         if self._table is None or id in self._lines or not self._flags[hash(id) % FLAGS]:
             return self._lines.get(id)
         with naming_the_temporary_folder():
@@ -48,7 +48,7 @@ class Ids:
         return row and (row[0], row[1].decode("utf-8", "surrogatepass"))
 
     def _store(self) -> None:
-        """Move what is in memory to the file."""
+        """Move the ids in memory to the file."""
         self._flags = self._flags or bytearray(FLAGS)
         for id in self._lines:
             self._flags[hash(id) % FLAGS] = True
@@ -66,7 +66,7 @@ def _bytes(text: str) -> bytes:
 
 
 def temporary_table(columns: str) -> sqlite3.Connection:
-    """A table in a file without a name, which the system removes with the connection."""
+    """A table in a file without a name, which the system removes when the connection closes."""
     import sqlite3
 
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
@@ -77,8 +77,8 @@ def temporary_table(columns: str) -> sqlite3.Connection:
     return connection
 
 
-class naming_the_temporary_folder:  # noqa: N801 - a generator would take longer than what stands within it
-    """Within it, a `DiskError` names the folder of a `temporary_table` whose disk fails."""
+class naming_the_temporary_folder:  # noqa: N801 - a generator would take longer than the body
+    """A context in which a `DiskError` names the folder of a `temporary_table` whose disk fails."""
 
     def __enter__(self) -> None:
         pass

@@ -22,11 +22,11 @@ class SentenceTable(Sequence[Sentence]):
     """Sentences in a temporary file without a name, which the system removes. Threads may share it.
 
     Args:
-        searchable: Whether `containing` is going to be asked.
+        searchable: Whether `containing` will be called.
 
     Raises:
-        DataError: When two sentences share an id.
-        DiskError: When the temporary file cannot be written or read.
+        DataError: If two sentences share an id.
+        DiskError: If the temporary file cannot be written or read.
 
     >>> table = SentenceTable([Sentence(("Oslo",), id="a"), Sentence(("Bonn",), id="b")])
     >>> table.number_of("b"), table[1].words, len(table)
@@ -43,7 +43,7 @@ class SentenceTable(Sequence[Sentence]):
             self.add(sentence)
 
     def add(self, sentence: Sentence) -> None:
-        """Put one more sentence behind the others."""
+        """Append a sentence."""
         row = self._size, sentence.id, folded(sentence.text) if self._searchable else "", _packed(sentence)
         with self._lock, naming_the_temporary_folder():
             if not self._table.execute("insert or ignore into sentences values (?, ?, ?, ?)", row).rowcount:
@@ -61,7 +61,7 @@ class SentenceTable(Sequence[Sentence]):
     @overload
     def __getitem__(self, number: slice) -> list[Sentence]: ...
     def __getitem__(self, number: int | slice) -> Sentence | list[Sentence]:
-        """The sentence of a number from 0, or a list of those in a slice."""
+        """The sentence with a number from 0, or the list of sentences in a slice."""
         if isinstance(number, slice):
             return [self[position] for position in range(self._size)[number]]
         with self._lock, naming_the_temporary_folder():
@@ -85,14 +85,14 @@ class SentenceTable(Sequence[Sentence]):
         return None if number is None else self[number]
 
     def containing(self, text: str) -> list[int]:
-        """The numbers of the sentences with this text, without regard to case."""
+        """The numbers of the sentences with this text, ignoring case."""
         with self._lock, naming_the_temporary_folder():
             query = "select number from sentences where instr(text, ?) order by number"
             return [number for (number,) in self._table.execute(query, (folded(text),))]
 
 
 def _packed(sentence: Sentence) -> bytes:
-    """A sentence as bytes, four times as fast as by pickle."""
+    """A sentence as bytes, four times as fast as with pickle."""
     words, entities, id, language, origin, scores, *others, soft, document, offsets = _parts_of(sentence)
     plain_entities = [(entity.start, entity.end, entity.type, entity.score) for entity in entities]
     plain_origin = origin and (origin.method, origin.parents, origin.copy)
@@ -102,7 +102,7 @@ def _packed(sentence: Sentence) -> bytes:
 
 
 def _unpacked(packed: bytes) -> Sentence:
-    """The sentence again; it was valid when it was packed."""
+    """The sentence from its bytes. It is not checked, because it was valid when it was packed."""
     words, entities, id, language, origin, *others = marshal.loads(packed)
     scores, columns, comments, soft, document, offsets = others
     return Sentence.unchecked(
