@@ -1,4 +1,4 @@
-"""Finds out how a file of columns is laid out: how many there are, where word and tag stand."""
+"""Detects the layout of a file of columns: their number, and the positions of word and tag."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
 MOST_WORDS = 500
-"""Of a sentence; if the first one of a file is longer, blank lines seem to be missing."""
+"""The most words of a sentence. If the first one of a file is longer, blank lines seem to be missing."""
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
-"""Written in front of a sentence that would else begin like a document mark or a byte order mark."""
+"""Written before a sentence that would otherwise begin like a document mark or a byte order mark."""
 TAG_MARK = "# nersery: the last column is the tag"
-"""Written in front of a sentence by whose columns another would be read, see `last_looks_inner`."""
+"""Written before a sentence whose columns suggest to read the tags from another one, see `last_looks_inner`."""
 MARKS = (WORD_MARK, TAG_MARK)
 _NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
 AFFIXES: Mapping[str, re.Pattern[str]] = {
     LANGUAGE_PREFIX: re.compile(r"^[a-z]{2,3}(?:-[a-z]+)*:"),  # WikiANN
-    WORD_DIGIT: re.compile(r"(?<=^.)\d{1,2}$"),  # Weibo: the place of each character in its word
+    WORD_DIGIT: re.compile(r"(?<=^.)\d{1,2}$"),  # Weibo: the position of each character in its word
 }
 """What some data sets add to every word, by the repair that removes it."""
 _OF_CONLLU = re.compile(r"#[ \t]*(?:sent_id|text)[ \t]*=")
 CONLLU_WIDTH = 10
-"""Columns of CoNLL-U, parted by tabs."""
+"""The number of columns in CoNLL-U. Tabs separate them."""
 
 
 def split_line(line: str) -> list[str]:
-    """The values of a line: parted by tabs if it has any, else by runs of spaces; no other white space parts.
+    """The values of a line, split at tabs if it has any, else at runs of spaces, but at no other white space.
 
     >>> split_line("New York\\tB-LOC\\r\\n"), split_line("Oslo  B-LOC")
     (['New York', 'B-LOC'], ['Oslo', 'B-LOC'])
@@ -50,7 +50,7 @@ def split_line(line: str) -> list[str]:
 
 
 def paragraphs(file: TextFile) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines between blank lines, and the number of the first; a `DataError` for one that no sentence can be."""
+    """Runs of lines between blank lines, with the number of the first. Raise `DataError` for one of too many lines."""
     current: list[str] = []
     number = 0
     for number, line in enumerate(file.lines(), start=1):
@@ -76,11 +76,11 @@ class Layout:
         width: Number of columns.
         word: Position of the word.
         tag: Position of the tag.
-        tabs: Columns are separated by tabs, else by spaces.
-        ragged: Lines of another width are words too.
+        tabs: Whether tabs separate the columns; otherwise spaces do.
+        ragged: Whether lines of another width are words, too.
         rivals: Other columns that look like tags.
         number: Position of the number of a word in its sentence, if there is one.
-        affixes: Names in `AFFIXES` of what all words have, each with a word.
+        affixes: Names in `AFFIXES` of the affixes that all words have, each with a word as an example.
     """
 
     width: int
@@ -93,7 +93,7 @@ class Layout:
     affixes: tuple[tuple[str, str], ...] = ()
 
     def fitted(self, values: list[str]) -> list[str]:
-        """The word and the tag of a line of another width; the tag's position counts from the end, or else the start.
+        """The word and the tag of a line of another width. The tag's position counts from the end, or else the start.
 
         >>> Layout(2, 0, 1, True).fitted(["Oslo", "_", "_", "B-LOC"])
         ['Oslo', 'B-LOC']
@@ -118,8 +118,8 @@ class Layout:
     def is_comment(self, line: str) -> bool:
         """Whether a line at the start of a sentence is a comment or a document mark.
 
-        A line that can be a word with its tag is none, because tweets begin with words such as ``#MH17``. Neither is a
-        line with a carriage return inside, so that the text after it is reported.
+        A line that can be a word with its tag is neither, because tweets begin with words such as ``#MH17``. The same
+        applies to a line with a carriage return inside, so that the text after it is reported.
         """
         if lone_return(line, 0):
             return False
@@ -131,9 +131,9 @@ class Layout:
         return values[0] == DOCUMENT_MARK and not entity
 
     def _is_word(self, line: str, values: Sequence[str]) -> bool:
-        """Whether a line that begins with ``#`` holds a word, which a tag shows.
+        """Whether a line that begins with ``#`` holds a word. A tag in the line shows this.
 
-        Between tabs, a tag in a wrong column shows it too, so that the line is reported. Between spaces, the id of a
+        Between tabs, a tag in a wrong column shows it, too, so that the line is reported. Between spaces, the id of a
         sentence may look like a tag.
         """
         tabs = "\t" in line
@@ -142,7 +142,7 @@ class Layout:
         return tabs and self.tabs and not _NAMES_ID.match(line) and any(map(looks_like_tag, values[1:]))
 
     def count_comments(self, lines: Sequence[str]) -> int:
-        """How many lines of a paragraph stand before its first word."""
+        """The number of lines of a paragraph before its first word."""
         for position, line in enumerate(lines):
             if line[0] not in "#-" or not self.is_comment(line):
                 return position
@@ -202,8 +202,7 @@ def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> 
     """Whether at least half of a file's first lines are columns, one of them with tags such as ``O``.
 
     Args:
-        strict: The tag of an entity must stand in the same column, or types alone, see `outside_value`; no text has
-            either.
+        strict: Require the tag of an entity in the same column, or types alone, see `outside_value`. Text has neither.
     """
     sample = _Sample(file)
     if sample.share < 0.5:
@@ -215,7 +214,7 @@ def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> 
 
 
 def doubt(file: TextFile) -> DataError:
-    """The error of a file that `resembles_columns`, but is not surely one."""
+    """The error for a file that `resembles_columns` but may be something else."""
     message = "some lines are a word and its tag, others are not: this may be text or broken columns"
     fix = "name the format: --format conll shows the wrong lines, --format text reads each line as a sentence"
     return types_alone(file, _Sample(file).usual_columns) or DataError(Issue(message, file.name), fix=fix)
@@ -248,10 +247,10 @@ def _may_be_comment(line: str) -> bool:
 
 
 class _Sample:
-    """The first lines of a file, without comments, and the columns of those that have the usual number.
+    """The first lines of a file, without comments, and the columns of lines with the usual number of columns.
 
     Args:
-        file: One without sentences is sampled by what may be comments.
+        file: If it has no sentences, the sample consists of lines that may be comments.
     """
 
     def __init__(self, file: TextFile) -> None:
@@ -262,18 +261,18 @@ class _Sample:
         self.rows = list(chain.from_iterable(split))
         self.width, count = Counter(map(len, self.rows)).most_common(1)[0] if self.rows else (0, 0)
         self.share = count / max(len(self.rows), 1)
-        """Of the lines with the usual number of columns, from 0 to 1."""
+        """The share of lines with the usual number of columns, from 0 to 1."""
         self.sentence_count = len(sentences)
         self.runs = [
             [*run] for rows in split for usual, run in groupby(rows, lambda row: len(row) == self.width) if usual
         ]
-        """Of neighbouring lines of a sentence with that number; a line between them may have a number of a word."""
+        """Runs of lines of a sentence with that number. A line between two runs may have the number of a word."""
         self.columns = list(zip(*chain.from_iterable(self.runs), strict=True))
         self.is_conllu |= self.width == CONLLU_WIDTH and "\t" in self.lines[0]
 
     @property
     def usual_columns(self) -> list[tuple[str, ...]]:
-        """Those of a file whose lines nearly all have the usual number, else none."""
+        """The columns, if nearly all lines have the usual number of them; otherwise none."""
         return self.columns if self.share >= NEARLY_ALL else []
 
     def _sentences(self, lines: Iterable[str]) -> list[list[str]]:
@@ -303,7 +302,7 @@ _ALL_SIGNS = (*_SURE_SIGNS, (0.5, True))
 def _tag_positions(
     columns: Sequence[Sequence[str]], options: ReadOptions, signs: Sequence[tuple[float, bool]]
 ) -> list[int]:
-    """Where tags may stand, the last first, by the first sign that a column gives: a share of tags, perhaps broken."""
+    """The positions of possible tags, last first, by the first sign that any column shows: a share of (broken) tags."""
     if options.tag_column is not None:
         return [options.tag_column - 1]
     candidates = [at for at in reversed(range(len(columns))) if at + 1 != options.word_column]
@@ -317,7 +316,7 @@ def _tag_positions(
 
 
 def _tag_position(sample: _Sample, tags: Sequence[int]) -> int:
-    """Of the columns that look like tags, the one to read."""
+    """The position of the column to read, among those that look like tags."""
     last = sample.columns[tags[0]]
     is_sparse = len(_tagged(last)) <= (1 - NEARLY_ALL) * len(last)  # nearly always O
     is_last = sample.last_is_tag or sample.width == 2 or not is_sparse
@@ -337,10 +336,10 @@ def last_looks_inner(columns: Sequence[Sequence[str]]) -> bool:
 
 
 def _outer(columns: Sequence[Sequence[str]], tags: Sequence[int]) -> int:
-    """Of the columns that look like tags, the last one, or the outer level of nested entities.
+    """The last of the columns that look like tags, or the outer level of nested entities.
 
-    The last column, if it is sparse, is an inner level if another column with all its types tags more than twice as
-    many words, but at most half of all, which distinguishes entities from chunks. Of several, the one that tags most.
+    A sparse last column is an inner level if another column with all its types tags more than twice as many words, but
+    at most half of all, which distinguishes entities from chunks. If several do, take the one that tags most.
     """
     inner = _tagged(columns[tags[0]])
     types = {tag[2:] for tag in inner}

@@ -49,13 +49,13 @@ class ConllWriter(Writer):
             _refuse_spaces(sentence, text)
         layout = Layout(len(columns) + 1, 0, len(columns), self.separator == TAB)
         mark = f"{WORD_MARK}\n" if layout.is_comment(rows[0]) or text[0] == BYTE_ORDER_MARK else ""
-        # In front of each such sentence, because what a job wrote before it was killed is not known here.
+        # In front of each such sentence, because the writer does not know what a job wrote before it was killed.
         tag_mark = f"{TAG_MARK}\n" if sentence.columns and last_looks_inner((sentence.words, *columns)) else ""
         return f"{tag_mark}{_head(sentence, layout)}{mark}{text}\n\n"
 
 
 def _refuse_spaces(sentence: Sentence, text: str) -> None:
-    """Raise an error if a value would be parted at its spaces, or lost between them; a type is in many sentences."""
+    """Raise an error if spaces would split or lose a value; `FormatError` for a type, which many sentences have."""
     if text.count(" ") == len(sentence) * (len(sentence.columns) + 1) and all(map(all, sentence.columns)):
         return
     if type_ := next((entity.type for entity in sentence.entities if " " in entity.type), ""):

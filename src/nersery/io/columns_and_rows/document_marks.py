@@ -28,7 +28,7 @@ class DocumentNames:
         self._stem, self._count, self._current = stem, 0, ""
 
     def of(self, comments: Iterable[str]) -> str:
-        """The name of the document of the next sentence, which has these comments; empty in front of the first."""
+        """The name of the document of the next sentence, which has these comments; empty before the first document."""
         for mark in filter(None, map(_MARK.fullmatch, comments)):
             self._count += 1
             self._current = mark["conllu"] or mark["conll2012"] or f"{self._stem}:document {self._count}"
@@ -41,7 +41,7 @@ def is_marked(sentence: Sentence) -> bool:
 
 
 def with_marks(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences with a mark as a comment where a document begins and none tells."""
+    """The sentences. The first one of a document gets a mark as a comment if it has none."""
     current = ""
     for sentence in sentences:
         if sentence.document not in ("", current) and not is_marked(sentence):

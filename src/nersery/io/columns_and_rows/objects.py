@@ -1,4 +1,4 @@
-"""JSON as corpora have it: no key twice, no NaN, no half characters, and issues by line."""
+"""Reads JSON of corpora: no key twice, no NaN, no half characters, and issues by line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nersery.io.input_files.text_file import BLANKS, inner_mark
 Object = dict[str, Any]
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _WRITTEN = (date, Decimal, UUID)
-"""What has one text, beside numbers."""
+"""Types of values that are converted to their text."""
 
 
 WRONG_OBJECT = "wrong object"
@@ -25,7 +25,7 @@ WRONG_OBJECT = "wrong object"
 
 
 class BrokenError(Exception):
-    """What is no sentence, and why."""
+    """Raised for a value that is not a sentence, with the reasons."""
 
     def __init__(self, *issues: Issue) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class BrokenError(Exception):
 
 
 def wrong_object(line: int, *messages: str) -> BrokenError:
-    """What is wrong with the keys of an object and the shapes of their values."""
+    """The error for the keys of an object and the shapes of their values."""
     return BrokenError(*(Issue(message, line=line, kind=WRONG_OBJECT) for message in messages))
 
 
@@ -61,7 +61,7 @@ ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def parsed(given: Any, line: int) -> Any:
-    """The JSON value of a line, or a value as it is; raises `BrokenError` if it is invalid or cannot be stored."""
+    """The JSON value of a line; other values stay as they are. Raise `BrokenError` for invalid or unstorable JSON."""
     if not isinstance(given, str):
         return given
     try:
@@ -72,7 +72,7 @@ def parsed(given: Any, line: int) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """Tuples and arrays as lists, numbers of NumPy as numbers, dates as text; the rest stays, for checks to refuse it.
+    """The value with tuples and arrays as lists, NumPy's numbers as numbers, dates as text. Checks refuse the rest.
 
     >>> json_value({"words": ("Oslo", b"Rome"), 1: Decimal("0.5")})
     {'words': ['Oslo', b'Rome'], '1': '0.5'}
@@ -91,13 +91,13 @@ def json_value(value: Any) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """What is wrong, in other words than Python's where it means its own limit."""
+    """The message of an error, reworded if Python reports its own limit."""
     return "a number has too many digits" if "set_int_max_str_digits" in str(error) else str(error)
 
 
 def _decoded(text: str) -> Any:
     try:
-        # `decode` would search white space around each object, which takes longer than to look whether there is any.
+        # `decode` would search for white space around each object. It is faster to check whether there is any.
         value, end = DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
         if text[end:] not in ("\n", ""):
             value = DECODER.decode(text)
@@ -115,13 +115,13 @@ def _decoded(text: str) -> Any:
 
 
 def array_values(text: str, at: int, file: str, *, is_all: bool = True) -> Iterator[tuple[int, Any]]:
-    """The values of the array that begins somewhere in the text of a file, with their lines from 1.
+    """The values of the array that begins at a position in the text of a file, with their lines from 1.
 
     Args:
-        is_all: Nothing may follow the array.
+        is_all: Whether nothing may follow the array.
 
     Raises:
-        DataError: If it is no array, or is not ended.
+        DataError: If it is not an array, or has no end.
     """
     at, line, before = at + 1, text.count("\n", 0, at) + 1, at
     try:
@@ -142,14 +142,14 @@ def array_values(text: str, at: int, file: str, *, is_all: bool = True) -> Itera
 
 
 def inner_values(text: str, at: int) -> Iterator[tuple[int, Any]]:
-    """The values in an array or object of valid JSON that begins at a place, with where each of them begins.
+    """The values in the array or object that begins at a position in valid JSON, each with its own position.
 
     >>> [*inner_values('{"a": [1], "b": 2}', 0)]
     [(6, [1]), (16, 2)]
     """
     is_object, at = text[at] == "{", _behind_blanks(text, at + 1)
     while text[at] not in "]}":
-        if is_object:  # behind the key and its colon
+        if is_object:  # after the key and its colon
             at = _behind_blanks(text, _behind_blanks(text, DECODER.raw_decode(text, at)[1]) + 1)
         value, end = DECODER.raw_decode(text, at)
         yield at, value

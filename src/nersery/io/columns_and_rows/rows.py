@@ -1,4 +1,4 @@
-"""The keys that a row of JSONL or of a data set may have, and what is wrong with those of a row."""
+"""The keys that a row of JSONL or of a data set may have, and the issues with the keys of a row."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _text(value: Any) -> bool:
 _TAGS = ("tags", "ner_tags")
 _LABELS = ("entities", *_TAGS)
 ROWS_OF_JSONL = 'map(json.loads, open("old.jsonl"))'
-"""How a user gets the rows of a file in Python."""
+"""The code with which a user reads the rows of a file in Python."""
 _NUMBERS = (
     'numbers must be turned into them first, in Python by Corpus.from_dataset(rows, names=["O", "B-PER", …]), with '
     f"rows = {ROWS_OF_JSONL}"
@@ -94,19 +94,19 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(_TAGS, (_texts, f"a list of strings such as B-PER; {_NUMBERS}")),
 }
 _OTHER_TAGS = ("ner", "labels", "ner_labels", "label")
-"""What tags are called in the examples of transformers and in some data sets."""
+"""The names of tags in the examples of transformers and in some data sets."""
 _OTHER_WORDS = ("text", "sentence", "token")
-"""What lists of words are called in some data sets."""
+"""The names of lists of words in some data sets."""
 MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in _OTHER_TAGS))
-"""One of these is in each line that has tags."""
+"""Each line with tags contains one of these."""
 _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
-"""The checks of the keys that nersery writes; any of them go together."""
+"""The checks of the keys that nersery writes. Any of these keys may occur together."""
 _MISSPELT = 0.81
-"""How similar a misspelt key is to ours, of nearly the same length; ``uid`` and ``id`` are less so."""
+"""The least similarity of a misspelt key to a known one of nearly the same length; ``uid`` and ``id`` have less."""
 
 
 def is_plain(row: Any) -> bool:
-    """Whether a row is as nersery writes it and so without issues, which most are; others need a closer look."""
+    """Whether a row has the form that nersery writes, and so no issues. Most rows do. Others need a closer look."""
     if type(row) is not dict or "words" not in row:
         return False
     for key, content in row.items():
@@ -117,14 +117,13 @@ def is_plain(row: Any) -> bool:
 
 
 def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
-    """A row with its id and document as text and, if it has labels, with columns in place of other keys that have a
-    value a word.
+    """A row with its id and document as text. If it has labels, other keys with a value per word become columns.
 
     Returns:
         The row, and the keys that are left out.
 
     Raises:
-        BrokenError: With all that is wrong with its keys and the shapes of their values.
+        BrokenError: With all issues of its keys and the shapes of their values.
     """
     if is_plain(row):
         return row, []
@@ -144,10 +143,10 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
 
 
 def without_nulls(row: Object, *, labelled: bool = True) -> Object:
-    """The row without what is null, as data sets have for keys of other rows, and scores as an object.
+    """The row without null values, which data sets have for keys of other rows, and with scores as an object.
 
     Args:
-        labelled: Null labels stay, for an error: perhaps nobody has labelled the words.
+        labelled: Whether to keep null labels, so that they are an error: perhaps nobody has labelled the words.
     """
     row = {key: value for key, value in row.items() if value is not None or (labelled and key in _LABELS)}
     scores = row.get("scores")
@@ -159,7 +158,7 @@ def without_nulls(row: Object, *, labelled: bool = True) -> Object:
 
 
 def key_of_tags(row: Object) -> str:
-    """What the tags of a row are called; empty if it has none.
+    """The key of the tags of a row; empty if it has none.
 
     >>> key_of_tags({"words": ["Oslo"], "ner": ["B-LOC"]}), key_of_tags({"words": ["Oslo"], "labels": ["news"] * 3})
     ('ner', '')
@@ -182,7 +181,7 @@ def has_words(row: Object) -> bool:
 
 
 def holds_words(value: Any) -> bool:
-    """Whether a value is a row with a list of words, under whatever key."""
+    """Whether a value is a row with a list of words under one of the possible keys."""
     return isinstance(value, dict) and any(_is_filled(value.get(key)) for key in ("words", "tokens", *_OTHER_WORDS))
 
 
@@ -191,7 +190,7 @@ def _is_filled(words: Any) -> bool:
 
 
 def _seem_tags(value: Any, row: Object) -> bool:
-    """Whether a value is a list of tags, or of numbers of tags, for the words of a row; the number may be wrong."""
+    """Whether a value is a list of tags, or of their numbers, for the words of a row. Its length may be wrong."""
     words = words_of(row)
     if not isinstance(value, list) or not isinstance(words, list):
         return False
@@ -201,13 +200,13 @@ def _seem_tags(value: Any, row: Object) -> bool:
 
 
 def _others(row: Object) -> list[str]:
-    """The keys that are not ours."""
+    """The keys that nersery does not know."""
     tags = key_of_tags(row)
     return [key for key in row if key not in _SHAPES and key != tags]
 
 
 def _is_column(content: Any, row: Object) -> bool:
-    """Whether there is a value for each word that a column can hold."""
+    """Whether a list has a value for each word, and a column can hold these values."""
     words = words_of(row)
     if not isinstance(content, list) or not isinstance(words, list) or len(content) != len(words):
         return False
@@ -246,7 +245,7 @@ def _issues(row: Any) -> Iterator[str]:
 
 
 def _is_misspelt(key: str, row: Object) -> bool:
-    """Whether a key seems to be meant for one of ours that a labelled row lacks, and has such a value."""
+    """Whether a key of a labelled row resembles a known one that the row lacks, and its value has the right shape."""
     lacking = _SHAPES.keys() - {*row, "words", "tokens", "entities", *_TAGS}
     close = difflib.get_close_matches(key.casefold(), sorted(lacking), 1, _MISSPELT)
     return any(abs(len(name) - len(key)) < 2 and _SHAPES[name][0](row[key]) for name in close)

@@ -1,4 +1,4 @@
-"""Cells of tables that hold several words or tags: lists, or parted by spaces or commas."""
+"""Cells of tables that hold several words or tags: as lists, or separated by spaces or commas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import suppress
 from nersery.core.tags import looks_like_tag
 
 _LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
-"""How a list begins whose items are quoted or numbers, and what it holds."""
+"""The beginning of a list of quoted items or numbers, and an item."""
 _Cut = Callable[[str], list[str]]
 
 
@@ -21,7 +21,7 @@ def is_list(cell: str) -> bool:
 
 
 def cell_parts(cell: str) -> list[str]:
-    """The words or tags in a cell: a list, with or without quotation marks, or parted by spaces.
+    """The words or tags in a cell: a list, with or without quotation marks, or separated by spaces.
 
     >>> cell_parts("['Bosch', '1,5l']"), cell_parts("[Bosch, 1,5l]"), cell_parts("Bosch 1,5l")
     (['Bosch', '1,5l'], ['Bosch', '1,5l'], ['Bosch', '1,5l'])
@@ -35,7 +35,7 @@ def cell_parts(cell: str) -> list[str]:
 
 
 def tags_of(cell: str) -> list[str]:
-    """The tags in a cell, which commas may part.
+    """The tags in a cell. Commas may separate them.
 
     >>> tags_of("B-PER,O"), tags_of("B-PER O")
     (['B-PER', 'O'], ['B-PER', 'O'])
@@ -51,15 +51,15 @@ def cell_holds_several(cell: str) -> bool:
 
 
 def are_tags(parts: Sequence[str]) -> bool:
-    """Whether there are parts, which all have the form of a tag."""
+    """Whether there are parts, and all of them have the form of a tag."""
     return bool(parts) and all(map(looks_like_tag, parts))
 
 
 def word_cutter(rows: Sequence[tuple[str, str]]) -> _Cut:
-    """How a column of words is to be cut.
+    """The function that cuts the cells of a column into words.
 
     Args:
-        rows: Cells of words and of tags. Brackets around single sentences of a text make no lists.
+        rows: Cells of words and of tags. Brackets around single sentences do not make them lists.
     """
     written = [words for words, _ in rows if words.strip()]
     if sum(map(_is_enclosed, written)) > len(written) / 2:
@@ -78,7 +78,7 @@ def _at_commas(cell: str) -> list[str]:
 
 
 def _item(written: str) -> str:
-    """A word or tag as it stands in a list; JSON writes an emoji in two escapes, which Python would take for two."""
+    """A word or tag in a list. JSON writes an emoji as two escapes, which Python would read as two characters."""
     for read in (json.loads, ast.literal_eval) if written[0] in "'\"" else ():
         with suppress(ValueError, SyntaxError):
             return str(read(written))

@@ -1,4 +1,4 @@
-"""What to do about columns in which no tags are found."""
+"""Advice for files of columns in which no tags are found."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FROM_BRACKETS = (
 
 
 def _other_separator(values: Sequence[str]) -> str:
-    """What to do where neither tabs nor spaces part words and tags; empty where nothing else does.
+    """Advice for words and tags that another sign than a tab or space separates; empty if there is no such sign.
 
     >>> _other_separator(["Ada,B-PER", "ran,O"])
     'read it as a table: --format csv'
@@ -38,10 +38,10 @@ def _other_separator(values: Sequence[str]) -> str:
 
 
 def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool) -> DataError:
-    """The error that no column of a file looks like tags.
+    """The error for a file in which no column looks like tags.
 
     Args:
-        is_conllu: Tags may be in MISC, too.
+        is_conllu: Whether tags may also be in MISC.
     """
     values = ", ".join(repr(column[0]) for column in columns)
     fix = (
@@ -69,10 +69,11 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
 
 
 def outside_value(columns: Sequence[Sequence[str]]) -> str:
-    """What the last column, of types alone as in ``Oslo LOC``, has outside entities; empty if it seems to be another.
+    """The value outside entities in a last column of types alone, as in ``Oslo LOC``; empty for other columns.
 
-    It is the most frequent value, in half of the lines or one of few: ``O``, or another one in many lines of a word and
-    its type with far more words than types. Lines of two words are text, as those of a list of names.
+    It is the most frequent value, and occurs in half of the lines or is one of few values. It is ``O``, or another
+    value if there are many lines of a word and its type, and far more words than types. Lines of two words, as in a
+    list of names, are text.
     """
     types = Counter(columns[-1] if len(columns) > 1 else ())
     if types.total() < FEWEST_ROWS:
@@ -88,7 +89,7 @@ def outside_value(columns: Sequence[Sequence[str]]) -> str:
 
 
 def types_alone(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError | None:
-    """The error of columns that seem to hold words and types without letters, as in ``Oslo LOC``."""
+    """The error for columns of words and types without B- and I-, as in ``Oslo LOC``; None for other columns."""
     outside = outside_value(columns)
     row = next((row for row in zip(*columns, strict=True) if outside and row[-1] != outside), None)
     if row is None or looks_like_tag(row[-1], broken=True):

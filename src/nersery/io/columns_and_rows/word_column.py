@@ -1,4 +1,4 @@
-"""Finds out which column of a file has the words, and which one numbers them."""
+"""Detects which column of a file has the words, and which one numbers them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NEARLY_ALL = 0.9
 FEWEST_ROWS = 5
 MOST_DIGITS = 10
 NUMBER = re.compile(r"(\d{1,9})(?:[-.](\d{1,9}))?")
-"""Of a word, or of words as in CoNLL-U: ``3``, the range ``3-4``, and ``3.1`` for a word that is not in the text."""
+"""A word's number, as in CoNLL-U: ``3``, the range ``3-4`` of words, or ``3.1`` for a word that is not in the text."""
 _Row = Sequence[str]
 _BySentence = Sequence[Sequence[str]]
 """The values of a column in each sentence."""
@@ -22,10 +22,10 @@ def word_and_number(
     """The column of the words, and the one that numbers them, if there is one.
 
     Args:
-        sentences: Their lines, all with the same number of columns; parts of them where other lines are between.
+        sentences: Lines of each sentence, all with the same number of columns. Other lines divide a sentence.
         tags: Columns of tags, first the one that is read.
         named: The column of the words if the user names it.
-        is_conllu: The words of sentences of one word are known to be numbered, too.
+        is_conllu: Whether sentences of one word are known to be numbered, too.
     """
     rows, tagged = [*chain.from_iterable(sentences)], {*tags}  # a set: a line of text may have 100,000 columns
     others = [at for at in range(len(rows[0])) if at not in (tags[0], named)]
@@ -42,9 +42,9 @@ def word_and_number(
 
 
 def _behind_offsets(rows: Sequence[_Row], columns: Sequence[int], word: int) -> int:
-    """The column of words if the first two have the numbers of their first character and of the one after their last.
+    """The third column if the first two hold the word's first character and the one after its last; otherwise ``word``.
 
-    So do the output of brat's ``anntoconll.py`` and the files of NERsuite. Others keep the column that is known.
+    The output of brat's ``anntoconll.py`` and the files of NERsuite have these columns.
     """
     if len(rows) < FEWEST_ROWS or len(columns) < 3:
         return word
@@ -62,7 +62,7 @@ def _column(sentences: Sequence[Sequence[Sequence[str]]], at: int) -> _BySentenc
 
 
 def _names_document(values: _BySentence) -> bool:
-    """Whether a column says the same of all words in nearly every sentence of several words."""
+    """Whether a column has the same value for all words in nearly every sentence of several words."""
     several = [sentence for sentence in values if len(sentence) > 1]
     return bool(several) and sum(len(set(sentence)) == 1 for sentence in several) >= NEARLY_ALL * len(several)
 
@@ -82,7 +82,7 @@ def _numbers_words(values: _BySentence, *, is_conllu: bool) -> bool:
 
 
 def _follows(before: str, after: str) -> bool:
-    """Whether a number can stand in the line after another.
+    """Whether a number can be in the line after another.
 
     >>> _follows("3", "4"), _follows("1-2", "1"), _follows("1-2", "3"), _follows("8", "8.1"), _follows("3", "3")
     (True, True, True, True, False)
