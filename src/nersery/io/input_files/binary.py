@@ -1,4 +1,4 @@
-"""Tells files that hold no text by their first bytes, and says how to get the text."""
+"""Detects files without text by their first bytes, and says how to get the text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from nersery.core.errors import DataError, Issue
 
 MOST_BYTES = 200
-"""So many show what a file is."""
+"""The number of bytes that show what a file is."""
 PARQUET = b"PAR1"
 _POINTER = b"version https://git-lfs.github.com/spec/"
-"""What stands in place of a file that Git LFS has not fetched."""
+"""The beginning of the pointer that replaces a file until Git LFS fetches it."""
 _ARROW = b"\xff\xff\xff\xff"
-"""What the files begin with that Hugging Face's datasets keeps."""
+"""The beginning of the files that Hugging Face's datasets stores."""
 _PDF = b"%PDF-"
 _COMPRESSED = {
     b"\x1f\x8b\x08": "gzip",
@@ -23,7 +23,7 @@ _COMPRESSED = {
     b"7z\xbc\xaf": "7z",
     b"Rar!": "rar",
 }
-"""What some compressed files begin with."""
+"""The beginnings of some compressed files."""
 _OTHERS = {
     b"\x89PNG": ("a picture", "recognize its text with OCR first"),
     b"\xff\xd8\xff": ("a picture", "recognize its text with OCR first"),
@@ -31,12 +31,12 @@ _OTHERS = {
     b"\x80\x04": ("pickled Python objects", "save them as JSONL; unpickling could run foreign code"),
     b"\x80\x05": ("pickled Python objects", "save them as JSONL; unpickling could run foreign code"),
 }
-"""What other files without text begin with: their kind, and how to get the text."""
+"""For the beginnings of other files without text: their kind, and how to get the text."""
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _NAME_IN_ZIP = 30
 """The byte at which the name of the first file in an archive begins."""
 _IN_OFFICE = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"word/", b"mimetypeapplication/vnd.oasis")
-"""The first file in the archive that is a document of Word or LibreOffice."""
+"""Names with which the first file in a Word or LibreOffice document begins."""
 _AS_TEXT = "put each sentence on a line of its own"
 
 
@@ -48,7 +48,7 @@ def refuse_pointer(beginning: bytes, name: str) -> None:
 
 
 def refuse_binary(beginning: bytes, path: Path, name: str) -> None:
-    """Raise `DataError` for bytes that are no text in any encoding, such as compressed ones."""
+    """Raise `DataError` for bytes that are not text in any encoding, such as compressed ones."""
     is_zip = beginning.startswith(b"PK\x03\x04")
     if beginning.startswith(_ARROW):
         code = f"datasets.Dataset.from_file({name!r}).to_parquet({f'{path.stem}.parquet'!r})"

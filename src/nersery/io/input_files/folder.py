@@ -1,4 +1,4 @@
-"""A folder of files as one corpus: shards, or whatever a corpus is kept in."""
+"""A folder of files as one corpus: shards, or any other files of a corpus."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from nersery.io.text import TextSource
 MANIFEST = "manifest.jsonl"
 """The file in a folder of shards that describes them; see `nersery.pipeline.shards`."""
 TOTAL = "total"
-"""The key in its last line, which a finished folder has."""
+"""The key in the last line of the manifest of a finished folder."""
 MODEL = "config.json"
-"""The file by which a model of transformers is known."""
+"""The file that identifies a model of transformers."""
 SAVED, SPLITS = "dataset_info.json", "dataset_dict.json"
-"""The files by which a data set is known that Hugging Face's datasets has saved, and one in several splits."""
+"""The files that identify a data set saved by Hugging Face's datasets, and one saved in several splits."""
 SPANS = "spans"
-"""The folder in it that has all of its sentences in JSONL."""
+"""The folder in a published dataset that has all of its sentences in JSONL."""
 ABOUT = {"README", "LICENSE", "LICENCE", "COPYING", "NOTICE", "CITATION", "CHANGELOG", "AUTHORS", "ATTRIBUTION"}
-"""What files are called that tell people about a dataset; others have one of the extensions."""
+"""The names of files that describe a dataset for people; others have one of the extensions."""
 ABOUT_EXTENSIONS, PLAIN_EXTENSIONS = (".md", ".rst", ".cff"), ("", ".txt")
 SPLIT_NAMES = ("train", "dev", "valid", "validation", "test")
-"""What files of one dataset are called that should not be mixed."""
+"""The names of files of one dataset that should not be mixed."""
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(?:-[0-9a-f]{16})?$")
 """How the Hugging Face hub numbers the files of a split."""
 READABLE = "allow to read it, or name another folder"
@@ -39,7 +39,7 @@ FROM_BIONLP = (
     """make a folder of brat of it: mkdir brat; for f in {}/*.a1; do to=brat/$(basename "$f" .a1); cp "${{f%a1}}txt" """
     """"$to.txt"; cat "${{f%1}}"[12] > "$to.ann"; done"""
 )
-"""What to do about the files of the BioNLP shared tasks, which have labels and events apart."""
+"""The fix for files of the BioNLP shared tasks, which have labels and events in separate files."""
 
 Open = Callable[[Path, ReadOptions], Source]
 
@@ -47,12 +47,12 @@ Open = Callable[[Path, ReadOptions], Source]
 class FolderSource(Source):
     """The sentences of all files in a folder, ordered by file name.
 
-    Hidden files, brat's ``.conf``, manifests, rejects and what tells people about the dataset, such as ``README.rst``
-    and ``LICENSE``, are skipped. Of a published dataset, the JSONL files are read, all splits together.
+    Hidden files, brat's ``.conf``, manifests, rejects and files that describe the dataset for people, such as
+    ``README.rst`` and ``LICENSE``, are skipped. In a published dataset, the JSONL files of all splits are read.
 
     Raises:
-        DataError: If it is a model's folder or one of Arrow files, or if there is no file, a subfolder, two files with
-            one name, an unfinished job, or in a folder of brat a text without its labels.
+        DataError: If the folder holds a model or Arrow files; or if it has no file, a subfolder, two files with the
+            same name, an unfinished job, or, with files of brat, a text without its labels.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions, open_file: Open) -> None:
@@ -91,7 +91,7 @@ class FolderSource(Source):
                 yield Issue("this is no file", str(path))
             elif (other := stems.setdefault(path.stem, path)) is not path:
                 yield Issue(f"sentences without ids would get the same ones as those of {other.name}", str(path))
-            elif is_brat and path.suffix == TEXT:  # brat writes an empty file of labels where there are none
+            elif is_brat and path.suffix == TEXT:  # brat writes an empty file if there are no labels
                 labels = path.with_suffix(LABELS).name
                 yield Issue(
                     f"there is no {labels} with its labels: make an empty one if it has none, or give --format text to "
@@ -110,7 +110,7 @@ class FolderSource(Source):
 
     @property
     def description(self) -> str:
-        """How many files there are, what the first one is, and which are no sentences."""
+        """The number of files, the description of the first one, and the files that are not read."""
         about = f"; not read: {', '.join(self._about)}" if self._about else ""
         files = "1 file" if len(self.paths) == 1 else f"{len(self.paths)} files, the first"
         return f"{files}: {self._first.description}{about}"
@@ -147,7 +147,7 @@ class FolderSource(Source):
 
 
 def _listed(folder: Path) -> list[Path]:
-    """What lies in a folder, by name; of a published dataset, in the folder of its JSONL files."""
+    """The contents of a folder, sorted by name; for a published dataset, of its folder of JSONL files."""
     spans = folder / SPANS
     return sorted((spans if spans.is_dir() and (folder / DESCRIPTION).is_file() else folder).iterdir())
 
@@ -160,7 +160,7 @@ def _is_left_out(path: Path) -> bool:
 
 
 def _is_about(path: Path) -> bool:
-    """Whether a file tells people about the others.
+    """Whether a file describes the others for people.
 
     >>> [_is_about(Path(name)) for name in ("NOTE.rst", "LICENSE", "README.txt", "license.conll", "readme.txt")]
     [True, True, True, False, False]
@@ -173,7 +173,7 @@ def _is_model(folder: Path) -> bool:
 
 
 def _refuse_saved(folder: TextFile) -> None:
-    """Raise `DataError` for what ``save_to_disk`` of Hugging Face's datasets has written."""
+    """Raise `DataError` for a folder that ``save_to_disk`` of Hugging Face's datasets wrote."""
     has_splits = (folder.path / SPLITS).is_file()
     if has_splits or (folder.path / SAVED).is_file():
         split = "['train']" * has_splits
@@ -189,5 +189,5 @@ def _is_unfinished(manifest: Path) -> bool:
     try:
         *_, last = manifest.read_text("utf-8").splitlines() or [""]
         return TOTAL not in json.loads(last)
-    except (ValueError, TypeError):  # perhaps it is of another program
+    except (ValueError, TypeError):  # perhaps another program wrote it
         return True

@@ -1,4 +1,4 @@
-"""Formats that nersery does not read: how their files begin, and how their labels can be read all the same.
+"""Formats that nersery does not read: how their files begin, and how to read their labels nevertheless.
 
 Only files that no format recognises are compared with all of them.
 """
@@ -13,7 +13,7 @@ from nersery.io.columns_and_rows.untagged_columns import FROM_BRACKETS, FROM_SID
 from nersery.io.formats import Beginning
 
 COMPARED = 100_000
-"""How many characters of a beginning are compared."""
+"""The number of characters of a beginning that are compared."""
 _XML = r"\A\ufeff?\s*(?=<)(?s:.*?)"
 _FROM_TMX = (
     "write each language to a file of its own, with a line for each unit: python3 -c 'import sys, "
@@ -74,7 +74,7 @@ _SPANS_IN_CELL = re.compile(
     r"\"\[(?:\{[^\]{}]*\"\"(?:start|begin)|[\[(]\d+, ?\d+, ?\"\")"
     r"|[,;\t\"]\[(?:\{[^\]{}]*'(?:start|begin)|[\[(]\d+, ?\d+, ?')"
 )
-"""Labels by characters in a cell, as JSON, whose quotation marks are doubled there, or as Python writes them."""
+"""Labels by characters in a cell, as JSON with doubled quotation marks, or as Python writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ class Foreign:
     """A format that cannot be read.
 
     Args:
-        name: As messages have it.
-        begins: Occurs in the first lines of its files.
+        name: Its name in messages.
+        begins: Matches in the first lines of its files.
         advice: How to get labels out of it.
-        is_sure: No other format begins like it, so that every file is compared with it.
-        is_text: Its lines may be sentences, so that they are read where labels do not count.
+        is_sure: Whether no other format begins like it, so that every file is compared with it.
+        is_text: Whether its lines may be sentences, so that they are read if labels are not needed.
     """
 
     name: str
@@ -216,11 +216,11 @@ class ForeignFormatError(DataError):
 
 
 class NoTextError(ForeignFormatError):
-    """A file of such a format whose lines are no sentences."""
+    """A file of a format that cannot be read and whose lines are not sentences."""
 
 
 def refuse_foreign(start: Beginning, *, sure: bool = False) -> None:
-    """Raise `ForeignFormatError` if a file begins like one of these formats, or with ``sure`` like one that is."""
+    """Raise `ForeignFormatError` if a file begins like one of `FOREIGN`; with ``sure``, only those that are sure."""
     beginning = "".join(start.lines)[:COMPARED]
     for foreign in FOREIGN:
         if (foreign.is_sure or not sure) and (match := foreign.begins.search(beginning)):

@@ -1,4 +1,4 @@
-"""Text in UTF-8 that something has read in another encoding and saved again, so that é has become Ã©."""
+"""Text in UTF-8 that was read in another encoding and saved again, so that é became Ã©."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 
 WINDOWS = "windows-1252"
 LEAST = 3
-"""Garbled places, to tell them from chance."""
+"""The least number of garbled places, to distinguish them from chance."""
 LEAST_SHARE = 0.5
-"""Of the places with characters beyond ASCII, that are garbled."""
+"""The least share of garbled places among those with characters beyond ASCII."""
 _PLACE = re.compile(r"[^\x00-\x7f]+")
 _CONTROL = re.compile(r"[\x80-\x9f]")
-"""What Latin-1 makes of bytes that are signs in Windows-1252."""
+"""Characters of Latin-1 for bytes that are signs in Windows-1252."""
 _BYTES = {chr(number): number for number in range(256)}
 _OF_WINDOWS = {bytes([byte]).decode(WINDOWS, "ignore"): byte for byte in range(0x80, 0xA0)}
-"""Bytes that are control characters in Latin-1, by what they are in Windows-1252."""
+"""Bytes that are control characters in Latin-1, by their characters in Windows-1252."""
 
 
 def restored(text: str) -> str:
-    """What a garbled text was; empty if it is not garbled.
+    """The original of a garbled text; empty if it is not garbled.
 
     >>> restored("Ã©"), restored("é")
     ('é', '')
@@ -30,7 +30,7 @@ def restored(text: str) -> str:
 
 
 def note_of_garbled(text: str) -> str:
-    """What to say of a text of which most is garbled; empty for others.
+    """A note on a text that is mostly garbled; empty for other texts.
 
     >>> note_of_garbled("JosÃ© MÃ¼ller, RenÃ©")[-61:]
     'If so, restore them: iconv -f utf-8 -t windows-1252 old > new'

@@ -1,4 +1,4 @@
-"""Refuses outputs that would take the place of an input."""
+"""Refuses outputs that would overwrite an input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def refuse_same_file(target: Path, *sources: str | Path | None) -> None:
         sources: None stands for an option that is not given.
 
     Raises:
-        SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one; or when the
+        SettingsError: If the target, or the file of its rejects, is one of the sources or lies in one; or if the
             target is a device or a pipe.
     """
     refuse_unwritable(target)
@@ -27,18 +27,18 @@ def refuse_same_file(target: Path, *sources: str | Path | None) -> None:
         named = [name for name in sources if name is not None]
         for source, source_file in [(name, file) for name in named for file in files_of(Path(input_path(name)))]:
             refuse_within(path, source_file)
-            is_there = source_file.exists()  # the target may be it through a folder that is still to be made
+            is_there = source_file.exists()  # the target may be the source by way of a folder that does not exist yet
             is_same = is_there and os.path.realpath(path) == os.path.realpath(source_file)
             if is_same or (is_there and path.exists() and path.samefile(source_file)):
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
 
 
 def refuse_overwriting(output: Any, *inputs: Any) -> None:
-    """As `refuse_same_file`, for an output and inputs as users of the library give them.
+    """Like `refuse_same_file`, but for an output and inputs as users of the library give them.
 
     Args:
         output: None writes nothing.
-        inputs: Names of files, lists of names, and what is in memory, which cannot be overwritten.
+        inputs: Names of files, lists of names, or data in memory, which cannot be overwritten.
     """
     if output is None:
         return

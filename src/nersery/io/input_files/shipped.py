@@ -12,7 +12,7 @@ from nersery.core.files import as_path
 from nersery.core.wording import either
 
 EXAMPLE_PREFIX = "example:"
-"""In front of a path: the file comes with nersery."""
+"""The prefix of the names of files that come with nersery."""
 
 
 def shipped(kind: str) -> Path:
@@ -40,7 +40,7 @@ def example(name: str) -> Path:
 
 
 def located(name: str, folder: Path) -> Path:
-    """The path of a file that is named in a folder; with ``example:`` in front it comes with nersery.
+    """The path of a file, relative to a folder. A name that begins with ``example:`` is a file of nersery itself.
 
     >>> located("../raw.txt", Path("recipes")).as_posix()
     'recipes/../raw.txt'
@@ -51,7 +51,7 @@ def located(name: str, folder: Path) -> Path:
 
 
 def input_path(name: str | Path) -> str:
-    """Where an input lies; ``example:NAME`` comes with nersery. A `SettingsError` if it does not, or is no path."""
+    """The path of an input or of an ``example:NAME``. Raise `SettingsError` for an unknown example, or for no path."""
     if isinstance(name, str) and not name:  # as a path it would be the current folder
         raise SettingsError("the name of an input is empty, as that of a variable that is not set. Name a file")
     as_path(name, "the input")

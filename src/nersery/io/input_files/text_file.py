@@ -1,4 +1,4 @@
-"""Opens what the user names, and says in their words why that failed."""
+"""Opens files that the user names, and explains failures in the user's terms."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from nersery.io.input_files.garbled import note_of_garbled
 
 STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
-"""Names of pipes, whose numbers are chance."""
+"""Prefixes of the names of pipes. The numbers after them are arbitrary."""
 _NAMES_OF_STANDARD_INPUT = [Path("/dev/stdin"), *(Path(descriptor, "0") for descriptor in DESCRIPTORS)]
 BYTE_ORDER_MARK = "\ufeff"
 MARK_HINT = r"delete it: sed 's/^\xEF\xBB\xBF//' old > new"
 BLANKS = " \t\r\n"
-"""What a blank line may hold; other white space can be a word."""
+"""The characters that a blank line may hold. Other white space can be a word."""
 LONGEST_LINE = 10_000_000
-"""Characters of a line, in any format. Endless files and those without line breaks must not fill the memory."""
+"""The most characters of a line in any format. Files without an end or line breaks must not fill the memory."""
 MOST_IN_MEMORY = 500_000_000
-"""Characters of a text that has to be read as a whole, such as a JSON array."""
+"""The most characters of a text that has to be read as a whole, such as a JSON array."""
 MOST_TOGETHER = 100_000
-"""Lines that are changed at once; an endless sentence must not fill the memory."""
+"""The most lines that are changed at once. An endless sentence must not fill the memory."""
 MOST_LINES = 10_000_000
-"""Lines that are searched for bytes of another encoding."""
+"""The most lines that are searched for bytes of another encoding."""
 MOST_BAD_LINES = 10_000
-"""Lines with such bytes that are named; others are counted."""
+"""The most lines with such bytes that are reported one by one. Others are counted."""
 MOST_BYTES = 1_000_000
-"""Bytes that tell whether a file is UTF-8."""
+"""The number of bytes that show whether a file is UTF-8."""
 LEAST_UTF_8 = 0.1
-"""Of the lines with characters beyond ASCII."""
+"""The least share of UTF-8 in lines with characters beyond ASCII."""
 _CONSUMED = WeakSet[TextIO]()
-"""What was standard input when it was read; the second time it would be empty."""
+"""The standard inputs that were read. The second time, they would be empty."""
 _CUT = ("unexpected end of data", "truncated data", "incomplete multibyte sequence")
-"""What Python says of a file whose last character lacks bytes."""
+"""Python's messages for a file whose last character lacks bytes."""
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _BYTE_OF_WINDOWS = re.compile("[\udc80\udc82-\udc8c\udc8e\udc91-\udc9c\udc9e\udc9f]")
 """A quote, dash or letter in Windows-1252 where Latin-1 has a control character."""
@@ -60,15 +60,15 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Byte order marks, which no other encoding begins with."""
+"""Byte order marks. Text in other encodings does not begin with them."""
 LEAST_NULLS = 0.08
-"""Of the even or the odd bytes of text in UTF-16, whose spaces have one in any script; other text has none."""
+"""The least share of nulls in the even or odd bytes of UTF-16: spaces have one in any script. Other text has none."""
 MOST_CHANCE_NULLS = 3
-"""In the first lines of a damaged file."""
+"""The most null bytes in the first lines of a damaged file."""
 MOST_SEARCHED = 100_000
-"""Bytes that are searched for line ends in UTF-16."""
+"""The number of bytes that are searched for line ends in UTF-16."""
 LEAST_LINE_ENDS = 4
-"""In UTF-16 that has no spaces."""
+"""The least number of line ends that show UTF-16 without spaces."""
 
 
 class TextFile:
@@ -78,16 +78,16 @@ class TextFile:
 
     Args:
         path: The file, or ``-`` for standard input.
-        encoding: A byte order mark at the start of the file overrules it, and is skipped.
+        encoding: A byte order mark at the start of the file overrides it, and is skipped.
 
     Raises:
         SettingsError: If standard input was read before.
     """
 
     in_memory = False
-    """Whether no file was named, so that there is none to be mended."""
+    """Whether the text is not from a file, so that there is no file to correct."""
     mapped: Callable[[Iterator[str]], Iterator[str]] | None = None
-    """Makes other lines of those in the file, one for each."""
+    """Replaces the lines of the file by other lines, one for each."""
 
     def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
         self.path, self.name, self.stem = Path(path), str(path), Path(path).stem
@@ -108,7 +108,7 @@ class TextFile:
         self.encoding = self._marked or ("utf-8-sig" if name.startswith("utf-8") else encoding)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process needs to read the file, as long as this one has it."""
+        """What another process needs to read the file, as long as this process keeps it."""
         return {name: value for name, value in self.__dict__.items() if name != "_folder"}
 
     def _spool(self, stream: BinaryIO) -> None:
@@ -121,8 +121,8 @@ class TextFile:
         """The lines with their line breaks.
 
         Raises:
-            DataError: If the file does not exist, cannot be read, has another encoding, or a line of more than
-                `LONGEST_LINE`.
+            DataError: If the file does not exist, cannot be read, has another encoding, or has a line of more than
+                `LONGEST_LINE` characters.
         """
         return self.mapped(self._lines()) if self.mapped else self._lines()
 
@@ -181,7 +181,7 @@ class TextFile:
             raise self.unreadable(error) from None
 
     def has_mark(self) -> bool:
-        """Whether the file begins with the byte order mark of UTF-8, which reading skips."""
+        """Whether the file begins with the byte order mark of UTF-8, which is skipped when the file is read."""
         return self._marked == "utf-8-sig"
 
     def _encoding_of_mark(self) -> str:
@@ -193,7 +193,7 @@ class TextFile:
         return next((name for mark, name in _MARKS.items() if beginning.startswith(mark)), "")
 
     def seems_utf_8(self) -> bool:
-        """Whether some of the first lines are UTF-8 with characters beyond ASCII, which chance makes of few others."""
+        """Whether enough of the first lines are UTF-8 with characters beyond ASCII. Few other lines are by chance."""
         try:
             non_ascii = [line for line in self._bytes(MOST_BYTES).splitlines() if not line.isascii()]
         except OSError:
@@ -201,7 +201,7 @@ class TextFile:
         return sum(map(is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
 
     def note_of_garbled(self) -> str:
-        """What to say of a file in UTF-8 whose beginning is garbled; empty for others."""
+        """A note on a file in UTF-8 whose beginning is garbled; empty for other files."""
         if not self.encoding.startswith("utf-8") or not self.path.is_file():
             return ""
         try:
@@ -210,7 +210,7 @@ class TextFile:
             return ""
 
     def unreadable(self, error: OSError) -> DataError:
-        """Why the file cannot be read."""
+        """The error that says why the file cannot be read."""
         if isinstance(error, FileNotFoundError):
             siblings = list(self.path.parent.iterdir()) if self.path.parent.is_dir() else []
             stems = difflib.get_close_matches(self.path.stem, {path.stem for path in siblings}, n=len(siblings) or 1)
@@ -228,7 +228,7 @@ class TextFile:
         return DataError(Issue(f"cannot be read: {error.strerror}", self.name))
 
     def refuse_binary(self) -> None:
-        """Raise `DataError` if the file is compressed, Parquet, or otherwise no text in any encoding."""
+        """Raise `DataError` if the file is compressed, Parquet, or otherwise not text in any encoding."""
         binary.refuse_binary(self._bytes(binary.MOST_BYTES), self.path, self.name)
 
     def refuse_pointer(self) -> None:
@@ -240,15 +240,15 @@ class TextFile:
     def _refuse_utf_16(self) -> None:
         """Raise `DataError` if the file seems to be UTF-16 without a mark, but is read in another encoding."""
         name, likely = codecs.lookup(self.encoding).name, self._utf_16()
-        if not self._marked and likely not in ("", name, f"{name}-le"):  # as Python reads utf-16
+        if not self._marked and likely not in ("", name, f"{name}-le"):  # which is how Python reads utf-16
             self.refuse_binary()
             raise DataError(Issue(f"this seems to be {likely}", self.name), fix=_naming(likely))
 
     def _utf_16(self, least: int = LEAST_LINE_ENDS) -> str:
-        """The kind of UTF-16 in which a file without a mark seems to be; empty if it seems to be none.
+        """The kind of UTF-16 that a file without a mark seems to have; empty if it seems to have another encoding.
 
         Args:
-            least: How many line ends show it where spaces do not, as in Chinese.
+            least: The number of line ends that show UTF-16 if spaces do not, as in Chinese.
         """
         beginning = self._bytes(MOST_SEARCHED)
         nulls = [
@@ -260,12 +260,12 @@ class TextFile:
         units = Counter(zip(beginning[::2], beginning[1::2], strict=False))
         ends = {"utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}
         found = [name for name, end in ends.items() if units[*end] >= least]
-        # Those of other files stand at odd places, too.
+        # In other files, such bytes are at odd positions, too.
         is_whole = len(found) == 1 and beginning.count(ends[found[0]]) == units[*ends[found[0]]]
         return found[0] if is_whole and not _is_nearly_utf_8(beginning) else ""
 
     def _begins_in_utf_8(self) -> bool:
-        """Whether the file, which is not read in UTF-8, seems to be UTF-8."""
+        """Whether the file seems to be UTF-8, but is read in another encoding."""
         beginning = self._bytes(MOST_BYTES)
         if len(beginning) == MOST_BYTES:
             beginning = beginning[: beginning.rfind(b"\n") + 1]
@@ -283,7 +283,7 @@ class TextFile:
             return error
         bad, bad_count, is_windows = list[tuple[int, str]](), 0, False
         try:
-            # Which reads a byte 0xNN that has no meaning as U+DCNN, and goes on.
+            # This reads a byte 0xNN without a meaning as U+DCNN, and continues.
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
                 lines = enumerate(map(_bad_byte, iter(partial(stream.readline, LONGEST_LINE), "")), 1)
                 for number, match in islice(lines, MOST_LINES):
@@ -291,7 +291,7 @@ class TextFile:
                         bad.append((number, match[0]))
                     bad_count += match is not None
                     is_windows = is_windows or (match is not None and bool(_BYTE_OF_WINDOWS.match(match[0])))
-        except UnicodeError:  # an encoding of several bytes a character cannot be read past its first issue
+        except UnicodeError:  # an encoding with several bytes per character cannot be read past its first issue
             bad = []
         likely = self._utf_16(least=1) or ("cp1252" if bad and is_windows else "latin-1")
         is_right = bool(self._marked or self._utf_16()) or (encoding == "utf-8" and self.seems_utf_8())
@@ -311,7 +311,7 @@ class TextFile:
 
 
 def _naming(encoding: str) -> str:
-    """How to read a file of another encoding; an option of both sides of parallel text may suit one alone.
+    """How to read a file in another encoding. An option for both sides of parallel text may suit only one of them.
 
     >>> _naming("utf-16-le").partition(", or ")[2]
     'convert the file: iconv -f utf-16le -t utf-8 OLD > NEW'
@@ -330,7 +330,7 @@ def _consume_standard_input() -> None:
 
 
 def as_beginning(text: str) -> str:
-    """What a file begins with, so that it is read again: a byte order mark in front of a word needs one to be skipped.
+    """The text as the beginning of a file. If a byte order mark begins it, another is added, which reading skips.
 
     >>> as_beginning("Ada"), as_beginning("\\ufeffAda") == "\\ufeff\\ufeffAda"
     ('Ada', True)
@@ -339,7 +339,7 @@ def as_beginning(text: str) -> str:
 
 
 def inner_mark(text: str, line: int, fix: str = MARK_HINT) -> Issue | None:
-    """What is wrong with a line that begins with a byte order mark, behind that of the file; else None."""
+    """An issue for a line that begins with a byte order mark, after that of the file; otherwise None."""
     if not text.startswith(BYTE_ORDER_MARK):
         return None
     message = "there is a byte order mark (U+FEFF) inside the file, expected none: were files joined here?"
@@ -356,19 +356,19 @@ def is_utf_8(line: bytes) -> bool:
 
 
 def _is_nearly_utf_8(beginning: bytes) -> bool:
-    """Whether bytes are UTF-8, but for a few, such as the character that is cut at their end."""
+    """Whether bytes are UTF-8, except for a few, such as those of a character that is cut at the end."""
     return beginning.decode("utf-8", "replace").count("\ufffd") <= MOST_CHANCE_NULLS
 
 
 def _bad_byte(line: str) -> re.Match[str] | None:
-    """A byte without a meaning; one of Windows-1252 first, because it tells the encoding."""
+    """A byte without a meaning; one of Windows-1252 if there is one, because it shows the encoding."""
     return _BYTE_OF_WINDOWS.search(line) or _BAD_BYTE.search(line)
 
 
 def with_changed_words(
     is_word: Callable[[str], bool], change: Callable[[list[str]], Iterable[str]], lines: Iterable[str]
 ) -> Iterator[str]:
-    """The lines, with each run of lines that are words changed as a whole, for `TextFile.mapped`.
+    """The lines for `TextFile.mapped`. Each run of lines with words is changed as a whole.
 
     >>> [*with_changed_words(str.isalpha, reversed, ["a", "b", "#", "c"])]
     ['b', 'a', '#', 'c']
