@@ -17,7 +17,7 @@ STACKERS = (
 SPACING_MARKS = "\N{THAI CHARACTER SARA AM}\N{LAO VOWEL SIGN AM}\uff9e\uff9f"
 """Marks that Unicode calls letters: *ำ* of Thai and Lao, and the voice marks of half-width kana."""
 SYLLABLE_ENDS = "\u0f0b\u0f0c"
-"""The point that Tibetan has behind each syllable, and the one at which no line breaks."""
+"""The point after each syllable of Tibetan, and its variant at which no line breaks."""
 LETTERLIKE_SIGNS = "ๆฯໆຯៗ"
 """Signs of Thai, Lao and Khmer that repeat or shorten the word before them; Unicode calls them letters."""
 NO_SPACES = re.compile(
@@ -29,21 +29,21 @@ NO_SPACES = re.compile(
 or of Tangut, Khitan and Nüshu.
 """
 _IN_SYLLABLE = re.compile("[\u0f40-\u0fbc][\u0f40-\u0f6c]")
-"""A letter of Tibetan with the one behind it."""
+"""A Tibetan letter and the one after it."""
 _FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
 """Punctuation, digits and Latin letters as Chinese and Japanese print them."""
 _ENDS_OF_PHRASES = re.compile("[。、，！？；：]")
-"""Punctuation that is a word of its own where words were cut out."""
+"""Punctuation that is a separate word in text that is split into words."""
 LONGEST_MEAN = 6
-"""Letters of these scripts in a word, on average. Words that were cut out have 2 in Chinese and 4 in Thai."""
+"""The longest mean length of words in letters of these scripts. In split text, it is 2 in Chinese and 4 in Thai."""
 LEAST_SHARE = 0.05
-"""Of the words in such scripts, so that a name among words of another script tells nothing."""
+"""The least share of words in these scripts, so that a name among words of another script shows nothing."""
 MOST_ALONE = 0.9
-"""Share of single characters; among words that were cut out, half are in Chinese, fewer elsewhere."""
+"""The highest share of single characters among split words. In Chinese, half of them are, elsewhere fewer."""
 
 
 def has_letter_or_digit(word: str) -> bool:
-    """Whether a word has a letter or digit; signs that stand for other words are none.
+    """Whether a word has a letter or digit. Signs that stand for other words do not count.
 
     >>> has_letter_or_digit("(4)"), has_letter_or_digit("ๆ"), has_letter_or_digit("।")
     (True, False, False)
@@ -52,7 +52,7 @@ def has_letter_or_digit(word: str) -> bool:
 
 
 def lacks_spaces(text: str) -> bool:
-    """Whether it has characters of a script without spaces.
+    """Whether a text has characters of a script without spaces.
 
     >>> lacks_spaces("北京"), lacks_spaces("Oslo")
     (True, False)
@@ -61,10 +61,10 @@ def lacks_spaces(text: str) -> bool:
 
 
 def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
-    """Whether words look like whole phrases of a script without spaces: they are long, or punctuation is in them.
+    """Whether words look like whole phrases of a script without spaces: they are long, or contain punctuation.
 
     Args:
-        longest: Letters of such a script that words have on average, at most.
+        longest: The longest mean length of words, in letters of these scripts.
 
     >>> runs_on(["王小明在北京工作很多年"]), runs_on(["王小明", "在", "北京", "工作"])
     (True, False)
@@ -80,7 +80,7 @@ def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
 
 
 def is_character(word: str) -> bool:
-    """Whether a word is one character, with its marks and what stands under it, or one syllable of Tibetan.
+    """Whether a word is one character, with its marks and letters under it, or one syllable of Tibetan.
 
     >>> is_character("京"), is_character("ភ្នំ"), is_character("བོད་"), is_character("北京"), is_character("a")
     (True, True, True, False, False)
@@ -98,12 +98,12 @@ def goes_on(before: str, character: str) -> bool:
 
 
 def stands_alone(character: str) -> bool:
-    """Whether a character of a script without spaces is no digit, as those of a number stay together."""
+    """Whether a character is of a script without spaces and not a digit. The digits of a number stay together."""
     return NO_SPACES.match(character) is not None and not character.isdecimal()
 
 
 def with_whole_loanwords(words: Sequence[str], start: int, end: int) -> tuple[int, int]:
-    """The span ``[start, end)``, made longer where it ends within katakana whose characters are words of their own.
+    """The span ``[start, end)``, extended if it cuts katakana whose characters are separate words.
 
     >>> with_whole_loanwords("北ウェールズ議会", 3, 7)
     (1, 7)
@@ -139,7 +139,7 @@ def follows_without_space(word: str) -> bool:
 
 
 def touch(word: str, following: str) -> bool:
-    """Whether no space is due between two words: those of a script without spaces, or its punctuation.
+    """Whether two words are written without a space: both are of a script without spaces, or one is its punctuation.
 
     >>> touch("北京", "很"), touch("Oslo", "。"), touch("北京", "Oslo")
     (True, True, False)

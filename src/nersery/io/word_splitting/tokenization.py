@@ -1,4 +1,4 @@
-"""Splits plain text into words. No character is lost but white space, and zero width spaces beside Thai or Khmer."""
+"""Splits plain text into words. Only white space, and zero width spaces beside Thai or Khmer, are lost."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ JOINER = "\N{ZERO WIDTH JOINER}"
 SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 """Symbols that colour the emoji before them."""
 REGIONS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-"""Symbols of which two make a flag."""
+"""Symbols that make a flag in pairs."""
 ELIDING = ("fr", "it", "ca", "oc")
-"""Languages whose articles and pronouns lose their vowel before another: *l'Italie*."""
+"""Languages whose articles and pronouns lose their vowel before another vowel: *l'Italie*."""
 CONTRACTING = ("", "en", "de")
-"""Languages, one that is not told among them, that join a short word by an apostrophe: *she's*, *geht's*."""
+"""Languages, including an unknown one, that join a short word by an apostrophe: *she's*, *geht's*."""
 ENDING = ("fi", "sv", "hi", "mr", "ne")
 """Languages with a colon within words: before an ending, *EU:n*, or in place of a visarga, *स्वत:ला*."""
 ORDINALS = frozenset("bs cs da de et eu fi fo hr hu is lb lv nb nn no pl sk sl sr tr".split())  # noqa: SIM905
@@ -47,13 +47,13 @@ ABBREVIATIONS = frozenset(
     str mio mrd sra srta ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing डॉ प्रो सं ई
     पू""".split()  # noqa: SIM905
 )
-"""Words that a full stop belongs to, in lower case."""
+"""Words to which a full stop belongs, in lower case."""
 COMMON_WORDS: Mapping[str, Collection[str]] = {
     "cs": ("co",), "da": ("sen", "sig"), "fi": ("sen",), "fr": ("col", "vol"), "it": ("col", "mio"),
     "nb": ("av", "sen"), "nl": ("vs",), "nn": ("av", "sen"), "no": ("av", "sen"), "pl": ("co", "sen"),
     "sk": ("co", "sen"), "sv": ("av", "hon", "sen", "sig"), "tr": ("sen",), "vi": ("ca",),
 }  # fmt: skip
-"""Those of them that are words of a language, such as *she* in Swedish and the USA, *VS*, in Dutch."""
+"""Abbreviations that are words of a language, such as *hon*, she, in Swedish, and *VS*, the USA, in Dutch."""
 _BEFORE_VOWEL = re.compile("[aeiouāēīōū]", re.IGNORECASE)
 CLIPPED = {
     "af": re.compile(r"n(?!\w)"),
@@ -62,22 +62,22 @@ CLIPPED = {
 }
 """What follows an apostrophe that begins a word, *'s-Gravenhage*, or stands for a glottal stop, *‘o*."""
 BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
-"""Words that it belongs to where a number follows: *no. 5*, but *he said no.*"""
+"""Words to which a full stop belongs if a number follows: *no. 5*, but *he said no.*"""
 BEFORE_NAMES = {"fr": frozenset(("me", "mm")), "pl": frozenset(("ds", "im"))}
-"""Words that it belongs to, by language, where anything follows."""
+"""Words to which a full stop belongs if anything follows, by language."""
 LONGEST_INITIAL = 3
-"""In letters, as *Ges* in *Ges.m.b.H.*"""
+"""The most letters of an initial, such as *Ges* in *Ges.m.b.H.*"""
 STOPS = ".․"
-"""The full stop, and the dot that Armenian has behind what is shortened."""
+"""The full stop, and the dot after abbreviations in Armenian."""
 HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{ARMENIAN HYPHEN}\N{HEBREW PUNCTUATION MAQAF}"
 WITHIN_WORDS = "॰׳״_՛՜՞"
 """Signs that a word may also end with, such as those that Armenian puts on a vowel: *Ո՞վ*."""
 _FULL_WIDTH_NUMBER = re.compile("[０-９](?:[．：][０-９]|，[０-９]{3}(?![０-９]))")
-"""Such a comma is that of a clause unless it parts thousands."""
+"""A full-width comma belongs to a clause unless it separates thousands."""
 _ABBREVIATES = re.compile("[\u1200-\u135a]/[\u1200-\u135a]")
-"""A slash of Ethiopia, *ዶ/ር*."""
+"""An Ethiopic abbreviation with a slash, *ዶ/ር*."""
 _PICTOGRAPHS = re.compile("[\U0001f000-\U0001faff\U0001fc00-\U0001fffd]")
-"""What Unicode keeps for emoji, also for those that this Python does not know yet."""
+"""The range that Unicode reserves for emoji, including those that this Python does not know yet."""
 _URL = re.compile(r"(?:https?://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+")
 _AFTER_URL = ".,;:!?)]}\"'»”’।"
 _CLITIC = re.compile(rf"[{APOSTROPHES}](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
@@ -90,22 +90,22 @@ QUOTATION_MARKS = '"“”'
 """Signs that also stand for a gershayim, which Hebrew acronyms have before their last letter: *ארה"ב*, *דו"חות*."""
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
 _NO_APOSTROPHE = re.compile(f"{NO_SPACES.pattern}|[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
-"""A character of these scripts or of Hangul, where such a sign is a quotation mark: *'게임'에서*."""
+"""A character of a script without spaces or of Hangul, where an apostrophe is a quotation mark: *'게임'에서*."""
 ZERO_WIDTH_SPACE = "\u200b"
 INVISIBLE = f"{ZERO_WIDTH_SPACE}\u200c\u200e\u200f\u2060\ufeff\xad"
 """Signs that may follow a full stop, such as marks of direction in Hebrew and Persian."""
 _BETWEEN_WORDS = re.compile(f"(?<={NO_SPACES.pattern}){ZERO_WIDTH_SPACE}+|{ZERO_WIDTH_SPACE}+(?={NO_SPACES.pattern})")
 """How Khmer, Thai, Lao and Burmese text may show where words end."""
 MOST_ATTACHED = 0.5
-"""Share of the signs that end words; those of abbreviations and times always belong to words."""
+"""The highest share of signs that end words in split text. Signs of abbreviations and times always belong to words."""
 LONGEST_ALONE = 4
-"""Letters of a script without spaces, on average, where each line is one word: a name at most, and no sentence."""
+"""The longest mean length in letters of a script without spaces if each line is one word: a name, not a sentence."""
 SENTENCES_READ = 2000
-"""How many labelled sentences are looked at for signs such as commas."""
+"""The number of labelled sentences that are searched for signs such as commas."""
 SIGNS, LEAST_SIGNS = tuple(",;:?!،؛؟۔।॥։՝׃܀܁܂߸߹፡።፣፤፥፦၊။។᙮᠂᠃᱾᱿⹁꓾꓿꘍꘎꛳꫱꯫"), 10
-"""Signs that end words, and how many of them tell whether they are words of their own."""
+"""Signs that end words, and the number of them that shows whether they are separate words."""
 CLOSING = f"{QUOTATION_MARKS}{APOSTROPHES}»«›‹)]}}"
-"""What may stand behind them."""
+"""Characters that may follow these signs."""
 
 
 def splitter(splitting: str, language: str = "") -> Splitter:
@@ -114,8 +114,8 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     Args:
         splitting: ``spaces`` splits at white space. ``punctuation`` also separates punctuation and symbols, except
             inside numbers, addresses and abbreviations. ``characters`` also separates characters of scripts without
-            spaces.
-            ``signs`` makes every punctuation mark and symbol a word of its own, also inside numbers and abbreviations.
+            spaces. ``signs`` makes every punctuation mark and symbol a separate word, also inside numbers and
+            abbreviations.
         language: Decides where apostrophes and full stops belong; a code of two or three letters.
 
     Raises:
@@ -127,7 +127,7 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     ['東', '京', 'へ', 'Tokyo', '。']
     """
     language = primary(language)
-    if splitting == "spaces":  # all of these can be pickled, so that a source that uses them can travel to workers
+    if splitting == "spaces":  # all splitters can be pickled, so that a source can be sent to workers
         return str.split
     if splitting in ("punctuation", "characters"):
         return partial(_words, language=language, apart=splitting == "characters")
@@ -137,10 +137,10 @@ def splitter(splitting: str, language: str = "") -> Splitter:
 
 
 def attached_signs(sentences: Iterable[Sequence[str]], least: int = LEAST_SIGNS) -> tuple[float | None, str]:
-    """The share of signs, such as commas, that end a longer word, and such a word; None where there are few signs.
+    """The share of signs, such as commas, that end a longer word, and such a word. The share of few signs is None.
 
-    A full stop counts at the end of a sentence; elsewhere it belongs to an abbreviation. A quotation mark or bracket
-    may follow the sign.
+    A full stop counts only at the end of a sentence. Elsewhere it belongs to an abbreviation. A quotation mark or
+    bracket may follow the sign.
 
     >>> attached_signs([["Not", "Oslo,", "but", "e.g.", "Rome", "."]] * 5)
     (0.5, 'Oslo,')
@@ -155,12 +155,12 @@ def attached_signs(sentences: Iterable[Sequence[str]], least: int = LEAST_SIGNS)
 
 
 def attached_share(labelled: Iterable[Sentence]) -> float | None:
-    """The share of `attached_signs` in labelled sentences; None where there are few signs."""
+    """The share of `attached_signs` in labelled sentences; None if there are few signs."""
     return attached_signs(sentence.words for sentence in itertools.islice(labelled, SENTENCES_READ))[0]
 
 
 def suggested_splitting(lines: Iterable[str]) -> Splitting:
-    """How lines are best split into words, by what they look like between white space.
+    """The best way to split lines into words, judged by their parts between white space.
 
     >>> suggested_splitting(["Ada lives in Oslo."]), suggested_splitting(["Ada lives in Oslo ."])
     ('punctuation', 'spaces')
@@ -177,10 +177,10 @@ def suggested_splitting(lines: Iterable[str]) -> Splitting:
 
 
 def outer_signs(word: str, *, ends: bool = True) -> tuple[str, str]:
-    """The punctuation that is glued to a word, before and behind it; none where there is some within it, too.
+    """The punctuation that is attached to a word, before and after it; none if there is some within it, too.
 
     Args:
-        ends: Whether a full stop counts; within a sentence it belongs to an abbreviation.
+        ends: Whether a full stop counts. Within a sentence, it belongs to an abbreviation.
 
     >>> outer_signs("(Oslo),"), outer_signs("है।"), outer_signs("bis(s)"), outer_signs("50%,"), outer_signs("U.S.")
     (('(', '),'), ('', '।'), ('', ''), ('', ','), ('', ''))
@@ -222,7 +222,7 @@ def is_joined(text: str, place: int) -> bool:
 
 
 def _spaced(text: str) -> str:
-    """The text with a space on both sides of each character that words are written of without spaces."""
+    """The text with a space on both sides of each character that `stands_alone`, with its marks."""
     spread: list[str] = []
     for character in text:
         if spread and goes_on(spread[-1][-1], character):
@@ -235,7 +235,7 @@ def _spaced(text: str) -> str:
 
 
 def _words(text: str, language: str, *, apart: bool) -> list[str]:
-    """The words of a line, with ``apart`` each character of scripts without spaces."""
+    """The words of a line. With ``apart``, each character of a script without spaces is a word."""
     words: list[str] = []
     text = _BETWEEN_WORDS.sub(" ", text)
     chunks = (_spaced(text) if apart else text).split()
@@ -254,7 +254,7 @@ def _words(text: str, language: str, *, apart: bool) -> list[str]:
 
 
 def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
-    """The words of a text without white space, before another one."""
+    """The words of a text without white space. Another such text, or none, follows it."""
     tokens: list[str] = []
     for place, character in enumerate(chunk):
         if tokens and _goes_on(chunk, place, tokens[-1], language):
@@ -309,7 +309,7 @@ def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
 
 
 def _is_in_hebrew_word(token: str, sign: str, following: str, *, is_quoted: bool) -> bool:
-    """Whether a sign after a Hebrew letter is no quotation mark.
+    """Whether a sign after a Hebrew letter is part of the word, not a quotation mark.
 
     Args:
         token: The word before it.
@@ -325,14 +325,14 @@ def _is_in_hebrew_word(token: str, sign: str, following: str, *, is_quoted: bool
 
 
 def _base(chunk: str, place: int) -> str:
-    """The character that the marks up to a place belong to: *❤* also after its variation selector."""
+    """The character to which the marks up to a position belong: *❤* also after its variation selector."""
     while place > 0 and is_mark(chunk[place]):
         place -= 1
     return chunk[place]
 
 
 def _is_abbreviation(word: str, following: str, language: str) -> bool:
-    """Whether a full stop behind a word belongs to it."""
+    """Whether a full stop after a word belongs to it."""
     lower = word.lower()
     if (lower in ABBREVIATIONS and lower not in COMMON_WORDS.get(language, ())) or _is_initials(word):
         return True
@@ -344,13 +344,13 @@ def _is_abbreviation(word: str, following: str, language: str) -> bool:
         return True
     if word.isdecimal():
         return language in ORDINALS and (len(word) <= 2 or _is_small(following[0]))
-    # A letter with a vowel sign may be a word, as *है*.
+    # A letter with a vowel sign may be a word, such as *है*.
     letter = normalize("NFC", word)
     return (len(letter) == 1 and letter.isalpha()) or _is_small(following[0])
 
 
 def _is_initials(word: str) -> bool:
-    """Whether a word is letters and stops, as *U.S*, *z.B* and *जे.पी* are before their last full stop."""
+    """Whether a word consists of letters and stops, like *U.S*, *z.B* and *जे.पी* before their last full stop."""
     parts = [*map(_letters, re.split(f"[{STOPS}]", word))]
     return len(parts) > 1 and all(part.isalpha() and len(part) <= LONGEST_INITIAL for part in parts)
 
@@ -361,12 +361,12 @@ def _letters(text: str) -> str:
 
 
 def _is_small(letter: str) -> bool:
-    """Whether a letter is small where a name would have a capital; Georgian names have none."""
+    """Whether a letter is small and has a capital that a name would begin with. Georgian names have none."""
     return letter.islower() and letter != letter.title()
 
 
 def _without_clitic(word: str, language: str) -> list[str]:
-    """A word, and apart from it what an apostrophe joins to it."""
+    """A word, and separately the part that an apostrophe joins to it."""
     cut = 0
     if language in ELIDING:
         cut = match.end() if (match := _ELISION.match(word)) else 0
@@ -386,5 +386,5 @@ def _is_in_words(character: str) -> bool:
 
 
 def _is_punctuation(character: str) -> bool:
-    """Whether it is punctuation, and never part of a word as *%*, *#* and apostrophes are."""
+    """Whether a character is punctuation and never part of a word, unlike *%*, *#* and apostrophes."""
     return category(character)[0] == "P" and character not in "%‰#&@*/_" + APOSTROPHES
