@@ -32,7 +32,7 @@ def of_record(value: Object, line: int, *, labelled: bool) -> Object:
     """The text of a record, with its labels under ``label``.
 
     Raises:
-        BrokenError: If nobody has submitted labels and ``labelled`` asks for some, or it is not clear which count.
+        BrokenError: If ``labelled`` requires labels and nobody has submitted any, or it is not clear which count.
     """
     if "annotation_agent" in value:
         answers = {"annotation": [] if value.get("status") == "Discarded" else [_with_names(value.get("annotation"))]}
@@ -51,7 +51,7 @@ def of_record(value: Object, line: int, *, labelled: bool) -> Object:
 
 
 def agreed(label_lists: Sequence[list[Any]], description: str, line: int, fix: str) -> list[Any]:
-    """The labels that several people have given; raises `BrokenError` if they differ."""
+    """The labels that several people have given. Raise `BrokenError` if they differ."""
     if any(sorted(map(str, other)) != sorted(map(str, label_lists[0])) for other in label_lists[1:]):
         message = f"{len(label_lists)} {description} that differ, expected one"
         raise BrokenError(Issue(message, line=line, kind="annotations differ", fixes=(fix,)))
@@ -59,7 +59,7 @@ def agreed(label_lists: Sequence[list[Any]], description: str, line: int, fix: s
 
 
 def _all(value: Object) -> list[tuple[str, list[tuple[Any, Any]]]]:
-    """The responses to each question of Argilla 2, as status and answer; JSON says only whether the record is done."""
+    """The responses to each question of Argilla 2, as status and answer. JSON only says if the record is completed."""
     if isinstance(responses := value.get("responses"), dict):
         default = "submitted" if value.get("status") in (None, "completed") else None
         each = {name: values for name, values in responses.items() if isinstance(values, list)}
@@ -75,19 +75,19 @@ def _all(value: Object) -> list[tuple[str, list[tuple[Any, Any]]]]:
 
 
 def _are_labels(answer: Any) -> bool:
-    """Whether an answer marks a text; others choose, rate, rank or write."""
+    """Whether an answer labels parts of a text. Other answers choose, rate, rank or write."""
     return isinstance(answer, list) and all(isinstance(label, dict) and "start" in label for label in answer)
 
 
 def _with_names(annotation: Any) -> Any:
-    """The labels of Argilla 1 as those of Argilla 2."""
+    """The labels of Argilla 1 in the form of Argilla 2."""
     if not isinstance(annotation, list) or not all(isinstance(label, list) and len(label) == 3 for label in annotation):
         return annotation
     return [{"start": start, "end": end, "label": type_} for type_, start, end in annotation]
 
 
 def _fields(value: Object) -> Object:
-    """What a record says of its text, with an only text under ``text``."""
+    """The fields of a record that describe its text. If there is only one text, it is under ``text``."""
     fields = value.get("fields", value)
     texts = [key for key, content in fields.items() if isinstance(content, str)] if isinstance(fields, dict) else []
     if "fields" in value and len(texts) == 1:

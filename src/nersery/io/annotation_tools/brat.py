@@ -1,4 +1,4 @@
-"""The standoff format of brat: a text, and beside it in a file that ends in ``.ann`` its labels by characters."""
+"""The standoff format of brat: a text, and beside it a file that ends in ``.ann`` with its labels by characters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlWriter
 
 OTHERS = ("R", "E", "A", "M", "N", "*", "#")
-"""What lines begin with that say more of labels, which begin with ``T``."""
+"""The beginnings of lines that say more about labels. Lines of labels begin with ``T``."""
 _LABEL = re.compile(r"(?P<id>T\S*)\t(?P<type>\S+) (?P<places>\d{1,9} \d{1,9}(?:;\d{1,9} \d{1,9})*)(?:\t(?P<text>.*))?")
 _TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
 LEFT_OUT = (
@@ -29,11 +29,11 @@ LEFT_OUT = (
 
 
 class BratSource(StandoffSource):
-    """Sentences of a brat document, one per line. Relations, events, attributes and notes are ignored; a
-    note counts labels that trigger events.
+    """Sentences of a brat document, one per line. Relations, events, attributes and notes are ignored. A
+    message counts labels that trigger events.
 
-    Labels of brat often end at a hyphen or slash inside a word, so every sign is a word. Where the words stand does not
-    depend on the labels, as it would with ``--repair cut-words``.
+    Labels of brat often end at a hyphen or slash inside a word, so every sign is a word. The words do not depend on the
+    labels, as they would with ``--repair cut-words``.
     """
 
     description = "brat"
@@ -65,7 +65,7 @@ class BratSource(StandoffSource):
             return
         spans = [_span(label, number) for number, _, label in labels if label and label["id"] not in triggers]
         findings.noted.update(+Counter({LEFT_OUT: len(labels) - len(spans)}))
-        if self._text.has_mark():  # which brat counts as a character
+        if self._text.has_mark():  # brat counts the mark as a character
             moved_spans = [replace(span, start=span.start - 1, end=span.end - 1) for span in spans]
             if sum(span.fits(text) for span in moved_spans) > sum(span.fits(text) for span in spans):
                 spans = moved_spans

@@ -1,6 +1,6 @@
 """spaCy's DocBin, the ``.spacy`` files that `spacy train` learns from.
 
-A document becomes its sentences, or one if nobody has divided it.
+A document becomes its sentences, or one sentence if nobody has divided it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource, JsonlWriter
 
 MOST_BYTES = 1 << 30
-"""Of a file when it is decompressed. A file of a few kilobytes could fill all memory."""
+"""The most bytes of a decompressed file. A file of a few kilobytes could fill all memory."""
 CHUNK = 1 << 20
 _DAMAGED = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
-"""What spaCy raises for bytes of another kind, and what odd ``user_data`` lead to."""
+"""Errors that spaCy raises for bytes of another kind, and errors from odd ``user_data``."""
 
 
 class DocBinSource(Source):
@@ -80,7 +80,7 @@ def _refuse_bomb(content: bytes) -> None:
 
 
 def pack_docbin(lines: Path, target: Path) -> None:
-    """Make a DocBin of a JSONL file; ids, languages and offsets are in the documents' ``user_data``."""
+    """Make a DocBin from a JSONL file. Ids, languages and offsets are in the documents' ``user_data``."""
     docbin = required("spacy.tokens", "spacy").DocBin(store_user_data=True)
     for doc in to_spacy(Corpus(JsonlSource(TextFile(lines), ReadOptions())), None):
         docbin.add(doc)

@@ -1,8 +1,8 @@
-"""Other forms of JSON with texts and labels, brought to the one that `json_spans` reads.
+"""Converts other forms of JSON with texts and labels to the one that `json_spans` reads.
 
-They are those of Flair, PubAnnotation, Rasa, LUIS, Azure, Snips, Dialogflow, Dataturks and CLUENER, and of data sets
-whose labels have their place under ``span`` or ``pos``. Dataturks, CLUENER and LUIS count the last character of a
-label; the first two repeat what a label covers, so that a label is never read one character short.
+These are the forms of Flair, PubAnnotation, Rasa, LUIS, Azure, Snips, Dialogflow, Dataturks and CLUENER, and of data
+sets whose labels have their offsets under ``span`` or ``pos``. In Dataturks, CLUENER and LUIS, a label ends at its last
+character. The first two repeat the covered text, so that a label is never read one character short.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _PLACE_KEY = re.compile("span|pos|offset|range|location", re.IGNORECASE)
 
 
 def has_text(value: Object) -> bool:
-    """Whether an object has a text, under whatever key."""
+    """Whether an object has a text under any of the known keys."""
     return any(isinstance(value.get(key), str) for key in TEXTS)
 
 
 def is_pair(value: Any) -> bool:
-    """Whether a value is a text and an object with its labels, as spaCy's examples have them."""
+    """Whether a value is a text and an object with its labels, as in spaCy's examples."""
     return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict)
 
 
 def holds_texts(value: Any) -> bool:
-    """Whether an object that has no text itself holds texts, as ``annotations`` beside ``classes``.
+    """Whether an object without a text of its own holds texts, such as ``annotations`` beside ``classes``.
 
     >>> holds_texts({"classes": ["LOC"], "annotations": [["Oslo", {"entities": [[0, 4, "LOC"]]}]]})
     True
@@ -51,7 +51,7 @@ def holds_texts(value: Any) -> bool:
 
 
 def texts_in(text: str, at: int = 0) -> Iterator[tuple[int, Any]]:
-    """All that stands in the lists of texts of such an object, by its JSON, with the lines from 1."""
+    """All items in the lists of texts of such an object, from its JSON, with their lines from 1."""
     for position, content in inner_values(text, at):
         if _are_texts(content):
             yield from array_values(text, position, "", is_all=False)
@@ -62,13 +62,13 @@ def texts_in(text: str, at: int = 0) -> Iterator[tuple[int, Any]]:
 
 
 def _are_texts(content: Any) -> bool:
-    """Whether some of a list are texts; one in a list in one of them makes it broken, so that it is not overlooked."""
+    """Whether some items of a list are texts, or hold texts, which makes them broken, so that they are noticed."""
     known = (is_pair, _is_text, is_cut, holds_texts)
     return isinstance(content, list) and any(is_known(item) for item in content for is_known in known)
 
 
 def _is_text(value: Any) -> bool:
-    """Whether a value is an object with a text that is no mention in another text."""
+    """Whether a value is an object with a text that is not a mention in another text."""
     if not isinstance(value, dict) or not has_text(value):
         return False
     return not _has_places(value) or any(isinstance(content, list) for content in value.values())
@@ -81,7 +81,7 @@ def _is_labelled(value: Any) -> bool:
 def usual_form(value: Object) -> Object:
     """An object with its text under ``text``, and with labels in objects with ``start``, ``end``, ``label``, ``text``.
 
-    What has another form stays as it is.
+    Values of another form stay as they are.
     """
     if is_cut(value):
         value = _joined(value)
@@ -92,7 +92,7 @@ def usual_form(value: Object) -> Object:
 
 
 def is_cut(value: Any) -> bool:
-    """Whether an object has a text in pieces under ``data``, some with a type, as those of Snips and Dialogflow."""
+    """Whether an object has a text in pieces under ``data``, some with a type, as in Snips and Dialogflow."""
     pieces = value.get("data") if isinstance(value, dict) else None
     if not isinstance(pieces, list) or not pieces or not all(isinstance(piece, dict) for piece in pieces):
         return False
@@ -133,7 +133,7 @@ def _of_types(content: Object) -> Any:
 
 
 def _usual(label: Any) -> Iterator[Any]:
-    """A label, or of Dataturks one for each of its points."""
+    """A label, or, in Dataturks, one for each of its points."""
     if not isinstance(label, dict):
         yield label
         return
@@ -160,7 +160,7 @@ def _usual(label: Any) -> Iterator[Any]:
 
 
 def counts_last(text: str, labels: Sequence[tuple[Any, LabelledSpan]]) -> bool:
-    """Whether the ends of all labels are their last characters, as the mentions that they repeat under any key show.
+    """Whether each label ends at its last character. The mentions that labels repeat under any key show this.
 
     >>> counts_last("In Oslo .", [({"type": "LOC", "entity": "Oslo"}, LabelledSpan(3, 6, "LOC", 1))])
     True
@@ -180,19 +180,19 @@ def is_place(value: Any) -> bool:
 
 
 def is_label(value: Any) -> bool:
-    """Whether a value looks like a label, under whatever key it stands."""
+    """Whether a value looks like a label, whatever its key."""
     if isinstance(value, list):
         return len(value) == 3 and [*map(type, value)] == [int, int, str]
     return isinstance(value, dict) and all(value.keys() & {*keys} for keys in (STARTS, ENDS, TYPES))
 
 
 def has_parts(labels: Any) -> bool:
-    """Whether labels are not words or numbers alone, as classes of a whole text are."""
+    """Whether labels are more than words or numbers, unlike the classes of a whole text."""
     return any(isinstance(label, list | dict) for label in (labels if isinstance(labels, list) else [labels]))
 
 
 def seeming_label(content: Any) -> Any:
-    """What seems to be a label in a list, or in an object at any depth, or a tag of a word; None where nothing does.
+    """The first seeming label in a list, or in an object at any depth, or a tag of a word; None if there is none.
 
     >>> seeming_label({"entities": [[0, 4, "LOC"]]}), seeming_label({"LOC": [[0, 4]]}), seeming_label({"start": 0})
     ([0, 4, 'LOC'], {'LOC': [[0, 4]]}, None)
@@ -206,7 +206,7 @@ def seeming_label(content: Any) -> Any:
 
 
 def inner_label(content: Any) -> Any:
-    """What stands for an entity below sentences or words, None where nothing does.
+    """The first value below sentences or words that represents an entity; None if there is none.
 
     It is an object with a tag under ``ner``, as in Trankit's output, or a label in a list of labels.
 
@@ -225,7 +225,7 @@ def inner_label(content: Any) -> Any:
 
 
 def _seems_label(value: Any) -> bool:
-    """Whether a value has two places and, in a list, a text, as labels of any form do; or is a list with such one."""
+    """Whether a value has two positions and, in a list, a text, like labels of any form, or is a list with one."""
     if isinstance(value, list):
         types = [*map(type, value)]
         return (str in types and types.count(int) > 1) or any(map(_seems_label, value))

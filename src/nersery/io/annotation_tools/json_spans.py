@@ -4,7 +4,7 @@ An object has a ``text`` and a list of labels under ``label``, ``labels``, ``ent
 label is ``[start, end, type]``, or an object with ``start``, ``start_offset`` or ``begin``, ``end`` or ``end_offset``,
 and ``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]``, tasks of
 Label Studio (``data`` and ``annotations``), records of `argilla` and the forms in `json_forms` are read too. Prodigy's
-``tokens`` are the words; otherwise the text is tokenized. Objects stand one per line, in an array, or in lists in an
+``tokens`` are the words; otherwise the text is tokenized. Objects are one per line, in an array, or in lists in an
 object. Other keys except ``id``, ``language`` and nersery's own ``meta`` are ignored, but what seems to be labels in
 another form is an error. The output is doccano's format: ``text`` and ``label``.
 """
@@ -55,11 +55,11 @@ ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""
 _ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
 OTHER_PLACES = ("tokens", "relations", "sents", "sentences", "segments", "paragraphs", "chunks")
-"""Keys of lists that have places in the text, and are not its labels."""
+"""Keys of lists with positions in the text that are not labels."""
 SOURCE: Mapping[str, type] = {"id": str, "language": str, "document": str, "start": int, "words": list}
-"""The keys under ``meta`` that make a sentence whole again, and the types of their values."""
+"""The keys under ``meta`` from which a sentence is restored, and the types of their values."""
 REFUSALS = ("reject", "ignore")
-"""Answers in Prodigy to a text whose labels are not to be used."""
+"""Answers in Prodigy that forbid using the labels of a text."""
 LAST_CHARACTERS = "texts whose labels end with their last character, as what these repeat of the text shows: {}"
 WRONG = 'labels left out, because a reviewer has marked them as wrong ("correct": false): {}'
 ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
@@ -69,7 +69,7 @@ EXPECTED_LABEL = "[start, end, type], or an object with start, end and label; st
 
 
 def holds_spans(line: str) -> bool | None:
-    """Whether a line is an object with a text, and with no words or tags; None where it cannot be read."""
+    """Whether a line is an object with a text, and with no words or tags; None if it cannot be read."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -142,7 +142,7 @@ class SpansSource(StandoffSource):
             findings.broken(id, broken.issues, unread(value))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
-        """The lines that are not blank, the object that the file is, or the values of its array; with lines from 1."""
+        """The lines that are not blank, the file's only object, or the values of its array, with their lines from 1."""
         first = next(filter(str.strip, self.file.beginnings(LONGEST_LINE)), "").lstrip(BLANKS)
         if first.startswith("[") and not holds_spans(first):
             text = self.file.whole()
@@ -165,7 +165,7 @@ def _is_one_object(file: TextFile, first: str) -> bool:
 
 
 def _left_out(first: tuple[int, Any]) -> list[str]:
-    """Keys of an object with values that the user may miss, such as ids; those that begin with ``_`` are of a tool."""
+    """The keys of an object whose values the user may miss, such as ids. Keys that begin with ``_`` are a tool's."""
     line, given = first
     try:
         value = parsed(given, line)
@@ -173,7 +173,7 @@ def _left_out(first: tuple[int, Any]) -> list[str]:
             return []
         is_task = isinstance(value.get("data"), dict)
         text = (of_task(value, line, labelled=False) if is_task else usual_form(value)).get("text")
-    except BrokenError:  # `documents` says what is wrong
+    except BrokenError:  # `documents` reports what is wrong
         return []
     if text is None:
         return []
@@ -184,7 +184,7 @@ def _left_out(first: tuple[int, Any]) -> list[str]:
 
 
 def _written(value: Object) -> Object:
-    """What nersery has written into a task about its sentence; see `tool_exports`."""
+    """What nersery wrote into a task about its sentence; see `tool_exports`."""
     holder = value["data"] if isinstance(value.get("data"), dict) else value
     meta: Any = holder.get("meta")
     if not isinstance(meta, dict) or "id" not in meta or not meta.keys() <= SOURCE.keys():
@@ -193,13 +193,13 @@ def _written(value: Object) -> Object:
 
 
 def _id(value: Object) -> str:
-    """What an object is called, by a text or a number; else nothing."""
+    """The id of an object, if it is a text or a number; otherwise empty."""
     id = value.get("id")
     return str(id) if isinstance(id, str | int) and not isinstance(id, bool) else ""
 
 
 def _document(value: Object, id: str, line: int, *, labelled: bool, split: str | None) -> Document:
-    """The document of an object, with ``labelled`` one with labels; raises `BrokenError` if it is none."""
+    """The document of an object. Raise `BrokenError` if it is none, or with ``labelled`` if it is unannotated."""
     written = _written(value)
     if isinstance(value.get("data"), dict):
         value = of_task(value, line, labelled=labelled)
@@ -234,10 +234,10 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
 
 
 def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
-    """The labels as they stand; none where there is no key for them, as in text that nobody has labelled.
+    """The labels as they are; none if there is no key for them, as in unlabelled text.
 
     Raises:
-        BrokenError: If two keys have labels, or none has them and one seems to, in a form that is unknown.
+        BrokenError: If two keys have labels, or if no key has any, but one seems to have some in an unknown form.
     """
     labels_by_key = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
     labels_by_key = {key: content for key, content in labels_by_key.items() if labelled or has_parts(content)}
@@ -249,7 +249,7 @@ def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
         if not isinstance(labels, list):
             raise wrong_object(line, f'"{key}" is {labels!r:.60}, expected a list of labels, each {EXPECTED_LABEL}')
         return labels
-    if not any(isinstance(value.get(key), list) for key in LABEL_KEYS):  # an empty one says that there are no labels
+    if not any(isinstance(value.get(key), list) for key in LABEL_KEYS):  # an empty list says that there are no labels
         _refuse_other_forms(value, line)
     return ()
 
@@ -264,7 +264,7 @@ def _refuse_other_forms(value: Object, line: int) -> None:
 
 
 def _spans(label: Any, line: int) -> Iterator[LabelledSpan]:
-    """A label; where it has several types, one for each."""
+    """A label, or one for each type if it has several."""
     if isinstance(label, list) and _is_triple(label):
         (start, end, types), text = label[:3], None
     else:
@@ -281,8 +281,8 @@ def _spans(label: Any, line: int) -> Iterator[LabelledSpan]:
 def _is_triple(label: Sequence[Any]) -> bool:
     """Whether a list begins with start, end and type.
 
-    spaCy may write an empty id behind them, and spacy-ner-annotator a number and a colour. A single name there may be
-    the type, and what stands before it the mention.
+    spaCy may write an empty id after them, and spacy-ner-annotator a number and a colour. A single name there may be
+    the type, and the value before it the mention.
     """
     has_name = len(label) == 4 and isinstance(label[3], str) and bool(label[3])
     return len(label) > 2 and not has_name
@@ -293,7 +293,7 @@ def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:
 
 
 def _without_wrong(value: Object) -> tuple[Object, int]:
-    """An object without the labels that a reviewer in LightTag has found wrong, and how many these are."""
+    """An object without the labels that a reviewer in LightTag marked as wrong, and the number of these labels."""
     lists = {key: content for key, content in value.items() if isinstance(content, list)}
     right = {key: [label for label in content if not _is_wrong(label)] for key, content in lists.items()}
     return value | right, sum(map(len, lists.values())) - sum(map(len, right.values()))
@@ -304,7 +304,7 @@ def _is_wrong(label: Any) -> bool:
 
 
 def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
-    """The words that Prodigy has cut; its tokens of white space are none, and may have wrong places."""
+    """The words in Prodigy's tokens. Tokens of white space are not words, and may have wrong positions."""
     if tokens is None:
         return None
     try:
@@ -326,13 +326,13 @@ def _is_blank(text: Any) -> bool:
 
 
 def _written_offsets(pairs: Sequence[Any], text: str) -> list[Offsets] | None:
-    """The words that nersery has written into a task; None if they are another tool's, or the text was changed."""
+    """The words that nersery wrote into a task; None if another tool wrote them, or the text was changed."""
     offsets = [(pair[0], pair[1]) for pair in pairs if is_place(pair)]
     return offsets if offsets and len(offsets) == len(pairs) and _are_words(offsets, text) else None
 
 
 def _are_words(offsets: Sequence[Offsets], text: str) -> bool:
-    """Whether these are all words of a text, in order."""
+    """Whether these offsets are those of all words of a text, in order."""
     borders = [0, *(border for place in offsets for border in place), len(text)]
     between = [text[end:start] for end, start in zip(borders[::2], borders[1::2], strict=True)]
     return borders == sorted(borders) and not any(gap.strip() for gap in between)
@@ -360,7 +360,7 @@ class SpansWriter(Writer):
 
 
 def _recognises(start: Beginning) -> bool:
-    """Whether the first line that is JSON holds a text with labels, or the file is an array of such."""
+    """Whether the first line that is JSON holds a text with labels, or the file is an array of such texts."""
     holds = next((holds for holds in map(holds_spans, start.lines) if holds is not None), False)
     if holds or start.extension not in ARRAYS or not start.lines:
         return holds

@@ -13,7 +13,7 @@ from nersery.io.columns_and_rows.objects import BrokenError, Object, wrong_objec
 
 
 def of_task(task: Object, line: int, *, labelled: bool) -> Object:
-    """The text and the labels of a task of Label Studio, which has none if nobody has annotated it."""
+    """The text and the labels of a task of Label Studio. An unannotated one has none, or is broken if ``labelled``."""
     completed: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
     completed = [item for item in completed if isinstance(item, dict) and not item.get("was_cancelled")]
     completed = [item for item in completed if item.get("ground_truth")] or completed
@@ -27,7 +27,7 @@ def of_task(task: Object, line: int, *, labelled: bool) -> Object:
 
 
 def _of_results(results: Any, line: int) -> list[Object]:
-    """The labels that somebody has given; choices, relations and their kin are left out."""
+    """The labels that somebody has given. Choices, relations and the like are left out."""
     if not isinstance(results, list):
         raise wrong_object(line, f'"result" is {results!r:.60}, expected a list of labels')
     with_places = [result for result in results if isinstance(result, dict) and isinstance(result.get("value"), dict)]
@@ -45,7 +45,7 @@ def _of_results(results: Any, line: int) -> list[Object]:
 
 
 def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
-    """The text of a task: what is called so, or else the only one, or the only one that the labels fit."""
+    """The text of a task: the value of ``text``, or else the only text, or the only one that the labels fit."""
     if "text" in data:
         return data["text"]
     texts = {key: value for key, value in data.items() if isinstance(value, str)}
@@ -53,7 +53,7 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
         mentions = [" ".join(apart(label["text"])) for label in labels]
         having = {key: text for key, text in texts.items() if all(m in " ".join(apart(text)) for m in mentions)}
         placed = {key: text for key, text in having.items() if all(_covers(text, label) for label in labels)}
-        texts = placed or having  # an emoji may count for two
+        texts = placed or having  # an emoji may count as two characters
     elif len(data) > 1:
         texts = {}
     if len(texts) != 1:
@@ -64,6 +64,6 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
 
 
 def _covers(text: str, label: Object) -> bool:
-    """Whether a label stands where it says."""
+    """Whether a label covers the text that it repeats."""
     start, end = label["start"], label["end"]
     return type(start) is int and type(end) is int and apart(text[start:end]) == apart(label["text"])

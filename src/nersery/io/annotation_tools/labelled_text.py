@@ -1,6 +1,6 @@
-"""A text with labels by character offsets, its lines, and what is wrong with its labels.
+"""A text with labels by character offsets, its lines, and the issues with its labels.
 
-Offsets count code points. Some tools count otherwise, which is seen by how many labels then fit words.
+Offsets count code points. Some tools count differently. The number of labels that then fit words shows this.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LabelledSpan:
         line: Line in the file, from 1.
         text: The covered text according to the file, or None.
         parts: Number of fragments.
-        written: Its place according to the file, where a repair has moved it.
+        written: Its offsets according to the file, if a repair has moved it.
     """
 
     start: int
@@ -60,12 +60,12 @@ class LabelledSpan:
     written: Offsets | None = None
 
     def fits(self, text: str) -> bool:
-        """Whether it covers what the file says it does, if it says anything."""
+        """Whether it covers the text that the file gives for it, if the file gives any."""
         is_within = 0 <= self.start <= self.end <= len(text)
         return self.text is None or (is_within and apart(text[self.start : self.end]) == apart(self.text))
 
     def inner(self, text: str) -> Offsets:
-        """The place without the white space at its ends; an empty one where nothing else is there."""
+        """The offsets without the white space at both ends; an empty range if there is nothing else."""
         covered = text[max(0, self.start) : max(0, self.end)]
         start = self.start + len(covered) - len(covered.lstrip())
         return start, max(start, self.end - (len(covered) - len(covered.rstrip())))
@@ -80,15 +80,15 @@ class Document:
     """A text with its labels.
 
     Args:
-        id: Id of its sentence; with several lines, each sentence adds its line number.
+        id: Id of its sentence. If it has several lines, each sentence adds its line number.
         line: First line in the file, from 1.
-        offsets: Of the words of the text, if the file has them.
-        language: None takes that of the options.
-        issues: What is wrong with its lines, by their numbers from 1.
-        counts_characters: Its offsets are known to be right, so that none are in UTF-16.
-        source: The document that the text is a part of, and the character there that it begins with; None for itself.
-        unmoved: What it was before repairs have moved its labels.
-        repairs: The names of these.
+        offsets: Offsets of the words of the text, if the file has them.
+        language: None means that of the options.
+        issues: Issues with its lines, by their numbers from 1.
+        counts_characters: Whether its offsets are known to be right, so that none are in UTF-16.
+        source: The document that the text is part of, and the character there at which it begins; None for itself.
+        unmoved: The document before repairs moved its labels.
+        repairs: The names of these repairs.
     """
 
     id: str
@@ -105,7 +105,7 @@ class Document:
 
     @cached_property
     def suitable_repairs(self) -> list[str]:
-        """Those of offsets that would change some."""
+        """The repairs of offsets that would change some of them."""
         if self.counts_characters:
             return []
         has_pairs = max(self.text, default="") > LAST_OF_PLANE
@@ -119,7 +119,7 @@ class Document:
 
     @cached_property
     def gains(self) -> dict[tuple[str, ...], int]:
-        """How many more labels fit by each other way to count offsets, named by its repairs; none after repairs."""
+        """How many more labels fit with each other way to count offsets, by its repairs; empty after repairs."""
         if self.unmoved is not None:
             return {}
         ends = [()] + [(CRLF_OFFSETS,)] * (CRLF_OFFSETS in self.suitable_repairs)
@@ -129,23 +129,23 @@ class Document:
 
     @property
     def best_recount(self) -> tuple[str, ...]:
-        """The way to count offsets otherwise by which most labels fit; empty if fewer do by any.
+        """The other way to count offsets with which most labels fit; empty if fewer labels fit with each of them.
 
-        Bytes and NFC are rare, so more labels must fit by them.
+        Bytes and NFC are rare, so more labels must fit with them.
         """
         way = max(self.gains, key=self.gains.__getitem__, default=())
         return way if self.gains.get(way, -1) >= (not _RARE.isdisjoint(way)) else ()
 
     @property
     def is_miscounted(self) -> bool:
-        """Whether more labels fit if offsets are counted otherwise, or as they were before repairs."""
+        """Whether more labels fit if offsets are counted differently, or as before repairs."""
         if self.unmoved is not None:
             return self.unmoved.apt > self.apt
         return max(self.gains.values(), default=0) > 0
 
     @cached_property
     def apt(self) -> int:
-        """How many labels cover what they should, or seem to cover whole words."""
+        """The number of labels that cover what they should, or seem to cover whole words."""
         return sum(map(self._is_apt, self.spans))
 
     def _is_apt(self, span: LabelledSpan) -> bool:
@@ -166,7 +166,7 @@ class Document:
             size = len(character.encode(errors="replace")) if UTF8_OFFSETS in repairs else size
             is_left_out = CRLF_OFFSETS in repairs and character + after == "\r\n"
             units.append(units[-1] + size - is_left_out)
-        character_of_unit = {unit: number for number, unit in enumerate(units)}  # within a character is no place: -1
+        character_of_unit = {unit: number for number, unit in enumerate(units)}  # a place within a character becomes -1
 
         def place(span: LabelledSpan) -> LabelledSpan:
             start, end = (character_of_unit.get(unit, -1) for unit in (span.start, span.end))
@@ -177,7 +177,7 @@ class Document:
         return replace(self, spans=[*map(place, self.spans)], unmoved=self, repairs=[*repairs])
 
     def lines(self) -> Iterator[Line]:
-        """The lines with words or issues, each with all labels that touch it; of a blank text the first."""
+        """The lines with words or issues, each with all labels that touch it. A blank text has its first line."""
         ends, beginning = [], 0
         for text in self.text.split("\n"):
             ends.append((beginning, beginning + len(text)))
@@ -201,7 +201,7 @@ class Line:
     """A line of a document.
 
     Args:
-        number: From 1.
+        number: Line number, from 1.
         start: First character.
         end: Character after the last one.
         spans: Labels that touch it.
@@ -215,18 +215,18 @@ class Line:
 
     @property
     def text(self) -> str:
-        """What stands in it."""
+        """The text of the line."""
         return self.document.text[self.start : self.end]
 
     def offsets(self, cut: Splitter) -> list[Offsets]:
-        """The words."""
+        """The offsets of the words."""
         known = self.document.offsets
         if known is not None:
             return list(known[bisect_left(known, (self.start,)) : bisect_left(known, (self.end,))])
         return [(self.start + start, self.start + end) for start, end in word_offsets(cut(self.text), self.text)]
 
     def finer(self, offsets: Sequence[Offsets]) -> list[Offsets]:
-        """The words, those cut in two in which a label begins or ends; no letter is cut from its marks."""
+        """The words, cut where a label begins or ends within one. No letter is cut off from its marks."""
         text = self.document.text
         ends = {border for span in self.spans for border in span.inner(text) if 0 < border < len(text)}
         borders = sorted(border for border in ends if not is_joined(text, border))
@@ -236,7 +236,7 @@ class Line:
         return [place for start, end, cuts in inside for place in pairwise([start, *cuts, end])]
 
     def widened(self, offsets: Sequence[Offsets]) -> Line:
-        """The line, whose labels cover whole words."""
+        """The line with labels that cover whole words."""
         return replace(self, spans=[self._whole(span, offsets) for span in self.spans])
 
     def _whole(self, span: LabelledSpan, offsets: Sequence[Offsets]) -> LabelledSpan:
@@ -248,13 +248,13 @@ class Line:
         return replace(span, start=touched[0][0], end=touched[-1][1], text=None)
 
     def entities(self, offsets: Sequence[Offsets]) -> tuple[Entity, ...]:
-        """The labels by words, each once; they have no issues."""
+        """The labels by words, each once. They must not have issues."""
         first, last = {start: n for n, (start, _) in enumerate(offsets)}, {end: n for n, (_, end) in enumerate(offsets)}
         inner = {(*span.inner(self.document.text), span.type): None for span in self.spans}
         return tuple(Entity(first[start], last[end] + 1, type_) for start, end, type_ in inner)
 
     def issues(self, offsets: Sequence[Offsets]) -> Iterator[Issue]:
-        """What is wrong with its labels."""
+        """The issues with its labels."""
         recount = self._recount()
         rightmost: tuple[int, LabelledSpan] | None = None
         for span in self.spans:
@@ -279,7 +279,7 @@ class Line:
             rightmost = max(rightmost or (end, span), (end, span), key=lambda pair: pair[0])
 
     def _recount(self) -> list[str]:
-        """What to do if the offsets seem to be counted otherwise than they are read."""
+        """The fixes if the offsets seem to be counted differently from how they are read."""
         document, unmoved = self.document, self.document.unmoved
         if unmoved is None:
             return [repair_hint(name) for name in document.best_recount]
@@ -289,7 +289,7 @@ class Line:
         return [f"leave out {applied}: more labels fit without"] if document.is_miscounted else []
 
     def _misplaced(self, span: LabelledSpan, start: int, end: int) -> str:
-        """What is wrong with the place of a label, whatever the words are; empty where nothing is."""
+        """What is wrong with the position of a label, whatever the words are; empty if nothing is."""
         text = self.document.text
         if 0 <= span.end < span.start:
             return f"{span} ends before it begins"
@@ -305,20 +305,20 @@ class Line:
         return "" if is_inside else f"{span} continues past the end of its line, expected a label for each line"
 
     def _cut_by(self, start: int, end: int, offsets: Sequence[Offsets]) -> str | None:
-        """The words that a label covers in part; None where it covers whole ones."""
+        """The words that a label covers partly; None if it covers whole words."""
         touched = self._touched(start, end, offsets)
         if touched and (touched[0][0], touched[-1][1]) == (start, end):
             return None
         return " ".join(self.document.text[slice(*place)] for place in touched)
 
     def _touched(self, start: int, end: int, offsets: Sequence[Offsets]) -> list[Offsets]:
-        """The words of which a label covers something."""
+        """The words that a label covers at least partly."""
         first = max(0, bisect_right(offsets, (start, len(self.document.text))) - 1)
         return [place for place in offsets[first : bisect_left(offsets, (end,))] if place[1] > start]
 
 
 def _composed_sizes(text: str) -> list[int]:
-    """How many characters each one adds to the text in NFC: an accent that is part of its letter there adds none.
+    """How many characters each one adds to the text in NFC. An accent that is part of its letter there adds none.
 
     >>> _composed_sizes("Zoe\N{COMBINING DIAERESIS}!")
     [1, 1, 1, 0, 1]
@@ -332,7 +332,7 @@ def _composed_sizes(text: str) -> list[int]:
 
 
 def apart(text: str) -> list[str]:
-    r"""What stands between white space; a line end is ``\n`` in what Label Studio says that a label covers.
+    r"""The parts of a text between white space. In the covered text in Label Studio's labels, a line end is ``\n``.
 
     >>> apart("Ada\n"), apart("Ada\\n")
     (['Ada'], ['Ada'])

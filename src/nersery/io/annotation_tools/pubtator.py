@@ -1,8 +1,8 @@
 """PubTator: titles and abstracts, with labels by characters below them.
 
-A document is ``PMID|t|title`` and ``PMID|a|abstract``, and a line of ``PMID``, start, end, text and type for each
-label, parted by tabs; a blank line or another title ends it. Relations, and what follows a type, are left out. Title
-and abstract are a sentence each.
+A document is ``PMID|t|title`` and ``PMID|a|abstract``, and for each label a line of ``PMID``, start, end, text and
+type, separated by tabs. A blank line or another title ends it. Relations, and what follows a type, are left out. The
+title is a sentence, and so is the abstract.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LABEL = re.compile(
     r"(?P<id>[^\t]+)\t(?P<start>\d{1,9})\t(?P<end>\d{1,9})\t(?P<text>[^\t]*)\t(?P<type>[^\t]+)(?:\t.*)?"
 )
 _RELATION = re.compile(r"(?P<id>[^\t]+)\t[^\s\d]+(?:\t[^\t]+){2,3}\t?")
-"""Its name, the ids of both sides, and in BioRED whether it is novel."""
+"""A relation: its name, the ids of both sides, and in BioRED whether it is novel."""
 _EXPECTED = "expected a number, start, end, text and type between tabs"
 
 
@@ -66,7 +66,7 @@ def _parts(file: TextFile) -> Iterator[tuple[int, list[str]]]:
 
 
 def _recognises(start: Beginning) -> bool:
-    """Whether a title or abstract comes first, and behind it another one or a line of the same document."""
+    """Whether a title or abstract comes first, and then another one or a line of the same document."""
     first, second = [*start.lines, "", ""][:2]
     text = _TEXT.match(first)
     return bool(text and text["part"] in "ta" and (_TEXT.match(second) or second.startswith(f"{text['id']}\t")))

@@ -1,7 +1,7 @@
 """Training data of Rasa in YAML or Markdown: each list item below an intent is a sentence with its labels.
 
 A label is ``[Oslo](city)``, ``[Oslo](city:capital)`` or ``[Oslo]{"entity": "city", "role": "to"}``; its type is read.
-Items below synonyms, tables and regular expressions are no sentences.
+Items below synonyms, tables and regular expressions are not sentences.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RasaSource(StandoffSource):
 
 
 def _type(written: str) -> str:
-    """The type in an object behind a mention; empty if there is none, or several."""
+    """The type in an object after a mention; empty if there is none, or several."""
     try:
         value: Any = json.loads(written)
     except ValueError:

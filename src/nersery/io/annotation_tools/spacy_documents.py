@@ -1,4 +1,4 @@
-"""Sentences from and to the documents of spaCy, which is not needed to read them."""
+"""Converts sentences from and to spaCy's documents. spaCy is not needed to read them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
 
 NO_LANGUAGE = "xx"
-"""What spaCy calls the language of text in any."""
+"""spaCy's code for text in any language."""
 _KEPT = ("id", "language", "document", "offsets")
-"""What a document of spaCy keeps of its sentence in ``user_data``."""
+"""The attributes of its sentence that a spaCy document keeps in ``user_data``."""
 
 
 def spacy_sentences(docs: Any, options: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -38,7 +38,7 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
     """The sentences of a document of spaCy.
 
     Args:
-        id: Unless `to_spacy` has put one into its ``user_data``.
+        id: Id of the document, unless `to_spacy` has put one into its ``user_data``.
     """
     user_data: Mapping[str, Any] = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
     id, is_ours = user_data.get("id") or id, user_data.keys() >= {*_KEPT}
@@ -50,7 +50,7 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
     )
     if own_offsets is None:
         document, own_offsets = id, [(token.idx, token.idx + len(token)) for token in doc]
-    # Of the documents of `to_spacy`, each token is a word, even if it is a no-break space.
+    # In documents of `to_spacy`, each token is a word, even if it is a no-break space.
     words = {token.i for token in doc if is_ours or not token.is_space}
     if wordless := [entity for entity in doc.ents if words.isdisjoint(range(entity.start, entity.end))]:
         message = f"the entity {wordless[0].text!r:.60} ({wordless[0].label_}) is white space, expected a word in it"
@@ -76,18 +76,18 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
 
 
 def _source_offsets(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]] | None:
-    """Where the tokens of a document of `to_spacy` stand in the text that its sentence came from.
+    """The offsets of the tokens of a document of `to_spacy` in the text that its sentence came from.
 
     Args:
-        offsets: Of the words that it was made of; its tokens may have been merged or split since.
+        offsets: Offsets of the words from which it was made. Its tokens may have been merged or split since.
 
     Returns:
-        Nothing if that text is not known, and None if the tokens no longer fit it.
+        An empty sequence if that text is not known, and None if the tokens no longer fit it.
     """
     if not offsets:
         return ()
     characters: list[int] = []
-    """Where each character of the document stands in that text."""
+    """The position of each character of the document in that text."""
     for (start, end), (following, _) in zip(offsets, [*offsets[1:], offsets[-1]], strict=True):
         characters += range(start, end + (end < following))
     if len(characters) == len(doc.text):
@@ -96,7 +96,7 @@ def _source_offsets(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tu
 
 
 def spacy_vocabulary(language: str = "") -> Any:
-    """That of ``spacy.blank``, which takes longer to make a whole pipeline; of `NO_LANGUAGE` where spaCy knows none."""
+    """The vocabulary of ``spacy.blank``, without a slow pipeline; that of `NO_LANGUAGE` for unknown languages."""
     spacy = required("spacy", "spacy")
     try:
         known = spacy.util.get_lang_class(language or NO_LANGUAGE)

@@ -32,13 +32,13 @@ from nersery.io.word_splitting.scripts_without_spaces import lacks_spaces, touch
 from nersery.io.word_splitting.tokenization import splitter, suggested_splitting
 
 DOCUMENTS_READ = 100
-"""Texts that are looked at before their file is split into words."""
+"""The number of texts that are examined before their file is split into words."""
 
 
 def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offsets]]:
     """The text of a sentence and the characters of its words in it.
 
-    Words are as far apart as in the document if that is known, else as they are usually written.
+    The distance between words is that in the document if it is known, otherwise the usual one.
 
     Args:
         spaced: Put a space between words also in scripts without spaces, for a format that splits the text again.
@@ -62,7 +62,7 @@ def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offse
 
 
 def strict_layout(sentence: Sentence) -> tuple[str, list[Offsets]]:
-    """`layout`; a `DataError` for a word that begins or ends with white space, which reading strips."""
+    """Like `layout`, but raise `DataError` for a word that begins or ends with white space, which reading strips."""
     if odd := next((word for word in sentence.words if word.strip() != word), None):
         message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
         raise DataError(Issue(message, sentence=sentence.id), fix="write .jsonl, which holds everything")
@@ -70,7 +70,7 @@ def strict_layout(sentence: Sentence) -> tuple[str, list[Offsets]]:
 
 
 def splits_alike(text: str, sentence: Sentence) -> bool:
-    """Whether reading the text of a sentence gives its words without being told their offsets."""
+    """Whether reading the text of a sentence gives its words even without their offsets."""
     splittings = (StandoffSource.splitting, "characters") if lacks_spaces(text) else (StandoffSource.splitting,)
     return all(tuple(splitter(name, sentence.language)(text)) == sentence.words for name in splittings)
 
@@ -85,9 +85,9 @@ class StandoffSource(Source):
     splitting = "punctuation"
     """How other texts are split."""
     return_hint = RETURN_HINT
-    """What to do about carriage returns inside lines."""
+    """The fix for carriage returns inside lines."""
     numbers_lines = False
-    """Whether the id of a sentence has the number of its line even where there is one line alone."""
+    """Whether the id of a sentence has the number of its line even if there is only one line."""
 
     def _words(self, language: str, text: str) -> list[str]:
         return splitter(self.options.split or self._suggested, language)(text)
@@ -100,10 +100,10 @@ class StandoffSource(Source):
 
     @abstractmethod
     def documents(self, findings: Pass) -> Iterator[Document]:
-        """One pass over the texts; what is wrong goes to ``findings``."""
+        """Read the texts once and record everything that is wrong in ``findings``."""
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
-        """One pass: the lines that are not blank."""
+        """The lines that are not blank, in one pass."""
         first_shifted, is_decided, gains, types = "", False, Counter[tuple[str, ...]](), set[str]()
         for document in map(partial(self._recounted, findings), self.documents(findings)):
             if UTF16_OFFSETS in document.suitable_repairs and (UTF16_OFFSETS,) in document.gains:
@@ -132,7 +132,7 @@ class StandoffSource(Source):
             )
 
     def _recounted(self, findings: Pass, document: Document) -> Document:
-        """A document whose offsets are counted as the named repairs say."""
+        """The document with its offsets counted as the requested repairs say."""
         names = [name for name in document.suitable_repairs if name in self.options.repair]
         if not names:
             stretched = [name for name in (WHOLE_WORDS, CUT_WORDS) if name in self.options.repair]
@@ -180,7 +180,7 @@ class StandoffSource(Source):
 
 
 def other_repairs(gains: Counter[tuple[str, ...]]) -> list[str]:
-    """The hints that do not suit a file, by how many more labels fit with each other way to count offsets."""
+    """The hints that do not suit a file if more labels fit with another way to count offsets."""
     way, gain = max(gains.items(), key=itemgetter(1), default=((), 0))
     repairs = (UTF16_OFFSETS, UTF8_OFFSETS, NFC_OFFSETS, CRLF_OFFSETS, WHOLE_WORDS, CUT_WORDS)
     return [SIGNS_HINT, *(repair_hint(name) for name in repairs if name not in way)] if gain > 0 else []

@@ -1,6 +1,6 @@
 """Writers for tools that label or train on characters: Label Studio, Prodigy, brat, GLiNER.
 
-What is not written line by line is packed in the end, out of the lines that a job has written.
+Formats that are not written line by line are packed at the end, from the lines that a job has written.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from nersery.io.word_splitting.tokenization import splitter
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 LONGEST_NAME = 200
-"""Bytes of a document's file name, without number and extension; file systems allow 255 in all."""
+"""The most bytes of a document's file name, without number and extension. File systems allow 255 altogether."""
 
 
 def _labels(sentence: Sentence, text: str, offsets: Sequence[Offsets]) -> Iterator[tuple[int, int, str, str]]:
-    """The entities by characters of the sentence's text: start, end, type, and what they cover."""
+    """The entities by characters of the sentence's text: start, end, type and covered text."""
     for start, end, type_ in sentence.labels:
         first, last = offsets[start][0], offsets[end - 1][1]
         yield first, last, type_, text[first:last]
 
 
 def _source(sentence: Sentence) -> Object:
-    """What finds a sentence again: its id, and its place in the document if that is known."""
+    """What identifies a sentence: its id, and its position in the document if that is known."""
     reference: Object = {"id": sentence.id, "language": sentence.language, "document": sentence.document}
     if sentence.offsets:
         reference["start"] = sentence.offsets[0][0]
@@ -98,7 +98,7 @@ class GlinerWriter(Writer):
 
 
 def pack_array(lines: Path, target: Path) -> None:
-    """Make one JSON array of the objects in the lines of a file."""
+    """Make one JSON array from the objects in the lines of a file."""
     with lines.open(encoding="utf-8", newline="\n") as source, target.open("w", encoding="utf-8", newline="\n") as out:
         out.write("[")
         for number, line in enumerate(source):
@@ -107,7 +107,7 @@ def pack_array(lines: Path, target: Path) -> None:
 
 
 def pack_brat(lines: Path, target: Path) -> None:
-    """Make a folder with two files for each document; sentences of unknown documents are lines of one."""
+    """Make a folder with two files for each document. Sentences of unknown documents become lines of one document."""
     documents: dict[str, list[Sentence]] = {}
     corpus = Corpus(JsonlSource(TextFile(lines), ReadOptions()))
     _check_names(corpus.types)
@@ -118,7 +118,7 @@ def pack_brat(lines: Path, target: Path) -> None:
     names: set[str] = set()
     for document, sentences in documents.items():
         safe_name = _UNSAFE.sub("_", document).strip(".").encode()
-        name = stem = safe_name[:LONGEST_NAME].decode(errors="ignore") or "sentences"  # without half a character
+        name = stem = safe_name[:LONGEST_NAME].decode(errors="ignore") or "sentences"  # without half of a character
         number = 1
         while name.casefold() in names:
             number += 1
@@ -130,7 +130,7 @@ def pack_brat(lines: Path, target: Path) -> None:
 
 
 def _note_lost_words(corpus: Corpus) -> None:
-    """Note a word that is split when brat's files, which hold no words, are read."""
+    """Warn about a word that is split when brat's files, which hold no words, are read."""
     texts = [(sentence, layout(sentence, spaced=True)[0]) for sentence in corpus]
     read = ((sentence, splitter("signs", sentence.language)(text)) for sentence, text in texts)
     lost = (word for sentence, words in read for word in sentence.words if word not in {*words})
@@ -142,7 +142,7 @@ def _note_lost_words(corpus: Corpus) -> None:
 
 
 def _check_names(types: Sequence[str]) -> None:
-    """Note which types get another name in brat; raises `DataError` if two get the same."""
+    """Warn about types that get another name in brat. Raise `DataError` if two types get the same name."""
     names: dict[str, str] = {}
     for type_ in types:
         if (other := names.setdefault(_joined(type_), type_)) != type_:
@@ -158,17 +158,17 @@ def _joined(type_: str) -> str:
 
 
 def _whole(sentences: list[Sentence]) -> tuple[str, str]:
-    """The text of a document and its labels, where they were if that is known; a line for each sentence.
+    """The text of a document with a line per sentence, and its labels, at their original positions if these are known.
 
-    Offsets of sentences without a document, as those of raw text, count in their own lines.
+    Offsets of sentences without a document, such as those of raw text, count within their own lines.
     """
     parts: list[str] = []
     labels: list[str] = []
     at = 0
     for sentence in sorted(sentences, key=lambda sentence: (_place(sentence) is None, _place(sentence) or 0)):
         text, offsets = layout(sentence, spaced=True)
-        # Sentences that overlap or touch, as those of a copy, follow each other. In front of a byte order mark stands a
-        # space: brat counts one at the start of a file as a character, most readers skip it.
+        # Sentences that overlap or touch, such as those of a copy, follow each other. A byte order mark gets a space in
+        # front of it: brat counts a mark at the start of a file as a character, but most readers skip it.
         first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
         first = max(first, _place(sentence) or 0)
         if (gap := first - at) > LONGEST_SENTENCE:

@@ -1,4 +1,4 @@
-"""Tells texts that nobody has annotated from texts without entities, as far as their tool says which they are."""
+"""Distinguishes unannotated texts from texts without entities, as far as their tool says which they are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_DOCCANO = (
 
 
 def issue_of_unannotated(value: Object, line: int) -> Issue | None:
-    """What is wrong with a text of which its tool says that nobody has annotated it; None for others."""
+    """An issue for a text that nobody has annotated according to its tool; None for other texts."""
     if value.get("annotation_id", "") is None:  # in Label Studio's JSON-MIN
         return Issue("nobody has annotated this task", line=line, kind="not annotated", fixes=("annotate it",))
     if value.get("answer") is None and any(key in value for key in _OF_PRODIGY):
@@ -29,7 +29,7 @@ def issue_of_unannotated(value: Object, line: int) -> Issue | None:
 
 
 def doubt_of(value: Object) -> str:
-    """What to say of texts that have no labels, as this one, and perhaps nobody has annotated; empty without doubt."""
+    """A note on texts without labels, such as this one, that may be unannotated; empty without such a doubt."""
     if "Comments" in value or value.get("annotation_approver", "") is None:  # the latter in old versions
         return OF_DOCCANO
     has_key = any(isinstance(value.get(key), list | dict) for key in LABEL_KEYS)

@@ -1,8 +1,8 @@
 """WebAnno TSV 3, which INCEpTION and WebAnno export: words with their characters, and layers of labels in columns.
 
 The labels are those of the layer ``NamedEntity``, or of the only layer that people have added; ``--tag-column`` names
-another one. The tools write only layers that have labels, so a file may have none. All files of a folder use the layer
-of the first file that has one. Words of a sentence are as far apart as in the file; each sentence is a line of its own.
+another one. The tools write only layers that have labels, so a file may have no layer. All files of a folder use the
+layer of the first file that has one. Words have the same distance as in the file. Each sentence is a separate line.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _LABEL = re.compile(r"(?P<type>(?:\\.|[^\\\[])*)(?:\[(?P<number>\d+)\])?")
 _BAR, _ESCAPE = re.compile(r"(?<!\\)\|"), re.compile(r"\\(.)")
 _OF_DKPRO, _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.", "NamedEntity"
 _FIRST_LAYER = 4
-"""The column of the first layer, from 1; before it are number, characters and word."""
+"""The column of the first layer, from 1. The columns before it are number, characters and word."""
 
 
 class _Layer(NamedTuple):
     """A column of labels.
 
     Args:
-        column: From 1.
-        name: Without its package.
-        feature: What the column says of a label; empty if only that there is one.
+        column: Number of the column, from 1.
+        name: Name of the layer without its package.
+        feature: What the column says about a label; empty if it only says that there is one.
     """
 
     column: int
@@ -60,7 +60,7 @@ class _Token(NamedTuple):
         begins: Whether a sentence begins with it.
         start: First character in UTF-16.
         end: Character after the last one, in UTF-16.
-        labels: As written; ``_`` where there is none.
+        labels: As written; ``_`` if there is none.
         issue: What is wrong with the line.
     """
 
@@ -75,10 +75,10 @@ class _Token(NamedTuple):
 
 
 class WebannoSource(StandoffSource):
-    """Sentences of a document, whose words are those of the file.
+    """Sentences of a document, with the words of the file.
 
     Raises:
-        DataError: If the file cannot be read. Reading raises it if it is not clear which column has the labels.
+        DataError: If the file cannot be read; during reading, if it is not clear which column has the labels.
     """
 
     numbers_lines = True
@@ -90,7 +90,7 @@ class WebannoSource(StandoffSource):
 
     @property
     def description(self) -> str:
-        """The format, and where the labels are."""
+        """The format, and the column of the labels."""
         if self._layer is None:
             return "webanno, no labels"
         others = ", ".join(str(layer) for layer in self._layers if layer != self._layer)
@@ -137,7 +137,7 @@ class WebannoSource(StandoffSource):
         return layer
 
     def documents(self, findings: Pass) -> Iterator[Document]:
-        """The document; what is wrong with a line is an issue of its sentence."""
+        """The document. The issues of a line belong to its sentence."""
         layer = self._layer_in(findings)
         spans, offsets, issues = (
             dict[tuple[str, str], LabelledSpan](),
@@ -173,7 +173,7 @@ class WebannoSource(StandoffSource):
             )
 
     def _rows(self, layer: _Layer | None) -> Iterator[_Token]:
-        """The lines of words and of parts of words, and others that are no comments."""
+        """The lines of words and of parts of words, and other lines that are not comments."""
         word, begins = _NO_TOKEN, True
         for number, line in enumerate(self.file.lines(), start=1):
             line = line.rstrip("\r\n")
@@ -188,7 +188,7 @@ class WebannoSource(StandoffSource):
             begins = not line.strip() or line.startswith("#")
 
     def _row(self, line: str, number: int, begins: bool, before: _Token, layer: _Layer | None) -> _Token:
-        """What a line holds; ``before`` is the word before it."""
+        """The content of a line; ``before`` is the word before it."""
         match, at, issue = _ROW.fullmatch(line), before.end + 1, ""
         if match is None or (match["part"] and begins):
             issue = f"{line!r:.60}, expected e.g. 1-1, a tab, 0-4, a tab, Oslo, a tab, LOC"
@@ -210,7 +210,7 @@ _NO_TOKEN = _Token(0, False, False, 0, 0, "", "_")
 
 
 def _labels(row: _Token, layer: _Layer | None) -> Iterator[tuple[str, str]]:
-    """The types of a word's labels, empty where there is none, each with what tells it from others of its type."""
+    """The types of a word's labels, or empty ones, each with what distinguishes the label from others of its type."""
     for value in _BAR.split(row.labels):
         label = _LABEL.fullmatch(value)
         type_, number = label.group("type", "number") if label else (value, None)
@@ -220,12 +220,12 @@ def _labels(row: _Token, layer: _Layer | None) -> Iterator[tuple[str, str]]:
 
 
 def _characters(word: str, units: int) -> int:
-    """How many characters the first ``units`` of a word in UTF-16 are."""
+    """The number of characters in the first ``units`` of a word in UTF-16."""
     return len(word.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore"))
 
 
 def _plain(written: str) -> str:
-    """A value without the signs that escape others; a tab or line break becomes a space."""
+    """A value without escape characters. An escaped tab or line break becomes a space."""
     return _ESCAPE.sub(lambda escape: " " if escape[1] in "tnr" else escape[1], written)
 
 

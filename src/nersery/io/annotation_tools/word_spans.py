@@ -1,13 +1,13 @@
 """JSON whose entities are ranges of words: training data of GLiNER, DyGIE, SpERT, OneIE and W2NER.
 
 - GLiNER: ``{"tokenized_text": […], "ner": [[first, last, type], …]}``
-- DyGIE, as SciERC: ``{"sentences": [[…], …], "ner": [[[first, last, type], …], …]}``; words are counted through all
+- DyGIE, as SciERC: ``{"sentences": [[…], …], "ner": [[[first, last, type], …], …]}``; words are counted across all
   sentences
 - SpERT: ``{"tokens": […], "entities": [{"start": …, "end": …, "type": …}, …], "relations": […]}``
 - OneIE: ``{"tokens": […], "entity_mentions": [{"start": …, "end": …, "entity_type": …}, …]}``
 - W2NER: ``{"sentence": […], "ner": [{"index": [3, 4], "type": …}, …]}``, with the number of each word
 
-Objects stand one per line or in an array, or a single one on several lines. Relations and other keys are left out.
+Objects are one per line, in an array, or a single one on several lines. Relations and other keys are left out.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WordSpansSource(JsonlSource):
         return "entities by words, empty" if self._empty else "entities by words"
 
     def values(self) -> Iterator[tuple[int, Any]]:
-        """The sentences as JSONL has them, with their lines in the file; what has another form stays as it is."""
+        """The sentences as objects of JSONL, with their lines in the file. Values of another form stay as they are."""
         first = next(filter(str.strip, self.file.beginnings(LONGEST_LINE)), "").strip(BLANKS)
         if first.startswith("[") or first == "{":  # an array, or an object on several lines
             text = self.file.whole() if first.startswith("[") else f"[{self.file.whole()}]"
@@ -77,7 +77,7 @@ class WordSpansSource(JsonlSource):
 
 
 def _wrong_part(given: Any) -> Any:
-    """The first label of GLiNER that is no range of words; else all, because something else is wrong."""
+    """The first label of GLiNER that is not a range of words, or the whole value because something else is wrong."""
     labels = given.get("ner") if isinstance(given, dict) and "tokenized_text" in given else None
     return next((label for label in labels if not _is_range(label)), given) if isinstance(labels, list) else given
 
@@ -87,7 +87,7 @@ def _is_range(label: Any) -> bool:
 
 
 def _sentences(value: Any) -> list[Any]:
-    """The sentences of an object, as the native format has them; what has another form stays as it is."""
+    """The sentences of an object, in the native format. Values of another form stay as they are."""
     if not _is_known(value):
         return [ENCODER.encode(value) if isinstance(value, str) else value]  # a text would be taken for a line
     if "tokenized_text" in value:
@@ -109,12 +109,12 @@ def _sentences(value: Any) -> list[Any]:
 
 
 def _if_right(sentence: Object, written: Object) -> Object:
-    """The sentence, or what its file has if words or entities are wrong, so that the error shows that."""
+    """The sentence, or the value in its file if words or entities are wrong, so that the error shows this value."""
     return sentence if is_plain(sentence) else written
 
 
 def _is_known(value: Any) -> bool:
-    """Whether a value has one of these forms, down to the kinds of its lists."""
+    """Whether a value has one of these forms, including the types of its lists."""
     if not isinstance(value, dict) or not any(keys <= value.keys() for keys in _KEYS):
         return False
     if "sentences" in value:
@@ -128,7 +128,7 @@ def _is_known(value: Any) -> bool:
 
 
 def _of_numbers(label: Object) -> Object:
-    """An entity of the numbers of its words; as it is where these do not follow one another."""
+    """An entity from the numbers of its words. It stays as it is if these are not consecutive."""
     numbers = label.get("index")
     if not isinstance(numbers, list) or {*map(type, numbers)} != {int}:
         return label
@@ -138,7 +138,7 @@ def _of_numbers(label: Object) -> Object:
 
 
 def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
-    """A sentence with the ranges of words that end with their last one; ``before`` words stand in front of it."""
+    """A sentence with ranges that include their last word. ``before`` is the number of words in front of it."""
     entities = []
     for label in ranges:
         if _is_range(label):
