@@ -120,7 +120,7 @@ class ConllSource(base.Source):
 
     @property
     def description(self) -> str:
-        """What was recognised."""
+        """The detected scheme and columns."""
         if self.layout is None:
             return "conll, empty"
         columns = f"word {self.layout.word + 1}, tag {self.layout.tag + 1}"

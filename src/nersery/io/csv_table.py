@@ -144,7 +144,7 @@ class CsvSource(JsonlSource):
 
     @property
     def description(self) -> str:
-        """What was recognised."""
+        """The detected scheme and columns."""
         if self._empty:
             return "csv, empty"
         table = self._table

@@ -30,8 +30,8 @@ READ_ROWS = 1024
 GROUP_ROWS = 10_000
 """The number of rows in memory at once, when reading and when writing."""
 MOST_VALUES, MOST_BYTES = 20_000, 1 << 20
-"""The most values and bytes of a column per row, on average over a row group. No sentence has more. A file of 900 bytes
-can hold a row of 20 million words, and would take all memory."""
+"""The maximum values and bytes of a column per row, on average over a row group. No sentence has more. A file of 900
+bytes can hold a row of 20 million words, and would take all memory."""
 MOST_BATCH_BYTES = 1 << 28
 """The limit for rows that are decoded at once. Repeated values take no space, so sizes in the file do not show it."""
 FEATURES = b"huggingface"
@@ -101,7 +101,7 @@ class ParquetSource(JsonlSource):
 
 
 def _advice(file: TextFile, error: Exception) -> str:
-    """What to do about a file that cannot be read."""
+    """Advice for a file that cannot be read."""
     with file.path.open("rb") as stream:
         beginning = stream.read(len(PARQUET))
     if beginning not in (PARQUET, b""):

@@ -173,7 +173,7 @@ def is_blank(line: str) -> bool:
 def _tabbed(lines: Sequence[str]) -> str:
     """A note on lines that are rows of a table, as in the Leipzig corpora; empty for other lines.
 
-    The text is the longest column whose cells do not all begin alike, unlike a source such as "CC-BY 2.0 …".
+    The text is the longest column, unless its cells all begin alike, as those of a source such as "CC-BY 2.0 …" do.
 
     >>> "2 columns" in _tabbed(["1\\tShe met Ada.", "2\\tShe left."]), _tabbed(["\\tShe met Ada.", "\\tShe left."])
     (True, '')
@@ -225,7 +225,7 @@ class TextWriter(Writer):
 
 
 def _recognises(start: Beginning) -> bool:
-    """Whether a file that no other format recognises is text; `DataError` if its labels would be read as words."""
+    """Whether a file of no other format is text. Raise `DataError` if its labels would be read as words."""
     refuse_foreign(start)
     return start.extension in ("", ".txt") or not start.lines
 

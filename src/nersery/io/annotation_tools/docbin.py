@@ -21,7 +21,7 @@ from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource, JsonlWriter
 
 MOST_BYTES = 1 << 30
-"""The most bytes of a decompressed file. A file of a few kilobytes could fill all memory."""
+"""The maximum number of bytes of a decompressed file. A file of a few kilobytes could fill all memory."""
 CHUNK = 1 << 20
 _DAMAGED = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
 """Errors that spaCy raises for bytes of another kind, and errors from odd ``user_data``."""

@@ -192,7 +192,7 @@ def has_parts(labels: Any) -> bool:
 
 
 def seeming_label(content: Any) -> Any:
-    """The first seeming label in a list, or in an object at any depth, or a tag of a word; None if there is none.
+    """The first apparent label in a list, in an object at any depth, or as a word's tag; None if there is none.
 
     >>> seeming_label({"entities": [[0, 4, "LOC"]]}), seeming_label({"LOC": [[0, 4]]}), seeming_label({"start": 0})
     ([0, 4, 'LOC'], {'LOC': [[0, 4]]}, None)

@@ -27,7 +27,7 @@ from nersery.io.word_splitting.tokenization import splitter
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 LONGEST_NAME = 200
-"""The most bytes of a document's file name, without number and extension. File systems allow 255 altogether."""
+"""The maximum bytes of a document's file name, without number and extension. File systems allow 255 in total."""
 
 
 def _labels(sentence: Sentence, text: str, offsets: Sequence[Offsets]) -> Iterator[tuple[int, int, str, str]]:

@@ -21,12 +21,12 @@ from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
 MOST_WORDS = 500
-"""The most words of a sentence. If the first one of a file is longer, blank lines seem to be missing."""
+"""The maximum number of words of a sentence. If the first one of a file is longer, blank lines seem to be missing."""
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written before a sentence that would otherwise begin like a document mark or a byte order mark."""
 TAG_MARK = "# nersery: the last column is the tag"
-"""Written before a sentence whose columns suggest to read the tags from another one, see `last_looks_inner`."""
+"""Written before a sentence whose columns suggest reading the tags from another column, see `last_looks_inner`."""
 MARKS = (WORD_MARK, TAG_MARK)
 _NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
 AFFIXES: Mapping[str, re.Pattern[str]] = {

@@ -102,7 +102,7 @@ MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in _OTHER_TAGS))
 _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
 """The checks of the keys that nersery writes. Any of these keys may occur together."""
 _MISSPELT = 0.81
-"""The least similarity of a misspelt key to a known one of nearly the same length; ``uid`` and ``id`` have less."""
+"""The minimum similarity of a misspelt key to a known one of nearly the same length; ``uid`` and ``id`` have less."""
 
 
 def is_plain(row: Any) -> bool:

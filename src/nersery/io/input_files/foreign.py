@@ -220,7 +220,7 @@ class NoTextError(ForeignFormatError):
 
 
 def refuse_foreign(start: Beginning, *, sure: bool = False) -> None:
-    """Raise `ForeignFormatError` if a file begins like one of `FOREIGN`; with ``sure``, only those that are sure."""
+    """Raise `ForeignFormatError` if a file begins like one of `FOREIGN`; with ``sure``, like one with `is_sure`."""
     beginning = "".join(start.lines)[:COMPARED]
     for foreign in FOREIGN:
         if (foreign.is_sure or not sure) and (match := foreign.begins.search(beginning)):

@@ -6,9 +6,9 @@ import re
 
 WINDOWS = "windows-1252"
 LEAST = 3
-"""The least number of garbled places, to distinguish them from chance."""
+"""The minimum number of garbled places, to distinguish them from chance."""
 LEAST_SHARE = 0.5
-"""The least share of garbled places among those with characters beyond ASCII."""
+"""The minimum share of garbled places among those with characters beyond ASCII."""
 _PLACE = re.compile(r"[^\x00-\x7f]+")
 _CONTROL = re.compile(r"[\x80-\x9f]")
 """Characters of Latin-1 for bytes that are signs in Windows-1252."""

@@ -31,19 +31,19 @@ MARK_HINT = r"delete it: sed 's/^\xEF\xBB\xBF//' old > new"
 BLANKS = " \t\r\n"
 """The characters that a blank line may hold. Other white space can be a word."""
 LONGEST_LINE = 10_000_000
-"""The most characters of a line in any format. Files without an end or line breaks must not fill the memory."""
+"""The maximum length of a line, in characters. Files without an end or line breaks must not fill the memory."""
 MOST_IN_MEMORY = 500_000_000
-"""The most characters of a text that has to be read as a whole, such as a JSON array."""
+"""The maximum length, in characters, of a text that has to be read as a whole, such as a JSON array."""
 MOST_TOGETHER = 100_000
-"""The most lines that are changed at once. An endless sentence must not fill the memory."""
+"""The maximum number of lines that are changed at once. An endless sentence must not fill the memory."""
 MOST_LINES = 10_000_000
-"""The most lines that are searched for bytes of another encoding."""
+"""The maximum number of lines that are searched for bytes of another encoding."""
 MOST_BAD_LINES = 10_000
-"""The most lines with such bytes that are reported one by one. Others are counted."""
+"""The maximum number of lines with such bytes that are reported one by one. Others are counted."""
 MOST_BYTES = 1_000_000
 """The number of bytes that show whether a file is UTF-8."""
 LEAST_UTF_8 = 0.1
-"""The least share of UTF-8 in lines with characters beyond ASCII."""
+"""The minimum share of UTF-8 in lines with characters beyond ASCII."""
 _CONSUMED = WeakSet[TextIO]()
 """The standard inputs that were read. The second time, they would be empty."""
 _CUT = ("unexpected end of data", "truncated data", "incomplete multibyte sequence")
@@ -62,13 +62,13 @@ _MARKS = {
 }
 """Byte order marks. Text in other encodings does not begin with them."""
 LEAST_NULLS = 0.08
-"""The least share of nulls in the even or odd bytes of UTF-16: spaces have one in any script. Other text has none."""
+"""The minimum share of nulls in the even or odd bytes of UTF-16: spaces have one in any script. Other text has none."""
 MOST_CHANCE_NULLS = 3
-"""The most null bytes in the first lines of a damaged file."""
+"""The maximum number of null bytes in the first lines of a damaged file."""
 MOST_SEARCHED = 100_000
 """The number of bytes that are searched for line ends in UTF-16."""
 LEAST_LINE_ENDS = 4
-"""The least number of line ends that show UTF-16 without spaces."""
+"""The minimum number of line ends that show UTF-16 without spaces."""
 
 
 class TextFile:

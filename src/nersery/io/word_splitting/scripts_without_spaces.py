@@ -37,7 +37,7 @@ _ENDS_OF_PHRASES = re.compile("[。、，！？；：]")
 LONGEST_MEAN = 6
 """The longest mean length of words in letters of these scripts. In split text, it is 2 in Chinese and 4 in Thai."""
 LEAST_SHARE = 0.05
-"""The least share of words in these scripts, so that a name among words of another script shows nothing."""
+"""The minimum share of words in these scripts, so that a name among words of another script shows nothing."""
 MOST_ALONE = 0.9
 """The highest share of single characters among split words. In Chinese, half of them are, elsewhere fewer."""
 

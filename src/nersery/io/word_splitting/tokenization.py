@@ -66,7 +66,7 @@ BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
 BEFORE_NAMES = {"fr": frozenset(("me", "mm")), "pl": frozenset(("ds", "im"))}
 """Words to which a full stop belongs if anything follows, by language."""
 LONGEST_INITIAL = 3
-"""The most letters of an initial, such as *Ges* in *Ges.m.b.H.*"""
+"""The maximum number of letters of an initial, such as *Ges* in *Ges.m.b.H.*"""
 STOPS = ".․"
 """The full stop, and the dot after abbreviations in Armenian."""
 HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{ARMENIAN HYPHEN}\N{HEBREW PUNCTUATION MAQAF}"
@@ -361,7 +361,7 @@ def _letters(text: str) -> str:
 
 
 def _is_small(letter: str) -> bool:
-    """Whether a letter is small and has a capital that a name would begin with. Georgian names have none."""
+    """Whether a letter is small, although a name would begin with its capital. Georgian names have no capitals."""
     return letter.islower() and letter != letter.title()
 
 
