@@ -1,6 +1,6 @@
 """CoNLL-U with the tags of entities in its last column, MISC, as Stanza and many treebanks write them: ``NER=B-PER``.
 
-The key differs (``ner``, ``name``, ``NE``), so it is detected. Words without it are outside entities.
+The key varies (``ner``, ``name``, ``NE``), so it is detected. Words without it are outside entities.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ TAGS = ("ner_tags", "tags", "ner_tag", "tag", "labels", "label")
 SENTENCES = ("sentence", "sentence_id", "id")
 """Known names of columns. If several exist, the user must name one."""
 _ROLES = {"words": "hold the words", "tags": "hold the tags", "sentence": "say which sentence a word belongs to"}
-"""What columns do, by the argument that names them."""
+"""What a column does, by the argument that names it."""
 IGNORED = -100
 """The tag of items that PyTorch ignores in a loss."""
 _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})

@@ -128,7 +128,7 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
 )
 """All repairs by name, in the order in which they run."""
 WHITE_SPACE = " \t\r\n"
-"""What a word may not begin or end with."""
+"""The characters with which a word may not begin or end."""
 ON_WORDS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {CONTROL_CHARACTERS: without_control, OUTER_SPACE: lambda word: word.strip(WHITE_SPACE)}
 )

@@ -162,7 +162,7 @@ def word_offsets(words: Iterable[str], line: str) -> Iterator[tuple[int, int]]:
 
 
 def is_blank(line: str) -> bool:
-    """Whether nothing can be seen in a line.
+    """Whether a line has no visible characters.
 
     >>> is_blank(" \\n"), is_blank("\\u200b"), is_blank("a")
     (True, True, False)

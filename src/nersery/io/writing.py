@@ -142,7 +142,7 @@ def _pack(pack: Callable[[Path, Path], None], lines: Path, target: Path) -> None
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
+    """Remove a file or a folder, if it exists."""
     if path.is_dir():
         shutil.rmtree(path)
     else:

@@ -5,8 +5,8 @@ label is ``[start, end, type]``, or an object with ``start``, ``start_offset`` o
 and ``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]``, tasks of
 Label Studio (``data`` and ``annotations``), records of `argilla` and the forms in `json_forms` are read too. Prodigy's
 ``tokens`` are the words; otherwise the text is tokenized. Objects are one per line, in an array, or in lists in an
-object. Other keys except ``id``, ``language`` and nersery's own ``meta`` are ignored, but what seems to be labels in
-another form is an error. The output is doccano's format: ``text`` and ``label``.
+object. Other keys except ``id``, ``language`` and nersery's own ``meta`` are ignored, but values that seem to be labels
+in another form are an error. The output is doccano's format: ``text`` and ``label``.
 """
 
 from __future__ import annotations

@@ -341,7 +341,7 @@ def apart(text: str) -> list[str]:
 
 
 def options_of(repairs: Iterable[str]) -> str:
-    """The options that name repairs."""
+    """The options with which a user requests repairs."""
     names = [*repairs]
     options = " ".join(f"--repair {name}" for name in names)
     return options if len(names) == 1 else either(options, f"repair={json.dumps(names)}")

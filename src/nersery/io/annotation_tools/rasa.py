@@ -69,7 +69,7 @@ def _type(written: str) -> str:
 
 
 def _recognises(start: Beginning) -> bool:
-    """Whether one of Rasa's parts begins in the first lines."""
+    """Whether a section of Rasa's training data begins in the first lines."""
     return start.extension in (".md", ".yml", ".yaml", "") and _BEGINS.search("".join(start.lines)) is not None
 
 

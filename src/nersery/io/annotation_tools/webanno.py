@@ -1,4 +1,4 @@
-"""WebAnno TSV 3, which INCEpTION and WebAnno export: words with their characters, and layers of labels in columns.
+"""WebAnno TSV 3, which INCEpTION and WebAnno export: words with their offsets, and layers of labels in columns.
 
 The labels are those of the layer ``NamedEntity``, or of the only layer that people have added; ``--tag-column`` names
 another one. The tools write only layers that have labels, so a file may have no layer. All files of a folder use the

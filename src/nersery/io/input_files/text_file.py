@@ -138,7 +138,7 @@ class TextFile:
         """The lines, each cut after ``longest`` + 1 characters.
 
         Raises:
-            DataError: As `lines`.
+            DataError: Like `lines`.
         """
         with self._opened() as stream:
             number, begins, left_out = 1, True, 0
@@ -155,7 +155,7 @@ class TextFile:
         """The whole text.
 
         Raises:
-            DataError: As `lines`; or if the text has more than `MOST_IN_MEMORY` characters.
+            DataError: Like `lines`, or if the text has more than `MOST_IN_MEMORY` characters.
         """
         with self._opened() as stream:
             text = stream.read(MOST_IN_MEMORY + 1)
@@ -188,7 +188,7 @@ class TextFile:
         """The encoding that the byte order mark of the file names; empty without one."""
         beginning = b""
         if self.path.is_file():
-            with contextlib.suppress(OSError):  # which reading reports
+            with contextlib.suppress(OSError):  # reported when the file is read
                 beginning = self._bytes(4)
         return next((name for mark, name in _MARKS.items() if beginning.startswith(mark)), "")
 
@@ -206,7 +206,7 @@ class TextFile:
             return ""
         try:
             return note_of_garbled(self._bytes(MOST_SEARCHED).decode("utf-8", "ignore"))
-        except OSError:  # which reading reports
+        except OSError:  # reported when the file is read
             return ""
 
     def unreadable(self, error: OSError) -> DataError:
@@ -234,7 +234,7 @@ class TextFile:
     def refuse_pointer(self) -> None:
         """Raise `DataError` if the file is a pointer that Git LFS has left in place of another one."""
         if self.path.is_file():
-            with contextlib.suppress(OSError):  # which reading reports
+            with contextlib.suppress(OSError):  # reported when the file is read
                 binary.refuse_pointer(self._bytes(binary.MOST_BYTES), self.name)
 
     def _refuse_utf_16(self) -> None:

@@ -85,7 +85,7 @@ _HEBREW = re.compile("[א-ת]")
 HEBREW_PREFIXES = "משהוכלב"
 """Letters that join the next word, also one in quotation marks: *ב'הארץ'*."""
 WITH_GERESH = "גזצץ"
-"""Letters with another sound before an apostrophe, also at the end of a word: *ג'ורג'*."""
+"""Letters that change their sound before an apostrophe, also at the end of a word: *ג'ורג'*."""
 QUOTATION_MARKS = '"“”'
 """Signs that also stand for a gershayim, which Hebrew acronyms have before their last letter: *ארה"ב*, *דו"חות*."""
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
@@ -289,7 +289,7 @@ def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
         return True  # an ellipsis or a dash of several characters
     if _is_sign(before):
         return False
-    after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]  # not to the end: runs of signs may be long
+    after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]  # not up to the end, because runs of signs may be long
     if character in WITHIN_WORDS:
         return True
     if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
