@@ -25,19 +25,19 @@ from nersery.pipeline.stage_options import split_options
 from nersery.taggers.components.description import attached_share_for
 
 BATCH_SIZE = 256
-"""Smaller than elsewhere, because each sentence is asked several questions, and a kill costs a batch."""
+"""Sentences. Smaller than in other jobs: each sentence takes several questions, and a killed job loses a batch."""
 
 
 class Annotator(Method, ABC):
     """Labels sentences that have no labels or unreliable ones.
 
-    A subclass is a dataclass in a file of its name; its fields are its settings. The job handles ids, origin, batches
-    and rejects. The labels of a sentence must not depend on its batch.
+    A subclass is a dataclass in a file of the same name. Its fields are its settings. The job handles ids, origin,
+    batches and rejects. The labels of a sentence must not depend on its batch.
     """
 
     @property
     def learns(self) -> bool:
-        """Whether the labels depend on gold sentences or the seed; those that do not are made once for all seeds."""
+        """Whether the labels depend on gold sentences or the seed. Labels that do not are made once for all seeds."""
         return True
 
     @property
@@ -46,7 +46,7 @@ class Annotator(Method, ABC):
         return type(self).fit_candidates is not Annotator.fit_candidates
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Learn from gold sentences, of which there may be none; called once, before anything is labelled."""
+        """Learn from gold sentences, possibly zero. Called once, before anything is labelled."""
 
     def check_types(self, types: Collection[str]) -> None:
         """Raise `SettingsError` for types that the labelled sentences lack; called after `check`, before other work."""
@@ -55,7 +55,7 @@ class Annotator(Method, ABC):
         """Raise `NerseryError` for raw sentences that cannot be labelled; called after `check`, before other work."""
 
     def fit_candidates(self, corpus: Iterable[Sentence]) -> None:
-        """Read all sentences that are going to be labelled, in order; called once, after `fit`."""
+        """Read all sentences to be labelled, in order. Called once, after `fit`."""
 
     @abstractmethod
     def annotate(self, sentences: Sequence[Sentence]) -> Sequence[Sentence | Reject]:
@@ -79,7 +79,7 @@ class TypeSettings(Method):
     definitions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be a type, and empty definitions."""
+        """Refuse names that cannot be types, and empty definitions."""
         super().__post_init__()
         check_texts(self.definitions, "definitions")
         check_types(self.definitions, "definitions")
@@ -101,10 +101,10 @@ class TypeSettings(Method):
             )
 
     def types_to_find(self, gold: Iterable[Sentence]) -> list[str]:
-        """The types in the settings, or else those of gold, or those that have a definition.
+        """The types in the settings; without them, those of gold; without both, those with a definition.
 
         Raises:
-            SettingsError: If there is none.
+            SettingsError: If there is no type.
         """
         of_gold = sorted(types_in(gold))
         if types := list(dict.fromkeys(self.types or of_gold or self.definitions)):
@@ -118,7 +118,7 @@ class TypeSettings(Method):
 
 
 def best_apart(entities: Iterable[Entity]) -> list[Entity]:
-    """The entities without those that overlap a better one: by score, then the earlier, then the longer."""
+    """The entities that overlap no better one. Better means a higher score, then an earlier start, then more words."""
     kept: list[Entity] = []
     for entity in sorted(entities, key=lambda entity: (-(entity.score or 0), entity.start, -entity.end)):
         if not any(map(entity.overlaps, kept)):
@@ -127,7 +127,7 @@ def best_apart(entities: Iterable[Entity]) -> list[Entity]:
 
 
 def annotate_step(annotator: Annotator) -> Step[Sentence]:
-    """The step of the loop: a fitted annotator over a batch of sentences, which keep their ids."""
+    """The step of a job: label a batch of sentences with a fitted annotator. The sentences keep their ids."""
     name = name_of(annotator)
 
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
@@ -143,7 +143,7 @@ def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
         return outcome if outcome.sentence is not None else replace(outcome, sentence=sentence)
     if outcome.words != sentence.words:
         raise MethodError(Issue(f"{name} changed the words: an annotator only labels them", sentence=sentence.id))
-    origin = outcome.origin if outcome.origin != sentence.origin else None  # what made the raw text is no parent of it
+    origin = outcome.origin if outcome.origin != sentence.origin else None  # the raw text's is not that of its labels
     parents = origin.parents if origin else ()
     return replace(
         sentence,
@@ -161,7 +161,7 @@ class AnnotateStage(Stage[Sentence, Sentence]):
 
     Args:
         gold: Sentences to learn from, if any; each worker reads them.
-        training: Further needs of the method; the job sets folder and progress.
+        training: Other inputs of the method's training. The job sets the folder and the progress.
         raw: All sentences to label, for methods that read them first.
     """
 
@@ -198,18 +198,18 @@ def annotate(
     Args:
         corpus: The sentences to label, or a file of them; read twice, so not a one-way iterator.
         method: A name of `nersery list annotate`, a class of it, or an object with its settings.
-        gold: What the annotator learns from; some need none.
+        gold: Sentences that the annotator learns from. Some annotators need no gold.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
         dev: For annotators that train a model: sentences to choose the best weights by.
-        seed: Of that training.
-        training: In place of ``dev`` and ``seed``, all that a training may need.
-        options: Fields of `nersery.pipeline.stage_options.JobOptions`, such as ``shards``, ``workers`` and ``force``;
-            all others are settings of a named method. Give a method object for settings of such a name. ``tagger`` may
-            also be a trained tagger in memory.
+        seed: Seed of that training.
+        training: All inputs of a training, in place of ``dev`` and ``seed``.
+        options: Fields of `nersery.pipeline.stage_options.JobOptions`, such as ``shards``, ``workers`` and ``force``.
+            All others are settings of a named method. For a setting with the name of such a field, pass a method
+            object. ``tagger`` may also be a trained tagger in memory.
 
     Returns:
-        The corpus, the rejects and their counts; with ``output`` the counts alone.
+        The corpus, the rejects and their counts. With ``output``, only the counts.
     """
     refuse_overwriting(output, corpus, gold, dev)
     tagger = options.get("tagger", getattr(method, "tagger", None))

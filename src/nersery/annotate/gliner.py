@@ -83,7 +83,7 @@ class GlinerLabels(TypeSettings, Annotator):
 
 
 def load_gliner(name: str, device: str) -> Any:
-    """A GLiNER model by folder or name.
+    """Load a GLiNER model by folder or name.
 
     Raises:
         MissingResourceError: If the package or the model is missing, or its weights are not safetensors.

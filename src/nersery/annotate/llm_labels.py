@@ -79,7 +79,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         self._shown = chosen_examples(kept, self.examples, training.seed, name_of(self))
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
-        """The sentences with the model's entities, or why its answer cannot be used; an error before `fit`."""
+        """Each sentence with the model's entities, or why its answer cannot be used; an error before `fit`."""
         if not self._types:
             raise unfitted(self, "annotate")
         prompts = [prompt for sentence in sentences for prompt in self._prompts(sentence)]
@@ -103,7 +103,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         return [Prompt(messages, schema, expected, seed) for seed in seeds]
 
     def _labelled(self, sentence: Sentence, answers: Sequence[Any | Reject]) -> Sentence | Reject:
-        """The sentence with the entities of most answers; the reason of the first, if no answer can be used."""
+        """The sentence with the entities of most usable answers, or the first reject if no answer can be used."""
         placed = [a if isinstance(a, Reject) else placed_mentions(a, sentence, self._types) for a in answers]
         usable = [mentions for mentions in placed if not isinstance(mentions, Reject)]
         if not usable:

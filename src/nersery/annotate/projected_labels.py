@@ -1,4 +1,4 @@
-"""Labels carried over from a translation, whose words are aligned first."""
+"""Labels projected from a translation by word alignment."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ProjectedLabels(Annotator):
         return create_within("aligner", self.aligner)
 
     def check(self) -> None:
-        """Look for the files and for what the aligner needs; see `Annotator.check`."""
+        """Check that the files exist, and what the aligner needs; see `Annotator.check`."""
         for name in filter(None, (self.source, self.more_source, self.more_target)):
             if not Path(name).exists():
                 raise MissingResourceError(
@@ -97,16 +97,16 @@ class ProjectedLabels(Annotator):
         self._new_aligner().check()
 
     def check_raw(self, raw: Sequence[Sentence]) -> None:
-        """Read the translations, which must fit the sentences; see `Annotator.check_raw`."""
+        """Read the translations and check that they match the sentences; see `Annotator.check_raw`."""
         self._sources(raw)
         self._more(raw)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Take what a tagger can be trained on; the aligner learns when the sentences are known."""
+        """Keep gold to train a tagger on. The aligner is trained in `fit_candidates`, which gets the sentences."""
         self._gold, self._training, self._translations = gold, training, None
 
     def fit_candidates(self, corpus: Iterable[Sentence]) -> None:
-        """Read the translations of the sentences, label them where they are not, and align.
+        """Read the translations of the sentences, label them if ``labels`` is ``predicted``, and align both.
 
         Raises:
             DataError: When there are more or fewer translations than sentences.
@@ -131,7 +131,7 @@ class ProjectedLabels(Annotator):
         }
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
-        """The sentences under the labels of their translations; an error for one that was no candidate."""
+        """The sentences with the labels of their translations; an error for one that `fit_candidates` did not get."""
         if self._translations is None or any(sentence.id not in self._translations for sentence in sentences):
             raise NerseryError("projected_labels was given unknown sentences: call fit_candidates first")
         return [self._projected(sentence, self._translations[sentence.id]) for sentence in sentences]
@@ -146,7 +146,7 @@ class ProjectedLabels(Annotator):
         return io.open_corpus(name, options) if labelled else io.open_text(name, options, attached_share(self._gold))
 
     def _read(self, name: str, others: Sequence[Sentence], *, labelled: bool = False) -> Corpus:
-        """A file of translations of other sentences, in the order of these."""
+        """The translations of other sentences in a file, in the order of those sentences."""
         file = self._opened(name, self.source_language, labelled=labelled)
         corpus = Corpus(file)
         if len(corpus) != len(others):
@@ -175,7 +175,7 @@ class ProjectedLabels(Annotator):
         return corpus
 
     def _sources(self, targets: Sequence[Sentence]) -> Corpus:
-        """The translations of sentences; a `DataError` if there are others, or without labels that they should have."""
+        """The translations of sentences; a `DataError` if they do not match or lack labels that they should have."""
         labelled = self.labels == "given"
         sources = self._read(self.source, targets, labelled=labelled)
         if labelled and sources and not sources.types:
@@ -186,7 +186,7 @@ class ProjectedLabels(Annotator):
         return sources
 
     def _more(self, like: Sequence[Sentence]) -> list[Pair]:
-        """More pairs to learn from, whose targets are in the language of others."""
+        """Additional pairs for the aligner to learn from. Their targets have the language of ``like``."""
         if not self.more_source:
             return []
         language = like[0].language if like else ""

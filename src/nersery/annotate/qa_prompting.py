@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from nersery.models.question_answering import ExtractedAnswer, QuestionAnswerer
 
 LONG = 200
-"""Words of a sentence that is rather several in one."""
+"""A sentence with more words than this is probably several in one."""
 LOST = 0.05
-"""From this share of mentions on that are too long to be found, there is a note."""
+"""Warn from this share of mentions that are too long to be found."""
 
 
 @dataclass
@@ -133,7 +133,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         return QuestionAnswerer(self.source, device=self.device, precision=self.precision)
 
     def _look_at(self, sentences: Sequence[Sentence]) -> None:
-        """Say once when the model does not suit the text, and once when a sentence is hardly one."""
+        """Warn once if the model does not suit the text, and once if a sentence is probably several in one."""
         if not self._is_model_checked and sentences:
             words = [word for sentence in sentences for word in sentence.words]
             self._model.warn_if_unsuited(words, {sentence.language for sentence in sentences})

@@ -1,4 +1,4 @@
-"""Teacher and student: labels that a tagger predicts."""
+"""Teacher and student: labels predicted by a tagger."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TaggerLabels(Annotator):
         teacher: Settings of a (larger) tagger to train on gold and label with instead, with its `method`, e.g. `{ model
             = "roberta-large", steps = 300, learning_rate = 2e-5 }`.
         labels: `hard` keeps the best labels; `soft` also the probabilities of uncertain ones, which the student learns.
-        backend: What runs a named tagger: `torch`, or `onnx` where it was trained with ``--onnx``.
+        backend: What runs a named tagger: `torch`, or `onnx` if it was trained with ``--onnx``.
 
     Reference:
         Mhaske et al. (2023), Naamapadam, ACL, sections 3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al.
@@ -77,7 +77,7 @@ class TaggerLabels(Annotator):
         return self.tagger is None
 
     def check(self) -> None:
-        """Open the tagger if one is named, or look for what the teacher needs; see `Annotator.check`."""
+        """Open the tagger if one is named, or check what the teacher needs; see `Annotator.check`."""
         if self.teacher:
             self._new_teacher().check()
         if self.tagger is not None and self._tagger is None:
@@ -93,10 +93,10 @@ class TaggerLabels(Annotator):
             warn(difference)
 
     def _foreign_types(self, types: Collection[str], example: str) -> tuple[list[str], str]:
-        """Types that a named tagger predicts and labelled sentences lack, and how the types of both differ.
+        """Types that a named tagger predicts but labelled sentences lack, and a message about how the types differ.
 
         Args:
-            example: How a user drops a type, which `{}` stands for.
+            example: How a user drops a type; ``{}`` stands for the type.
         """
         if self.tagger is None or self._tagger is None:
             return [], ""
@@ -116,11 +116,11 @@ class TaggerLabels(Annotator):
             raise SettingsError(f'types has "{unknown[0]}", which the tagger does not predict; {hint}')
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Take the tagger that is there, or train one on gold.
+        """Use the named tagger, or train one on gold.
 
         Raises:
-            DataError: When there is a teacher to train, and nothing to train it on.
-            SettingsError: When there is no tagger, and nothing to train one on; or ``types`` has one that it does not.
+            DataError: When there is a teacher to train but no data to train it on.
+            SettingsError: When there is no tagger and no data to train one on, or ``types`` has a type that it lacks.
         """
         self.check()
         if self.teacher:
@@ -129,14 +129,14 @@ class TaggerLabels(Annotator):
             self._tagger = gold_tagger(name_of(self), None, gold, training)
         assert self._tagger is not None, "the named one has been opened"
         self._check_names(self._tagger)
-        self._gold_ends = OuterWords.of(gold) if self.learns and types_in(gold) else None  # labels of others are shared
+        self._gold_ends = OuterWords.of(gold) if self.learns and types_in(gold) else None  # a named tagger ignores gold
         if training.tagger is None and (types := types_in(gold)):  # a run has called `check_types` with all its types
             _, difference = self._foreign_types(types, either("--set types.{}=", 'types={{"{}": ""}}'))
             if difference:
                 warn(difference)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """The sentences under the tagger's labels; an error before `fit`."""
+        """The sentences with the tagger's labels; an error before `fit`."""
         if self._tagger is None:
             raise unfitted(self, "annotate")
         predict = self._tagger.predict_soft if self.labels == "soft" else self._tagger.predict
@@ -148,7 +148,7 @@ class TaggerLabels(Annotator):
 class OuterWords:
     """The words that mentions of gold begin and end with.
 
-    Of a mention, they tell which punctuation, emoji and other signs at its ends are part of it.
+    They decide which punctuation, emoji and other signs at the ends of a predicted mention are part of it.
     """
 
     first: frozenset[str]
@@ -156,15 +156,15 @@ class OuterWords:
 
     @classmethod
     def of(cls, gold: Iterable[Sentence]) -> OuterWords:
-        """Those of sentences."""
+        """The first and last words of all mentions in sentences."""
         mentions = [sentence.mention(entity) for sentence in gold for entity in sentence.entities]
         return cls(frozenset(words[0] for words in mentions), frozenset(words[-1] for words in mentions))
 
     def without_signs(self, sentence: Sentence) -> Sentence:
-        """The sentence with mentions that neither begin nor end with a sign that no mention of gold has there.
+        """The sentence without signs at the ends of mentions where no mention of gold has them.
 
-        A sign stays that belongs to others within the mention, as in *U . N .* or *Dune ( film )*, and so does the full
-        stop of an abbreviation. A mention of such signs alone is left out.
+        A sign stays if it belongs to others within the mention, as in *U . N .* or *Dune ( film )*. The full stop of an
+        abbreviation stays too. A mention that only consists of removed signs is left out.
         """
         entities: list[Entity] = []
         changed: set[int] = set()
@@ -191,7 +191,7 @@ class OuterWords:
 
 
 def _is_loose(word: str, inner: Sequence[str]) -> bool:
-    """Whether a word is a sign without a like or a partner among others."""
+    """Whether a word is a sign that has neither an equal nor a partner, such as a bracket, among other words."""
     return is_punctuation(word) and not any(
         other == word or any(word in pair and other in pair for pair in PAIRS) for other in inner
     )
