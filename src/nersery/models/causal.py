@@ -19,8 +19,8 @@ from nersery.models.subwords.windows import MAX_SUBWORDS, Window
 
 PASS_SUBWORDS = 1024
 LENGTH_MULTIPLE = 8
-"""The shape of every forward pass follows from its windows alone (see `by_length`): a multiple of 8 columns, and as
-many rows as fit into `PASS_SUBWORDS`."""
+"""The shape of a forward pass depends on each of its windows alone (see `by_length`): the length is padded to a
+multiple of 8, and there are as many rows as fit into `PASS_SUBWORDS`."""
 
 
 class CausalLM:
@@ -36,7 +36,7 @@ class CausalLM:
         device, precision: See `nersery.models.model_settings.ModelSettings`.
 
     Attributes:
-        begin: The token in front of every text: one, or none.
+        begin: The token before every text: one id, or none.
         max_subwords: The longest window, BOS included.
 
     Raises:
@@ -82,7 +82,7 @@ class CausalLM:
 
     @torch.no_grad()
     def _scores(self, windows: Sequence[Window], shape: PassShape) -> list[list[float]]:
-        """Log probabilities of the subwords of each window, given those before; 0 for the first."""
+        """Log probabilities of the subwords of each window, given the subwords before them; 0 for the first."""
         pad = int(self.tokenizer.pad_token_id or 0)  # at the end, where causal attention does not see it
         batch = collate(windows, pad, longest=self.max_subwords, **shape).to(self.device)
         ids, mask = batch.input_ids, batch.attention_mask
@@ -99,8 +99,8 @@ def _rows(length: int) -> int:
 
 
 def _windows(subwords: tuple[int, ...], room: int) -> Iterator[Window]:
-    """The windows of a text, each subword a word. The first scores all subwords but its first, the others their second
-    half.
+    """The windows of a text, with each subword as a word. The first window scores all its subwords except the first.
+    The others score their second half.
     """
     start, scored = 0, 1
     while scored < len(subwords):

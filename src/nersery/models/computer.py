@@ -1,4 +1,4 @@
-"""What the results of a model depend on beside its settings: precision, threads and processor."""
+"""What the results of a model depend on besides its settings: precision, threads and processor."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ANY = "any, on a GPU"
 
 
 def environment(device: torch.device, precision: Precision = "auto", threads: int | None = None) -> dict[str, str]:
-    """What an unfinished job or training is resumed with, by the variable that sets it.
+    """The precision and threads that an unfinished job or training must resume with, by the variable that sets each.
 
-    With another number of threads a sum has other last digits, and soon a model writes other words.
+    With another number of threads, sums differ in their last digits, and soon a model writes other words.
 
     Args:
-        threads: None takes those of this process. On a GPU they do not matter.
+        threads: None takes the number of this process. It does not matter on a GPU.
     """
     used = ANY if device.type == "cuda" else str(threads or torch.get_num_threads())
     return {PRECISION: resolved(precision, device), THREADS: used}
@@ -32,7 +32,7 @@ def computer(threads: int | None = None) -> dict[str, str]:
     """Processor, precision and threads, for the record of a run.
 
     Args:
-        threads: None takes those of this process.
+        threads: None takes the number of this process.
     """
     device = pick_device("auto")
     facts = environment(device, threads=threads)
@@ -42,7 +42,7 @@ def computer(threads: int | None = None) -> dict[str, str]:
 
 @contextlib.contextmanager
 def using_threads(threads: int | None) -> Iterator[None]:
-    """Within it, this process has a number of threads; None leaves them as they are."""
+    """Set the number of threads of this process within the context. None leaves it unchanged."""
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(threads or before)
@@ -52,7 +52,7 @@ def using_threads(threads: int | None) -> Iterator[None]:
 
 
 def _processor() -> str:
-    """The model of the processor; its architecture where the system does not tell."""
+    """The model of the processor, or its architecture if the system does not report the model."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
     except OSError:

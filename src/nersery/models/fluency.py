@@ -20,7 +20,7 @@ from nersery.models.loading import ModelSource
 from nersery.models.pseudo_likelihood import PseudoLM
 
 ENOUGH = 10_000
-"""Sentences that show which languages a text has."""
+"""The number of sentences that show which languages a text has."""
 SENTENCES = 128
 """Sentences scored between two updates of the progress."""
 Scorer = CausalLM | PseudoLM
@@ -28,7 +28,7 @@ Scorer = CausalLM | PseudoLM
 
 
 def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> Scorer:
-    """A language model that scores texts, causal or masked as it was trained.
+    """Load a language model that scores texts: a causal or a masked one, depending on how it was trained.
 
     Raises:
         MissingResourceError: If there is no such model.
@@ -61,7 +61,7 @@ def is_causal(source: ModelSource) -> bool:
 
 
 def likelihood(model: Scorer, sentences: Iterable[Sentence], progress: Progress | None = None) -> Likelihood:
-    """The likelihood of all sentences together; they are read once, in batches."""
+    """The likelihood of all sentences together. They are read once, in batches."""
     total = Likelihood()
     for batch in batched(sentences, SENTENCES):
         total = sum(model.likelihoods([sentence.words for sentence in batch]), total)

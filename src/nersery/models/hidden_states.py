@@ -27,9 +27,9 @@ LENGTH_MULTIPLE = 8
 SUBWORDS_ON_CPU, SUBWORDS_ON_GPU = 512, 16384
 """Subwords per forward pass, padding included; see `by_length`."""
 _Rows = tuple[int, list[int]]
-"""Where the states of a window belong: the first of its rows in `HiddenStates`, and the positions that these show."""
+"""Where the states of a window belong: its first row in `HiddenStates`, and the window's position for each row."""
 RECORDED_LAYER = "alignment_layer"
-"""The key in a saved configuration of the layer that the model was trained at."""
+"""The key in a saved configuration that records the layer that the model was trained at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class LayerEncoder:
     """An encoder up to one of its layers. Layers above are not computed if the result stays the same.
 
     Args:
-        source: ``bundled`` or any Hugging Face encoder; the encoder of an encoder-decoder.
+        source: ``bundled`` or any Hugging Face encoder. Of an encoder-decoder the encoder is used.
         layer: From 1. None takes the layer that a saved model was trained at, or else the one two thirds of the way up,
             e.g. 8 of 12.
         masked_lm: Load the masked language model head too.
@@ -93,9 +93,9 @@ class LayerEncoder:
 
     @torch.no_grad()
     def hidden_states(self, texts: Sequence[Text]) -> HiddenStates:
-        """The hidden states of all subwords of all texts, independent of the other texts to the last bit.
+        """The hidden states of all subwords of all texts. Each text is independent of the others to the last bit.
 
-        A text longer than the model is read in overlapping windows; the states of a word come from one of them. A word
+        A text longer than the model is read in overlapping windows. The states of a word come from one of them. A word
         that the tokenizer turns into nothing has no subwords.
         """
         windows: list[tuple[_Rows, Window]] = []
@@ -112,7 +112,7 @@ class LayerEncoder:
         return HiddenStates(self._values(windows, total), tuple(starts), tuple(owners))
 
     def _own_subwords(self, window: Window, text: Text) -> list[tuple[int, int]]:
-        """The words in the core of a window, each with the positions of its subwords there."""
+        """A pair for each subword of the words in the core of a window: its word, and its position in the window."""
         spans = self.subwords.word_spans(window)
         words = (word for word in range(*window.core) if not self.subwords.is_nothing(text[word]))
         return [(word, position) for word in words for position in range(*spans[word - window.start])]
@@ -133,7 +133,7 @@ class LayerEncoder:
         return values
 
     def _in_one_row(self, windows: Sequence[Window]) -> Tensor:
-        """As `hidden`, without computing padding."""
+        """Like `hidden`, but without computing padding."""
         batch = collate(windows, self.subwords.pad)
         with self._ended():
             return in_one_row(self._encoder, batch.input_ids, batch.attention_mask).last_hidden_state
@@ -153,7 +153,7 @@ class LayerEncoder:
 
     @contextlib.contextmanager
     def _ended(self) -> Iterator[None]:
-        """Within it, the network has no layers above."""
+        """Remove the layers above `layer` from the network within the context."""
         if self._stack is None:
             yield
             return
@@ -178,14 +178,14 @@ class LayerEncoder:
 
     @cached_property
     def _can_end(self) -> bool:
-        """Whether the result stays the same without the layers above; some models have a norm after the last layer."""
+        """Whether the result stays the same without the layers above. Some models have a norm after the last layer."""
         ids = torch.tensor([self.subwords.windows(("a",))[0].subwords], device=self.device)
         mask = torch.ones_like(ids)
         is_training = self.network.training
         self.network.eval()
         with torch.no_grad():
             whole, ended = self._forward(ids, mask, end=False), None
-            with contextlib.suppress(IndexError):  # XLM counts its layers by a number of its own
+            with contextlib.suppress(IndexError):  # XLM has its own number of layers to run
                 ended = self._forward(ids, mask, end=True)
         self.network.train(is_training)
         if whole.shape[:2] != ids.shape:
@@ -197,7 +197,7 @@ class LayerEncoder:
         return ended is not None and torch.equal(whole, ended)
 
     def save(self, folder: Path) -> None:
-        """Write the whole model as a Hugging Face folder, and the layer in its configuration."""
+        """Write the whole model as a Hugging Face folder, with the layer in its configuration."""
         setattr(self.network.config, RECORDED_LAYER, self.layer)
         folder.mkdir(parents=True, exist_ok=True)
         with os_errors(folder), quiet_transformers():

@@ -1,4 +1,4 @@
-"""The languages of the bundled encoders, and which other models suit the text in others."""
+"""The languages of the bundled encoders, and models that suit text in other languages."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ LANGUAGES = (
     "jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my nb ne nl nn no om or pa pl ps pt ro ru sa sd si sk sl so "
     "sq sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh"
 )
-"""The languages of XLM-R's text, whose vocabulary multilingual E5 has, as `primary` gives them."""
+"""The languages of the text of XLM-R, as `primary` gives them. Multilingual E5 has the vocabulary of XLM-R."""
 
 SCRIPTS = (
     "ARABIC ARMENIAN BENGALI CJK CYRILLIC DEVANAGARI ETHIOPIC GEORGIAN GREEK GUJARATI GURMUKHI HANGUL HEBREW KANNADA "
     "KHMER LAO LATIN MALAYALAM MYANMAR ORIYA SINHALA TAMIL TELUGU THAI"
 )
-"""The scripts of these languages, as `script_of` names them; the vocabulary has no words in others."""
+"""The scripts of these languages, as `script_of` names them. The vocabulary has no words in other scripts."""
 
 MASKED_LANGUAGES = (
     "ar bn cs de el en es fa fi fr gu he hi hu id it ja kn ko ml mr ne nl pa pl pt ru si sv sw ta te tr ur vi zh"
 )
-"""The 36 languages of the text that the masked language model on multilingual E5 was trained on. Of the others it
-knows the subwords, but fills gaps with words of other languages.
+"""The 36 languages of the text that the masked language model on multilingual E5 was trained on. It has the subwords of
+the other languages too, but fills gaps in them with words of different languages.
 """
 
 
@@ -43,16 +43,16 @@ def warn_if_unsuited(
     text: str = "this text",
     words: Iterable[str] = (),
 ) -> bool:
-    """Warn if a model was made for other languages than those of a text; whether it was.
+    """Warn if a model was made for other languages than those of a text, and return whether it was.
 
     Args:
-        vocabulary_issue: What the words show; see `nersery.models.subwords.subwords.SubwordEncoder.vocabulary_issue`.
-        advice: The end of the warning; ``{}`` stands for examples of other models.
-        examples: Those from the hub; empty takes encoders.
+        vocabulary_issue: See `nersery.models.subwords.subwords.SubwordEncoder.vocabulary_issue`.
+        advice: The end of the warning. ``{}`` stands for examples of other models.
+        examples: Examples from the hub. Empty takes encoders.
         fills_gaps: See `knows`.
         whose: What the model belongs to, e.g. " of the tagger".
         text: How the warning names the text.
-        words: The text; if no bundled model knows its script, neither do the examples.
+        words: The text. If no bundled model has words in its script, the warning names the script, not the examples.
     """
     present = {*languages}
     issue = vocabulary_issue or unknown_languages(name, present, fills_gaps=fills_gaps)
@@ -67,7 +67,7 @@ def warn_if_unsuited(
 
 
 def knows_script(script: str, name: str = MULTILINGUAL) -> bool:
-    """Whether a bundled model has words in a script, as `main_script` names it; one that is unknown counts as known.
+    """Whether a bundled model has words in a script, as `main_script` names it. ``UNKNOWN`` counts as known.
 
     >>> knows_script("TAMIL"), knows_script("TAMIL", "bundled"), knows_script("TIBETAN")
     (True, False, False)
@@ -77,10 +77,10 @@ def knows_script(script: str, name: str = MULTILINGUAL) -> bool:
 
 
 def knows(language: str, name: str = ENGLISH, *, fills_gaps: bool = False) -> bool:
-    """Whether a bundled model knows a language; an empty language counts as known.
+    """Whether a bundled model was made for a language. An empty language counts as known.
 
     Args:
-        fills_gaps: Whether the model is a masked language model; the multilingual one then knows `MASKED_LANGUAGES`,
+        fills_gaps: Whether the model is a masked language model. The multilingual one then has `MASKED_LANGUAGES`,
             otherwise `LANGUAGES`.
 
     >>> knows("en-GB"), knows(""), knows("de"), knows("de", "bundled-multilingual")
@@ -93,9 +93,9 @@ def knows(language: str, name: str = ENGLISH, *, fills_gaps: bool = False) -> bo
 
 
 def unknown_languages(name: str, present: Iterable[str], *, fills_gaps: bool = False) -> str:
-    """What a warning says of the languages that a bundled model does not know; empty if it knows all.
+    """The part of a warning about languages that a bundled model does not know; empty if it knows all.
 
-    Nothing is known of models that are not bundled.
+    It is empty for other models, because their languages are unknown.
 
     Args:
         fills_gaps: See `knows`.
@@ -111,7 +111,7 @@ def unknown_languages(name: str, present: Iterable[str], *, fills_gaps: bool = F
 
 
 def other_vocabularies(name: str) -> str:
-    """Examples of encoders from the hub for words that a vocabulary does not suit; the multilingual one has XLM-R's.
+    """Examples of encoders from the hub with another vocabulary than a bundled model. The multilingual one has XLM-R's.
 
     >>> other_vocabularies("bundled")
     'xlm-roberta-base or google/muril-base-cased'
@@ -124,7 +124,7 @@ def other_vocabularies(name: str) -> str:
 
 
 def alternatives(others: str, name: str, present: Iterable[str] = (), *, fills_gaps: bool = False) -> str:
-    """Examples of models for text that a model does not suit, the bundled multilingual one first if it may suit.
+    """Examples of models for text that a model does not suit. The bundled multilingual one is first, if it may suit.
 
     Args:
         others: Examples from the hub.

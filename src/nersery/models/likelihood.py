@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 Text = Sequence[str]
-"""Its words."""
+"""The words of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """The likelihood of text; the sum of two is that of both texts.
+    """The likelihood of text. The sum of two likelihoods is that of both texts.
 
     Args:
         log: Sum of the natural log probabilities of the subwords, at most 0.
@@ -28,7 +28,7 @@ class Likelihood:
 
     @property
     def perplexity(self) -> float:
-        """Perplexity per subword, from 1; NaN without subwords."""
+        """Perplexity per subword, at least 1; NaN without subwords."""
         try:
             return math.exp(-self.log / self.subwords) if self.subwords else math.nan
         except OverflowError:

@@ -36,9 +36,9 @@ EXAMPLES = {
 }
 """Advice for each Auto class."""
 FEWEST_SUBWORDS = 3
-"""Besides special tokens. Without tokenizer files, transformers makes an empty tokenizer with at most two."""
+"""Special tokens not counted. Without tokenizer files, transformers makes an empty tokenizer with at most two."""
 PRECISION = "NERSERY_PRECISION"
-"""Environment variable: what the precision ``auto`` means."""
+"""Environment variable that sets what the precision ``auto`` means."""
 FP32_ALONE = ("deberta", "xmod")
 """Model types whose code in transformers multiplies bf16 by fp32 within autocast, which is an error."""
 SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
@@ -46,9 +46,9 @@ SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 T = TypeVar("T")
 
 ONE_AT_A_TIME = threading.RLock()
-"""Held by the thread that imports or loads something with transformers, or draws torch's global random numbers.
+"""Lock of the thread that imports or loads something with transformers, or draws torch's global random numbers.
 
-Threads must not do that at once. A training holds it to its end.
+Two threads must not do that at the same time. A training holds the lock until it ends.
 """
 
 
@@ -88,16 +88,16 @@ class ModelSource:
 
     @property
     def layer_size(self) -> int:
-        """Layers times their width squared: what the time of a step is proportional to; 0 if the model does not say."""
+        """Layers times squared width, to which the time of a step is proportional; 0 if the configuration lacks one."""
         text = self.config().get_text_config()
         return int(getattr(text, "num_hidden_layers", 0) * getattr(text, "hidden_size", 0) ** 2)
 
     def tokenizer(self) -> Any:
-        """The model's tokenizer, to which special tokens in text are text like any other.
+        """The model's tokenizer. It reads special tokens within text as ordinary text.
 
         Raises:
-            MissingResourceError: If it does not exist or does not fit the weights. Without tokenizer files transformers
-                makes an empty one, which knows no word.
+            MissingResourceError: If it does not exist or does not fit the weights. Without tokenizer files,
+                transformers makes an empty tokenizer, which has no words.
         """
         with ONE_AT_A_TIME:
             from transformers import AutoTokenizer
@@ -164,7 +164,7 @@ class ModelSource:
         return in_fp32(model) if model.config.model_type in FP32_ALONE else pack(model)
 
     def encoder(self) -> Any:
-        """The model without a head; an encoder-decoder whole, unless it was saved without its decoder."""
+        """The model without a head. An encoder-decoder keeps its decoder, unless it was saved without."""
         alone = any(kind.endswith("EncoderModel") for kind in self.config().architectures or ())
         return self.model("AutoModelForTextEncoding" if alone else "AutoModel")
 
@@ -173,7 +173,7 @@ class ModelSource:
         return self._with_head("AutoModelForMaskedLM", bundled_heads.MASKED_LM, "masked language model")
 
     def question_answering(self) -> Any:
-        """The model with its extractive question-answering head; a `MissingResourceError` if it has another."""
+        """The model with its extractive question-answering head; a `MissingResourceError` if it has another head."""
         kinds = () if self.name in BUNDLED else self.config().architectures or ()
         if kinds and not any("QuestionAnswering" in kind for kind in kinds):
             raise MissingResourceError(
@@ -190,7 +190,7 @@ class ModelSource:
         return self._with_head("AutoModelForTokenClassification", heads, "tagger", **outputs)
 
     def _with_head(self, auto_class: str, heads: Mapping[str, Path], what: str, **settings: Any) -> Any:
-        """The model with its own head, or with one of ours; ``settings`` are for models with ours."""
+        """The model with its own head, or with one of ours. ``settings`` only apply to models with ours."""
         if self.name not in heads:
             return self.model(auto_class, whole=True)
         encoder = replace(self, name=bundled.ENCODERS.get(self.name, self.name))
@@ -208,7 +208,7 @@ class ModelSource:
             with ONE_AT_A_TIME, quiet_transformers(), kept_random_state():
                 _check_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
-        except Exception as error:  # of any kind, as for a configuration whose values have other types
+        except Exception as error:  # of any class, e.g. if values of a configuration have wrong types
             folder = Path(location)
             refuse_damaged(folder)
             if unfit := re.match(r"Unrecognized configuration class <class '[\w.]+\.(\w+)'>", str(error)):
@@ -243,7 +243,7 @@ def output_settings(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_hub(name: str) -> None:
-    """Raise `OSError` at once for a model that is not here, and that transformers would try for a minute to fetch."""
+    """Raise `OSError` at once for a model that is not local if the hub is unreachable. transformers takes a minute."""
     from huggingface_hub import constants
 
     cached = Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}")
@@ -257,7 +257,7 @@ def _check_hub(name: str) -> None:
 
 
 def import_libraries() -> None:
-    """Import what the first model of a process would import, which takes seconds."""
+    """Import in advance what the first model of a process imports, which takes seconds."""
     with ONE_AT_A_TIME:
         from transformers import BertModel  # noqa: F401  # the architecture of the bundled encoders
 
@@ -300,7 +300,7 @@ _QUIET = SharedSetting(_silence)
 
 @contextlib.contextmanager
 def eager_attention(network: Any) -> Iterator[None]:
-    """Within it, attention is computed by the eager implementation, which returns its weights and may be faster on a
+    """Use the eager implementation of attention within the context. It returns attention weights and may be faster on a
     CPU.
     """
     before = network.config._attn_implementation
@@ -314,7 +314,7 @@ def eager_attention(network: Any) -> Iterator[None]:
 
 
 def pick_device(name: str) -> torch.device:
-    """The device by name, ``auto`` is the GPU if there is one; a `SettingsError` if it cannot be used."""
+    """The device of a name; a `SettingsError` if it cannot be used. ``auto`` is the GPU if there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -326,8 +326,8 @@ def pick_device(name: str) -> torch.device:
 
 
 def positions(network: Any) -> int | None:
-    """The number of positions of a network, the smaller one if encoder and decoder differ; None if its configuration
-    does not say.
+    """The number of positions of a network, or None if its configuration lacks it. If encoder and decoder differ, the
+    smaller number.
     """
     names = ("max_position_embeddings", "max_encoder_position_embeddings", "max_decoder_position_embeddings")
     count = min((count for name in names if (count := getattr(network.config, name, None)) is not None), default=0)
@@ -340,9 +340,9 @@ def positions(network: Any) -> int | None:
 
 
 def has_fast_bf16(device: torch.device) -> bool:
-    """Whether bf16 is native on the processor, and therefore faster than fp32; emulated, it is 50 times slower.
+    """Whether bf16 is native on the processor, and therefore faster than fp32. Emulated bf16 is 50 times slower.
 
-    ``ATEN_CPU_CAPABILITY=avx2`` makes a processor one without bf16.
+    With ``ATEN_CPU_CAPABILITY=avx2``, a processor counts as one without bf16.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
@@ -375,7 +375,7 @@ def autocast(device: torch.device, precision: Precision) -> torch.autocast:
 
 
 def in_fp32(network: Any) -> Any:
-    """Let the base model of a network compute in fp32 also within `autocast`."""
+    """Make the base model of a network compute in fp32 even within `autocast`."""
     base = network.base_model
     base.forward = partial(_without_autocast, base, base.forward)
     return network

@@ -20,10 +20,10 @@ Row = tuple[int, ...]
 """Word ids of a text between `BEGIN` and `END`."""
 
 PAD, BEGIN, END, RARE = range(4)
-"""Ids that are not words; `RARE` is every word outside the vocabulary."""
+"""Ids that are not words of the vocabulary. `RARE` stands for every word outside it."""
 FIRST_WORD = RARE + 1
 ROWS = 32
-"""Texts per sampling step. The number is fixed so that a text is the same to the last bit whatever stands beside it."""
+"""Texts per sampling step. A fixed number makes each text independent of those sampled with it, to the last bit."""
 CLIP = 5.0
 LARGEST_WEIGHT = 0.1
 """Weights start as random numbers up to this size."""
@@ -34,10 +34,10 @@ class LSTMLanguageModel:
 
     Args:
         words: The vocabulary; all other words are `nersery.models.tokens.UNKNOWN`.
-        embedding: Numbers for a word.
-        hidden: Numbers in the state of the LSTM.
-        dropout: Share of the embedding's and of the output's numbers that training leaves out, in [0, 1).
-        seed: Of the initial weights.
+        embedding: Dimension of the word embeddings.
+        hidden: Dimension of the hidden state of the LSTM.
+        dropout: Dropout rate of the embeddings and of the LSTM's output in training, in [0, 1).
+        seed: Seed of the initial weights.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class LSTMLanguageModel:
 
 
 def _drawn(sums: Tensor, rng: random.Random) -> int:
-    """A place in a distribution, given as running sums."""
+    """An index drawn from a distribution, which is given as cumulative sums."""
     place = torch.searchsorted(sums, rng.random() * float(sums[-1]), right=True)
     return min(int(place), len(sums) - 1)
 
@@ -150,13 +150,13 @@ class _Network(nn.Module):
         return self.output.weight.device
 
     def forward(self, ids: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Scores of the word behind each position, and the state behind the last. Shape: (texts, words, vocabulary)."""
+        """Scores of the word after each position, and the state after the last. Shape: (texts, words, vocabulary)."""
         states, state = self.lstm(self.dropout(self.embedding(ids)), state)
         return self.output(self.dropout(states)), state
 
 
 def training_plan(epochs: int, batch_size: int, learning_rate: float, patience: int | None = None) -> TrainingPlan:
-    """Gradient descent with steps of almost equal length, because the summed loss is clipped.
+    """A plan for gradient descent. Its steps have almost equal lengths, because gradients of summed loss are clipped.
 
     The rate falls linearly; DAGA's code halves it after each epoch without a gain on dev.
 

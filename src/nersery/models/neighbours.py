@@ -1,4 +1,4 @@
-"""The nearest neighbours of many vectors, by products of large blocks."""
+"""The nearest neighbours of many vectors, by matrix products of large blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from nersery.models.text_encoder import Embeddings
 
 BLOCK = 512
-"""Queries per product. The number is fixed so that a query gets the same result whatever stands beside it."""
+"""Queries per matrix product. With a fixed number, the result of a query does not depend on the other queries."""
 GROUP = 64
 """Keys per group. Only the largest cosine of each group is compared first, which is many times faster than sorting
 all."""
@@ -22,14 +22,14 @@ SPARE = 8
 def nearest(
     queries: Embeddings, keys: Embeddings, count: int, own: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """For each query the numbers of the keys with the largest cosine, the best first and the first of equals first.
+    """The numbers of the keys with the largest cosines for each query, best first. Ties are in order of number.
 
-    Where there are fewer keys than asked for, all rows are shorter. Memory: 2 KB for each key.
+    If there are fewer keys than ``count``, all rows are shorter. Memory: 2 KB per key.
 
     Args:
         queries: Vectors of length 1. Shape: (queries, dimension).
         keys: Vectors of length 1. Shape: (keys, dimension).
-        own: For each query the number of the key that is itself and comes last, or -1. Shape: (queries,).
+        own: For each query the number of the key that is the query itself, which comes last, or -1. Shape: (queries,).
 
     Returns:
         Shape: (queries, count).
@@ -46,7 +46,7 @@ def nearest(
 
 @torch.no_grad()
 def _nearest(queries: Tensor, keys: Tensor, real: int, count: int, own_keys: Tensor) -> Tensor:
-    """The neighbours of one block of queries; the keys from number ``real`` on are padding."""
+    """The neighbours of one block of queries. The keys from number ``real`` on are padding."""
     cosines = (pad(queries, (0, 0, 0, BLOCK - len(queries))) @ keys.T)[: len(queries)]
     cosines[:, real:] = -torch.inf
     rows = (own_keys >= 0).nonzero()[:, 0]

@@ -1,4 +1,4 @@
-"""Forward passes of fixed shapes, so that an input gets the same numbers to the last bit whatever stands beside it."""
+"""Forward passes of fixed shapes. The numbers of an input do not depend on the inputs beside it, to the last bit."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nersery.models.packed.packed_encoder import rows as packed_rows
 from nersery.models.subwords.windows import Window
 
 WINDOWS, WINDOWS_ON_GPU = 16, 128
-"""Windows in one forward pass. A GPU takes as long for its kernels' starts as for their work on fewer."""
+"""Windows in one forward pass. With fewer windows, a GPU needs as long to start its kernels as to run them."""
 Owner = TypeVar("Owner")
 PassShape = dict[str, int]
-"""How a pass is padded: ``rows`` and ``multiple`` of `nersery.models.subwords.collation.collate`; empty if packed."""
+"""The padding of a pass: ``rows`` and ``multiple`` of `nersery.models.subwords.collation.collate`; empty if packed."""
 
 
 def windows_at_once(device: torch.device) -> int:
-    """The number of windows in one forward pass; always the same on a device, so that results never depend on it."""
+    """The number of windows in one forward pass. It is fixed for a device, so that results never depend on it."""
     return WINDOWS_ON_GPU if device.type == "cuda" else WINDOWS
 
 
@@ -29,11 +29,11 @@ def by_length(
 ) -> Iterator[tuple[list[int], PassShape]]:
     """Split inputs into forward passes of one padded length each, the longest first.
 
-    A product of matrices rounds differently for other shapes. Passes therefore have a shape that follows from each of
-    their inputs alone.
+    A matrix product rounds differently for other shapes. The shape of a pass therefore depends on each of its inputs
+    alone.
 
     Args:
-        rows: The most inputs in a pass, by the padded length.
+        rows: Returns the most inputs in a pass for a padded length.
         multiple: Lengths are padded to a multiple of this.
         packed: Fill rows without padding instead; see `nersery.models.packed.packed_encoder.rows`.
 
@@ -57,10 +57,10 @@ def window_passes(
     """Split windows into forward passes; see `by_length`.
 
     Args:
-        owned: Windows, each behind what it belongs to, such as the number of its text.
+        owned: Pairs of an owner, such as the number of a text, and a window that belongs to it.
 
     Yields:
-        What the windows of a pass belong to, the windows, and the shape of the pass.
+        The owners of the windows of a pass, the windows, and the shape of the pass.
     """
     for part, shape in by_length([len(window.subwords) for _, window in owned], rows, multiple, packed=packed):
         yield [owned[place][0] for place in part], [owned[place][1] for place in part], shape

@@ -15,13 +15,13 @@ from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 
 MASKED_INPUTS = 4096
-"""Inputs prepared at once: a sentence has one per subword."""
+"""Inputs prepared at once. A sentence has one input per subword."""
 
 
 class PseudoLM:
     """A masked language model that scores texts: each subword is masked in turn and predicted from all others.
 
-    The result is not a probability of the text, but ranks texts as one does. Subwords of one word see each other, so
+    The result is not a probability of the text, but it ranks texts like one. Subwords of one word see each other, so
     rare words of several subwords look more probable than they are. A text longer than the model is read in overlapping
     windows.
 
@@ -55,15 +55,15 @@ class PseudoLM:
         return likelihoods
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
-        """What shows that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
+        """Signs that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
         return self._lm.encoder.vocabulary_issue(words)
 
     def _gaps(self, texts: Sequence[Text]) -> Iterator[tuple[int, MaskedInput]]:
-        """For each subword of each text the input that masks it. Every subword is a word of its own, so that one can
-        be masked.
+        """For each subword of each text the input that masks it. Every subword is a word of its own, so that it can be
+        masked alone.
         """
         for number, text in enumerate(texts):
             words = tuple((subword,) for word in self._lm.encoder.subwords(text) for subword in word)
-            for window in self._lm.encoder.windows(words):  # once, because a text has as many gaps as subwords
+            for window in self._lm.encoder.windows(words):  # once per text, not per gap: each subword is one
                 shown = words[window.start : window.start + len(window.firsts)]
                 yield from ((number, MaskedInput(shown, (gap - window.start,))) for gap in range(*window.core))

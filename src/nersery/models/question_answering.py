@@ -21,13 +21,13 @@ from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import SubwordEncoder
 
 LENGTH_MULTIPLE = 4
-"""The shape of the passes of a network that cannot be packed: a multiple of four subwords; see `by_length`."""
+"""Passes of a network that cannot be packed are padded to a multiple of this many subwords; see `by_length`."""
 CHUNK = 8192
 """Pairs that are sorted by length together."""
 LARGEST_EXPONENT = 700
-"""Of e, in a float."""
+"""The largest exponent of e whose power a float can hold, rounded down."""
 STRETCH = 50
-"""In words. A sentence may have ``top`` answers for each stretch that it begins."""
+"""Words of a stretch. A sentence may have ``top`` answers for each stretch that it begins."""
 
 
 class ExtractedAnswer(NamedTuple):
@@ -42,10 +42,10 @@ class QuestionAnswerer:
     """An extractive question-answering model over words.
 
     The model scores each subword as start and end of an answer, and the class token as both if there is no answer. A
-    word scores as the best of its subwords. With softmax over starts and over ends, an answer has the probability p =
-    p(start) p(end), no answer p₀ = p₀(start) p₀(end). The score is p / (p + p₀), in which the denominators of the
-    softmax cancel out. Above 0.5 the answer is more probable than no answer. Scores of a model that was trained without
-    unanswerable questions mean little.
+    word has the score of its best subword. With softmax over starts and over ends, an answer has the probability p =
+    p(start) p(end), and no answer has p₀ = p₀(start) p₀(end). The score is p / (p + p₀), in which the denominators of
+    the softmax cancel out. Above 0.5 the answer is more probable than no answer. Scores of a model that was trained
+    without unanswerable questions mean little.
 
     A sentence longer than the model is read in overlapping windows, each with its own p₀.
 
@@ -71,7 +71,7 @@ class QuestionAnswerer:
         self.pairs = PairEncoder(self.subwords, token_types(self.network))
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
-        """Warn if the model was made for other text than this, in these languages."""
+        """Warn if the model was made for other text than these words, in these languages."""
         name, issue = self.source.name, self.subwords.vocabulary_issue(words)
         advice = "Its answers will be poor. Name a question-answering model of the language, e.g. {}"
         example = "deepset/xlm-roberta-base-squad2"
@@ -116,7 +116,7 @@ class QuestionAnswerer:
     def _best(
         self, readings: Sequence[Reading], shape: PassShape, top: int, longest: int
     ) -> list[list[ExtractedAnswer]]:
-        """The best answers in each window; rows that only fill up the pass come last."""
+        """The best answers in each window. Rows that only fill up the pass come last."""
         batch = self.pairs.collate(readings, **shape).to(self.device)
         forward = self.network if shape else partial(in_one_row, self.network)
         with autocast(self.device, self.precision):
@@ -135,12 +135,12 @@ class QuestionAnswerer:
 
 
 def _sigmoid(value: float) -> float:
-    """In Python, because torch rounds differently by the position of a value in a tensor."""
+    """The sigmoid in Python, because the rounding of torch depends on the position of a value in a tensor."""
     return 1 / (1 + math.exp(-value)) if value > -LARGEST_EXPONENT else 0.0
 
 
 def token_types(network: Any) -> int:
-    """The number of token types of a model, 0 if it takes none."""
+    """The number of token types of a model; 0 if it does not take token types."""
     if "token_type_ids" not in inspect.signature(network.forward).parameters:
         return 0
     return int(getattr(network.config, "type_vocab_size", 0) or 0)
@@ -161,11 +161,11 @@ def word_scores(network: Any, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]
 
 
 def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Tensor, Tensor]:
-    """The best non-overlapping spans of each row, best first, and their scores; ``[0, 0)`` if there are no more.
+    """The best non-overlapping spans of each row, best first, and their scores. ``[0, 0)`` fills up short rows.
 
     Args:
-        starts: Scores, minus infinity where there is no word. Shape: (rows, words).
-        ends: Likewise.
+        starts: Scores of starts, minus infinity where there is no word. Shape: (rows, words).
+        ends: Scores of ends, likewise.
 
     Shape: (rows, answers, 2) and (rows, answers).
     """
@@ -183,7 +183,7 @@ def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Te
         is_span = value > -torch.inf
         spans.append(torch.stack([first, last], 1) * is_span.unsqueeze(1))
         values.append(value)
-        # Masked rather than sorted out later: `top` answers that do not overlap need more than the `top` best spans.
+        # Masked here, not removed later, because `top` answers without overlap need more than the `top` best spans.
         overlaps = (begin < last[:, None, None]) & (end > first[:, None, None])
         scores = scores.masked_fill(overlaps, -torch.inf)
     return torch.stack(spans, 1), torch.stack(values, 1)

@@ -1,7 +1,7 @@
 """Recognises sentences of the corpora that the bundled question-answering heads were trained on.
 
-Shipped are truncated hashes, not text: ``weights/question_text.bin`` holds them sorted, `WIDTH` bytes each. A wrong
-match has a chance of 1 in 10^7. ``models/qa_head/fingerprints.py`` writes the file.
+The package contains truncated hashes, not text: ``weights/question_text.bin`` holds them sorted, `WIDTH` bytes each.
+The chance of a wrong match is 1 in 10^7. ``models/qa_head/fingerprints.py`` writes the file.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 
 WIDTH = 5
 LEAST_WORDS = 5
-"""Shorter sentences, as "thank you so much", may well occur elsewhere."""
+"""Shorter sentences, such as "thank you so much", are likely to occur in other text too."""
 FILE = Path(__file__).parent / "weights" / "question_text.bin"
 CORPORA = "Wikigold, Broad Twitter Corpus or AnEM"
 
 
 def fingerprint(words: Sequence[str]) -> bytes:
-    """The hash of a sentence, whatever its case, tokenization and punctuation; empty if it is too short.
+    """The hash of a sentence, independent of case, tokenization and punctuation; empty if the sentence is too short.
 
     >>> fingerprint("He lived in New York .".split()) == fingerprint("he lived in new york".split())
     True
@@ -31,7 +31,7 @@ def fingerprint(words: Sequence[str]) -> bytes:
 
 
 def count_known(sentences: Iterable[Sequence[str]]) -> int:
-    """How many of the sentences, given as words, are in the corpora."""
+    """The number of sentences, given as words, that are in the corpora."""
     known = _known()
     return sum(fingerprint(words) in known for words in sentences)
 

@@ -1,4 +1,4 @@
-"""How many parameters models have."""
+"""The number of parameters of models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nersery.models.loading import ModelSource, quiet_transformers
 
 
 def parameters_of(network: nn.Module) -> int:
-    """The number of a network's parameters; those that two layers share count once."""
+    """The number of a network's parameters. Those that two layers share count once."""
     return sum(parameter.numel() for parameter in network.parameters())
 
 
@@ -25,7 +25,7 @@ def parameters_of_method(kind: str, method: str, settings: Mapping[str, Any]) ->
     """The parameters of the pretrained models that a method's settings name, without heads.
 
     Returns:
-        None if it names none, or one that cannot be found.
+        None if they name no model, or one that cannot be found.
     """
     keys = [key for key, type_ in naming(registry.get(kind, method)).items() if type_ == ModelName]
     names = {name for key in keys if isinstance(name := settings.get(key), str) and name}
@@ -35,7 +35,7 @@ def parameters_of_method(kind: str, method: str, settings: Mapping[str, Any]) ->
 
 @cache
 def _parameters(name: str, revision: str | None, trust_remote_code: bool) -> int | None:
-    """The parameters of an encoder, or of an encoder-decoder, from its configuration; no weight is read."""
+    """The parameters of an encoder or an encoder-decoder, from its configuration. No weights are read."""
     from transformers import AutoModel
 
     try:

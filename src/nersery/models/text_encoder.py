@@ -22,7 +22,7 @@ from nersery.models.subwords.windows import Window
 Embeddings = NDArray[np.float32]
 
 LENGTH_MULTIPLE = 4
-"""The shape of every forward pass: a multiple of four subwords; see `by_length`."""
+"""Every forward pass is padded to a multiple of this many subwords; see `by_length`."""
 CHUNK = 8192
 """Texts that are sorted by length together."""
 
@@ -47,7 +47,7 @@ class TextEncoder:
 
     @classmethod
     def of(cls, network: Any, tokenizer: Any, source: ModelSource) -> Self:
-        """One from a network in memory, which stays on its device; messages name the source."""
+        """An encoder from a network in memory, which stays on its device. Messages name the source."""
         encoder = cls.__new__(cls)
         encoder._adopt(network, tokenizer, source, "auto")
         return encoder
@@ -58,8 +58,9 @@ class TextEncoder:
         self.subwords = SubwordEncoder(tokenizer, positions(network))
 
     def sentences(self, texts: Sequence[Text]) -> Embeddings:
-        """A vector per text: the mean over its subwords and special tokens, as in sentence encoders. Shape: (texts,
-        dimension).
+        """A vector per text: the mean over its subwords and special tokens, as in sentence encoders.
+
+        Shape: (texts, dimension).
 
         Raises:
             SettingsError: If the model computes NaN.
@@ -99,7 +100,7 @@ class TextEncoder:
 
     @torch.no_grad()
     def _hidden(self, windows: Sequence[Window], shape: PassShape) -> Tensor:
-        """The last layer. Shape: (windows at once, subwords, dimension)."""
+        """The hidden states of the last layer. Shape: (windows at once, subwords, dimension)."""
         batch = collate(windows, self.subwords.pad, longest=self.subwords.max_subwords, **shape).to(self.device)
         with autocast(self.device, self.precision):
             output = self.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)

@@ -9,17 +9,17 @@ from contextvars import ContextVar
 from threading import Lock
 
 SEEDED: ContextVar[bool] = ContextVar("SEEDED", default=False)
-"""Whether a training has seeded the random state; at its end it gives back the user's."""
+"""Whether a training has seeded the random state. At its end, the training restores the user's state."""
 
 AUTOCAST_DEVICES = ("cpu", "cuda", "hpu", "mps", "mtia", "xla", "xpu")
-"""The types of devices for which a user may have autocast on."""
+"""The types of devices on which a user may have enabled autocast."""
 
 
 @contextmanager
 def kept_random_state() -> Iterator[None]:
-    """Within it, what is loaded may draw the weights that its file lacks; the user's random numbers do not change.
+    """Keep the user's random state within the context, even if loading a model draws weights that its file lacks.
 
-    A training goes on from the state after its own draws.
+    Within a training nothing is kept: the training continues from the state after these draws.
     """
     import torch
 
@@ -29,9 +29,9 @@ def kept_random_state() -> Iterator[None]:
 
 @contextmanager
 def torch_defaults() -> Iterator[None]:
-    """Within it, PyTorch has the defaults that models are written for, such as fp32 and gradients.
+    """Give PyTorch the defaults that models are written for, such as fp32 and gradients, within the context.
 
-    It is also a decorator. It does not import PyTorch: as long as nobody has, nobody has changed the defaults.
+    This is also a decorator. It does not import PyTorch: before the first import, nobody has changed the defaults.
     """
     if "torch" not in sys.modules:
         yield
@@ -43,7 +43,7 @@ def torch_defaults() -> Iterator[None]:
         state.enter_context(torch.enable_grad())
         for kind in AUTOCAST_DEVICES:
             if torch.is_autocast_enabled(kind):
-                # Within the user's, a cache would keep the cast weights of the first step.
+                # Within the user's autocast, a cache would keep the cast weights of the first step.
                 state.enter_context(torch.autocast(kind, enabled=False, cache_enabled=False))
         if torch.get_default_device().type != "cpu":
             state.enter_context(torch.device("cpu"))
@@ -52,11 +52,11 @@ def torch_defaults() -> Iterator[None]:
 
 
 class SharedSetting:
-    """A setting of the whole process that several threads change at once: the first one in does, the last one out
-    restores it.
+    """A setting of the whole process that several threads change at once. The first thread to enter changes it, and
+    the last thread to leave restores it.
 
     Args:
-        change: Returns what restores it.
+        change: Changes the setting and returns a function that restores it.
     """
 
     def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
@@ -65,7 +65,7 @@ class SharedSetting:
 
     @contextmanager
     def changed(self) -> Iterator[None]:
-        """Within it, the setting is changed."""
+        """Change the setting within the context."""
         with self._lock:
             if not self._users:
                 self._restore = self._change()

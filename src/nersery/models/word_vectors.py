@@ -1,6 +1,6 @@
 """Word vectors in the text format of fastText and MUSE.
 
-Such files have gigabytes. Only the lines of wanted words are parsed; of the others, only the word is read.
+Such files have gigabytes. Only the lines of wanted words are parsed. Of all other lines, only the word is read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nersery.io.input_files.text_file import is_utf_8
 Vector = NDArray[np.float32]
 
 LONGEST_LINE = 1 << 22
-"""In bytes, more than any vector needs. Other files, or zeros from a broken download, may have longer lines."""
+"""Bytes of a line, more than any vector needs. Other files, or zeros from a broken download, may have longer lines."""
 BUFFER = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FORMAT = "expected a text file whose lines are a word and its numbers, with single spaces between"
@@ -56,12 +56,12 @@ class Head:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """The vectors that were found of the wanted words.
+    """The vectors of those wanted words that were found.
 
     Args:
         dimension: Numbers per vector.
-        rows: By word, `composed`. Shape of each: (dimension,).
-        issues: Other oddities of the file, for warnings.
+        rows: Vectors by `composed` word. Shape of each: (dimension,).
+        issues: Other problems of the file, for warnings.
     """
 
     dimension: int
@@ -69,12 +69,12 @@ class WordVectors:
     issues: tuple[str, ...] = ()
 
     def get(self, word: str) -> Vector | None:
-        """The vector of a word as it is written, or else of its lower case."""
+        """The vector of a word as it is written, or else of its lower-case form."""
         row = self.rows.get(composed(word))
         return self.rows.get(composed(word.lower())) if row is None else row
 
     def followed_by(self, others: WordVectors) -> WordVectors:
-        """These vectors, and behind them those of words that have none here."""
+        """These vectors, followed by the others' vectors of words that have none here."""
         new = {word: row for word, row in others.rows.items() if word not in self.rows}
         return replace(self, rows={**self.rows, **new})
 
@@ -127,7 +127,7 @@ def read_head(path: str | Path) -> Head:
 class VectorIndex:
     """The offset of each word in a file, to find words without reading the file again.
 
-    Building it takes one pass over the file; it takes 20 bytes per word.
+    Building it takes one pass over the file. It needs 20 bytes per word.
 
     Raises:
         DataError: If the file has no vectors, or a line is longer than any vector.
@@ -143,7 +143,7 @@ class VectorIndex:
             elif len(line) == LONGEST_LINE:
                 message = f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}"
                 raise DataError(Issue(message, str(path), number), fix=FIX)
-            checks.append(crc32(key))  # instead of the word; those of other words with the same check are skipped
+            checks.append(crc32(key))  # not the word; `read` skips other words with the same check
             lengths.append(len(line))
         self._starts = self._head.start + np.cumsum(np.array([0, *lengths], np.int64))
         self._order = np.argsort(np.array(checks, np.uint32), kind="stable")
@@ -151,10 +151,10 @@ class VectorIndex:
         self._issues = tuple(_issues(self._head, (self._head.words or 0) - len(checks), undecodable))
 
     def read(self, words: Iterable[str]) -> WordVectors:
-        """The vectors of some words and of their lower-case forms; of duplicates, the first counts.
+        """Read the vectors of some words and of their lower-case forms. Of duplicates, the first counts.
 
         Args:
-            words: The only ones that take memory.
+            words: Only their vectors take memory.
 
         Raises:
             DataError: With every broken line of a wanted word.
@@ -188,7 +188,7 @@ class VectorIndex:
 def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVectors:
     """Read the vectors at the beginning of a file, where the frequent words are, and of some words anywhere.
 
-    Of duplicates, the first counts. Words with spaces, of which GloVe's largest file has a few, are skipped.
+    Of duplicates, the first counts. Words with spaces are skipped; GloVe's largest file has a few.
 
     Args:
         most: The number of vectors to keep from the beginning.
@@ -232,7 +232,7 @@ def _lines(path: str | Path, head: Head) -> Iterator[tuple[int, bytes]]:
 
 
 def _forms(words: Iterable[str]) -> dict[bytes, str]:
-    """Possible forms of words in a file, in lower case and in NFC or NFD, and the word that each is looked up by."""
+    """The forms that words may have in a file, also in lower case, NFC and NFD, each with its key in the result."""
     cased = {form for word in words for form in (word, word.lower())}
     normalized = {normalize(form, word) for word in cased if not word.isascii() for form in ("NFC", "NFD")}
     return {word.encode(): composed(word) for word in cased | normalized}
@@ -249,7 +249,7 @@ def _parsed(line: bytes, dimension: int) -> Vector:
     if len(fields) != dimension:
         raise ValueError(f"has {len(fields)} values, expected {dimension}")
     try:
-        numbers = list(map(float, fields)) if b"_" not in values else [math.nan]  # Python takes 1_000 for a number
+        numbers = list(map(float, fields)) if b"_" not in values else [math.nan]  # Python accepts 1_000 as a number
     except ValueError:
         numbers = [math.nan]
     with np.errstate(over="ignore"):
