@@ -1,6 +1,6 @@
-"""Answers on disk, so that a request is paid for once, whatever is killed or repeated.
+"""Answers on disk, so that each request is paid for once, even if a job is killed or repeated.
 
-Plans look answers up without a request, and resumed jobs without a key, which a cache of HTTP cannot do.
+Planning looks up answers without sending a request, and a resumed job without a key. An HTTP cache cannot do this.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, text TEXT, finish TEXT
 CREATE TABLE IF NOT EXISTS servers (key TEXT PRIMARY KEY, variant INTEGER);
 """
 AT_ONCE = 500
-"""Keys in one query; SQLite allows some thousands."""
+"""Keys in one query. SQLite allows several thousand."""
 
 
 class AnswerCache:
@@ -43,7 +43,7 @@ class AnswerCache:
             self._database.executescript(_TABLES)
 
     def find(self, keys: Iterable[str]) -> dict[str, Completion]:
-        """The answers that are there, by key."""
+        """The cached answers, by key."""
         answers: dict[str, Completion] = {}
         for part in batched(dict.fromkeys(keys), AT_ONCE):
             query = f"SELECT key, text, finish, sent, received FROM answers WHERE key IN ({','.join('?' * len(part))})"
@@ -52,25 +52,25 @@ class AnswerCache:
         return answers
 
     def add(self, key: str, answer: Completion) -> None:
-        """Store an answer; it is on disk when this returns."""
+        """Store an answer. It is on disk when this returns."""
         row = (key, answer.text, answer.finish, answer.sent, answer.received)
         with self._errors():
             self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
     def variant(self, server: str) -> int | None:
-        """What is known of the requests that a server accepts."""
+        """The number of the request variant that a server accepts; None if unknown."""
         with self._errors():
             row = self._database.execute("SELECT variant FROM servers WHERE key = ?", (server,)).fetchone()
         return None if row is None else int(row[0])
 
     def set_variant(self, server: str, variant: int) -> None:
-        """Remember what requests a server accepts."""
+        """Remember which request variant a server accepts."""
         with self._errors():
             self._database.execute("INSERT OR REPLACE INTO servers VALUES (?, ?)", (server, variant))
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """One thread at a time; errors name the file."""
+        """Let one thread at a time use the database. Errors name its file."""
         with self._lock:
             try:
                 yield

@@ -1,4 +1,4 @@
-"""Sends requests to an OpenAI-compatible server: several at a time, each answer paid for once."""
+"""Sends requests to an OpenAI-compatible server, several at a time. Each answer is paid for once."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from nersery.models.llm.prompt import Completion, Prompt
 from nersery.models.llm.spending import Spending
 
 MOST_FAILURES = 5
-"""Requests in a row that fail after all retries, before the job stops."""
+"""The job stops after this many requests in a row that failed in spite of all retries."""
 
 
 class ChatClient:
-    """The answers of a server, from the cache where it has them.
+    """Gets answers from the cache, or else from a server.
 
     Attributes:
-        spending: What this client has spent so far; while `planning`, what it would spend.
+        spending: What this client has spent so far; during `planning`, what it would spend.
     """
 
     def __init__(self, settings: Endpoint) -> None:
@@ -41,7 +41,7 @@ class ChatClient:
 
     @contextmanager
     def planning(self) -> Iterator[Spending]:
-        """Within it nothing is sent: requests are counted, and rejected if the cache does not answer them."""
+        """Send nothing within the context. Requests are counted, and rejected if their answer is not in the cache."""
         before, self._plans = self.spending, True
         self.spending = Spending(self._settings)
         try:
@@ -50,17 +50,17 @@ class ChatClient:
             self.spending, self._plans = before, False
 
     def check(self) -> None:
-        """Check that a language model answers, and with which requests; see `Connection.open`."""
+        """Check that a language model answers, and which requests it accepts; see `Connection.open`."""
         self._connection = Connection(self._settings)
         self._connection.open(self._answers)
 
     def ask(
         self, prompts: Sequence[Prompt], label: str = "requests", *, quiet: bool = True
     ) -> list[Completion | Reject]:
-        """The answer to each prompt, in order, or why there is none. Equal prompts are sent once.
+        """The answer to each prompt, in order, or the reason why it has no answer. Equal prompts are sent once.
 
         Raises:
-            JobFailedError: If the budget is used up, or the server keeps failing. Answers are in the cache.
+            JobFailedError: If the budget is used up, or the server keeps failing. Answers so far are in the cache.
             MissingResourceError: If the server does not accept the key.
         """
         keys = [self._key(prompt) for prompt in prompts]
@@ -104,12 +104,12 @@ class ChatClient:
                     progress.advance(note=str(self.spending))
             except BaseException:
                 pacer.stop()
-                pool.shutdown(cancel_futures=True)  # waits for what was sent, which is paid for
+                pool.shutdown(cancel_futures=True)  # waits for sent requests, which are paid for
                 raise
         return answers
 
     def _answer(self, key: str, prompt: Prompt, pacer: Pacer) -> Completion | Reject:
-        """Ask, repeat after errors of the server, and store the answer."""
+        """Send a request, repeat it after server errors, and store the answer."""
         self.spending.reserve(prompt)
         answer = None
         try:
@@ -136,7 +136,7 @@ class ChatClient:
             attempt += 1
 
     def _failed(self, error: ServerError) -> Reject:
-        """The reject of a request without an answer; too many in a row stop the job."""
+        """The reject of a request without an answer. Too many failures in a row stop the job."""
         with self._lock:
             self._failures += error.is_passing
             failures = self._failures

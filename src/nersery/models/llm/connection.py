@@ -1,4 +1,4 @@
-"""One server: what requests it accepts, one request and its answer, and errors without the key."""
+"""One server: which requests it accepts, sending a request, and errors that do not contain the key."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ from nersery.models.llm.prompt import Completion, Prompt
 
 VARIANTS: Sequence[frozenset[str]] = (
     frozenset({"schema", "temperature", "seed", "max_tokens"}),
-    frozenset({"schema", "seed", "max_completion_tokens"}),  # models that reason choose the temperature themselves
+    frozenset({"schema", "seed", "max_completion_tokens"}),  # reasoning models choose the temperature themselves
     frozenset({"temperature", "seed", "max_tokens"}),
     frozenset({"temperature", "max_tokens"}),
     frozenset(),
 )
-"""What requests contain, best first. A server that refuses one is sent the next."""
+"""The options that requests contain, best first. If a server refuses a variant, it is sent the next one."""
 PROBE = Prompt(
     (("system", 'Answer with JSON only: {"ok": true}'), ("user", "Are you there?")),
     {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False},
 )
 MOST_PROBES = 6
-"""Times that a busy server is asked, whatever the retries of requests: without an answer, the job cannot start."""
+"""Attempts at a busy server before a job starts, whatever ``retries`` is. Without an answer, the job cannot start."""
 REFUSED = (400, 415, 422, 501)
-"""Statuses of a request that the server does not understand."""
+"""HTTP statuses of a request that the server does not understand."""
 BROKEN_OFF = ("error", "abort", "insufficient_system_resource")
-"""How OpenRouter, vLLM and DeepSeek say that the server, and not the model, ended an answer."""
+"""Finish reasons of OpenRouter, vLLM and DeepSeek if the server, and not the model, ended an answer."""
 NO_KEY = "none"
 """Sent to servers without keys, because the client insists on one."""
 LONGEST_MESSAGE = 300
 LONGEST_ANSWER = 200_000
-"""Characters; more is no answer to one sentence."""
+"""Characters. Longer text is not an answer to one sentence."""
 LARGEST_RESPONSE = 32 * 2**20
-"""Bytes of a response once it is unpacked."""
+"""Bytes of a response after decompression."""
 MOST_TOKENS = 10**9
-"""Of a request or an answer."""
+"""Tokens of a request or an answer; a larger count cannot be right."""
 
 
 class ServerError(NerseryError):
     """A request without an answer.
 
     Attributes:
-        kind: Short, and equal for errors of the same kind.
-        status: Of HTTP; 0 without a response, 200 for a response that is not an answer.
-        is_gone: Whether nobody listens at the address.
+        kind: A short text, the same for all errors of a kind.
+        status: The HTTP status; 0 without a response, 200 for a response that is not an answer.
+        is_gone: Whether no server listens at the address.
         is_passing: Whether a repeated request may succeed.
     """
 
@@ -68,7 +68,7 @@ class ServerError(NerseryError):
 
 
 class Connection:
-    """A server that was checked.
+    """A connection to a server, which `open` checks.
 
     Raises:
         MissingResourceError: If the client is not installed.
@@ -90,7 +90,7 @@ class Connection:
         return os.environ.get(self._settings.key_variable, "").strip()
 
     def open(self, cache: AnswerCache) -> None:
-        """Find out what requests the server accepts, unless the cache knows it from an earlier check.
+        """Find out which requests the server accepts, unless the cache has the result of an earlier check.
 
         Raises:
             JobFailedError: If the server stays busy.
@@ -118,7 +118,7 @@ class Connection:
         cache.set_variant(name, VARIANTS.index(self._variant))
 
     def _probe(self) -> None:
-        """Send a request of the present variant; while the server is busy, which says nothing of the variant, wait."""
+        """Try a request of the present variant. A busy server proves nothing about the variant, so wait and repeat."""
         for attempt in itertools.count(1):
             try:
                 self.send(PROBE)
@@ -134,7 +134,7 @@ class Connection:
                 time.sleep(min(pause_after(attempt, error.headers), LONGEST_PAUSE))
 
     def _check_key(self) -> None:
-        """Ask for the list of models, which costs nothing; servers may lack it."""
+        """Check the key by requesting the list of models, which costs nothing. Servers may lack that list."""
         from openai import APIConnectionError, AuthenticationError, OpenAIError
 
         try:
@@ -149,7 +149,7 @@ class Connection:
 
         Raises:
             ServerError: If there is no answer.
-            MissingResourceError: If the key is missing or wrong, or its account is used up.
+            MissingResourceError: If the key is missing or wrong, or its account has no credit left.
         """
         from httpx2 import Response
         from openai import OpenAIError
@@ -186,10 +186,10 @@ class Connection:
         return Completion(cleaned, finish, sent, received)
 
     def _translated(self, error: Exception) -> ServerError:
-        """An error of the client as one of ours, without the key and without the request.
+        """An error of the client as a `ServerError`, without the key and without the request.
 
         Raises:
-            MissingResourceError: If the key is missing or wrong, or its account is used up.
+            MissingResourceError: If the key is missing or wrong, or its account has no credit left.
         """
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
@@ -221,12 +221,12 @@ class Connection:
         return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
 
     def _without_key(self, text: str) -> str:
-        """The text of a server that repeats what it was sent."""
+        """The text of a server without the key, which some servers repeat."""
         return text.replace(self._key, "***") if self._key else text
 
 
 def _limited_client(most_bytes: int) -> Any:
-    """A client of HTTP that stops reading a response of more bytes, as httpx does not, however small it was packed."""
+    """An HTTP client that stops reading a response of more bytes after decompression. httpx has no such limit."""
     from httpx2 import ReadError, Request, Response
     from openai import DefaultHttpxClient
 
@@ -241,7 +241,7 @@ def _limited_client(most_bytes: int) -> Any:
                         raise ReadError(f"the response has more than {most_bytes:,} bytes", request=request)
             finally:
                 response.close()
-            response.headers.pop("content-encoding", None)  # it is unpacked
+            response.headers.pop("content-encoding", None)  # it is decompressed
             return Response(
                 response.status_code, headers=response.headers, content=bytes(content), request=response.request
             )
@@ -250,7 +250,7 @@ def _limited_client(most_bytes: int) -> Any:
 
 
 def _text(content: Any) -> str:
-    """The text of an answer; Mistral's models that reason answer in parts, some of which are thoughts.
+    """The text of an answer. Mistral's reasoning models answer in parts, some of which are thoughts.
 
     >>> _text([{"type": "thinking", "thinking": []}, {"type": "text", "text": "{}"}]), _text(None)
     ('{}', '')
@@ -261,7 +261,7 @@ def _text(content: Any) -> str:
 
 
 def _tokens(count: Any) -> int:
-    """A number of tokens; 0, which is unknown, for one that cannot be.
+    """A number of tokens; 0, which means unknown, for an impossible number.
 
     >>> [_tokens(count) for count in (12, None, -5, float("inf"), 10**40)]
     [12, 0, 0, 0, 0]
@@ -274,7 +274,7 @@ def _tokens(count: Any) -> int:
 
 
 def _message(error: Any) -> str:
-    """What the server writes of the error, which is JSON in the form of OpenAI or FastAPI, other JSON, or no JSON."""
+    """The server's message about the error, which is JSON in the form of OpenAI or FastAPI, other JSON, or no JSON."""
     body = error.body
     if isinstance(body, Mapping):
         return str(body.get("message", body.get("detail", ""))) or json.dumps(body)

@@ -1,4 +1,4 @@
-"""A language model behind an OpenAI-compatible endpoint: where it is, and how it is asked."""
+"""A language model behind an OpenAI-compatible endpoint: its address and the settings of requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nersery.core.ranges import Count, CountOrZero, NotNegative, Positive
 OPENAI = "https://api.openai.com/v1"
 SERVER_VARIABLE, ITS_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 OTHER_KEY = "LLM_API_KEY"
-"""Where the key of a server that only a setting names comes from: a recipe of a stranger must not get OpenAI's key."""
+"""The variable with the key of a server that only a setting names. A stranger's recipe must not get OpenAI's key."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Endpoint:
         requests_per_minute: Maximum requests per minute.
         retries: Repetitions of a request after server errors, with pauses.
         timeout: Seconds to wait for an answer.
-        budget: Stop the job after this many tokens, prompts included. The same command resumes with as many again.
+        budget: Stop the job after this many tokens, prompts included. The same command resumes with a new budget.
         input_price: Dollars per million prompt tokens, for reports.
         output_price: Dollars per million answer tokens.
         cache: Folder of answers, so that none is paid for twice. Empty: ``~/.cache/nersery/llm``.

@@ -21,18 +21,18 @@ class EndpointMethod(Endpoint):
     """Base of the methods that ask a language model; their documentation includes the settings of `Endpoint`."""
 
     items_at_once: ClassVar[int] = 2048
-    """The pool runs dry at the end of each batch; answers are kept in the cache, not by the batch."""
+    """Large, because the pool runs dry at the end of each batch, and the cache keeps answers, whatever the batch."""
     in_place_of_workers: ClassVar[str] = "concurrency"
-    """Each worker would have limits of its own, so that a job could spend its budget many times."""
+    """Each worker would have its own limits, so that a job could spend its budget many times."""
     _is_quiet: bool = hidden(default=True)
 
     @cached_property
     def client(self) -> ChatClient:
-        """What sends the requests; its connections open with the first one."""
+        """The client that sends the requests. Its connections open with the first request."""
         return ChatClient(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the client, which opens its own connections in each worker."""
+        """The state without the client, because each worker opens its own connections."""
         return {name: value for name, value in self.__dict__.items() if name != "client"}
 
     def check(self) -> None:
@@ -40,7 +40,7 @@ class EndpointMethod(Endpoint):
         self.client.check()
 
     def follow(self, progress: Progress | None) -> None:
-        """Show the progress of requests, if that of the job is shown."""
+        """Show the progress of requests if the progress of the job is shown."""
         self._is_quiet = progress is None or progress.quiet
 
     def ask(self, prompts: Sequence[Prompt], key: str) -> list[Any | Reject]:

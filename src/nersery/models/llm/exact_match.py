@@ -1,4 +1,4 @@
-"""Finds mentions that a language model copied from a sentence: exactly, but for white space and Unicode forms."""
+"""Finds mentions that a language model copied from a sentence: exactly, except for white space and Unicode forms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nersery.models.llm.prompt import WRONG_FORM
 
 
 def spelled(words: Sequence[str]) -> str:
-    """Words composed and without white space, for comparing two ways to cut and to encode the same text.
+    """Words joined, composed and without white space, to compare two ways of splitting and encoding the same text.
 
     >>> spelled(["New", "York"]) == spelled(["NewYork"])
     True
@@ -24,14 +24,14 @@ def spelled(words: Sequence[str]) -> str:
 
 
 def occurrences(mention: str, words: Sequence[str]) -> Iterator[Span]:
-    """Where whole words spell a mention, in order; white space does not count.
+    """The spans of whole words that spell a mention, in order. White space does not count.
 
     >>> list(occurrences("U.S .", ["the", "U.S", ".", "and", "U.S."]))
     [(1, 3), (4, 5)]
     """
     wanted, text = spelled([mention]), spelled(words)
     ends = list(accumulate(len(spelled([word])) for word in words))
-    # A word of white space alone, such as U+3000, is of no length: it is in no mention at whose edge it stands.
+    # A word of white space alone, such as U+3000, has length 0. At the edge of a mention, it is not part of it.
     starts = {0: 0} | {end: number for number, end in enumerate(ends, start=1)}
     stops = {end: number for number, end in reversed([*enumerate(ends, start=1)])}
     place = text.find(wanted) if wanted else -1
@@ -43,10 +43,10 @@ def occurrences(mention: str, words: Sequence[str]) -> Iterator[Span]:
 
 
 def placed_mentions(answer: Any, sentence: Sentence, types: Collection[str]) -> tuple[Entity, ...] | Reject:
-    """The entities of an answer, each on its words; or why one of them has no place.
+    """The entities of an answer, each at its words, or the reason why one of them has no place.
 
-    Mentions of the same text take their places from left to right. If all answers for a text have one type, that type
-    also labels the places of the text that the answer leaves out.
+    Mentions of the same text take their places from left to right. If all entries for a text have the same type, that
+    type also labels the places of the text that the answer leaves out.
 
     Args:
         answer: Should be a list of objects with ``text`` and ``type``.
@@ -56,7 +56,7 @@ def placed_mentions(answer: Any, sentence: Sentence, types: Collection[str]) -> 
         return mentions
     taken: list[bool] = [False] * len(sentence)
     entities: list[Entity] = []
-    # Longest first, so that none takes a part of another's place.
+    # Longest first, so that no mention takes part of the place of a longer one.
     longest_first = sorted(mentions, key=lambda pair: -len(spelled(pair[:1])))
     for text, type_ in [*longest_first, *_repeated(mentions, sentence)]:
         if type_ not in types:
@@ -83,7 +83,7 @@ def _pairs(answer: Any) -> list[tuple[str, str]] | Reject:
 
 
 def _repeated(mentions: Sequence[tuple[str, str]], sentence: Sentence) -> list[tuple[str, str]]:
-    """Mentions once more for each place that the answer leaves out, if their type is certain."""
+    """A mention for each place that the answer leaves out, if all entries for its text have the same type."""
     listed = Counter(spelled([text]) for text, _ in mentions)
     types: dict[str, set[str]] = {}
     for text, type_ in mentions:

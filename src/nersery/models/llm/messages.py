@@ -1,4 +1,4 @@
-"""What methods write to a language model: the types, gold sentences as examples, and the form of the answer."""
+"""Parts of prompts to a language model: the types, gold sentences as examples, and the form of the answer."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from nersery.core.sentence import Sentence
 from nersery.models.llm.prompt import Message
 
 LONGEST_EXAMPLE = 60
-"""Words of a gold sentence that is shown to the model."""
+"""The most words of a gold sentence that is shown to the model."""
 
 
 def type_list(types: Sequence[str], definitions: Mapping[str, str]) -> str:
-    """The types and what they mean, a line each."""
+    """The types and their definitions, one per line."""
     return "\n".join(f"- {type_}: {definition(type_, definitions)}" for type_ in types)
 
 
 def chosen_examples(gold: Sequence[Sentence], number: int, *keys: object) -> list[Sentence]:
-    """Some gold sentences: first those that show further types, then any, by chance.
+    """Gold sentences in random order: first those that add a type, then any others.
 
     Args:
-        keys: Of the random generator.
+        keys: Keys of the random generator.
     """
     drawn = [sentence for sentence in gold if len(sentence) <= LONGEST_EXAMPLE]
     item_rng(*keys).shuffle(drawn)

@@ -1,7 +1,7 @@
-"""When requests are sent: limits per minute, pauses that the server asks for, and growing pauses after errors.
+"""The times of requests: limits per minute, pauses that the server asks for, and growing pauses after errors.
 
-The client of openai could repeat requests itself, but it would pause one thread while the others run into the limit,
-give up where a server asks for more than two minutes, sleep on when the job stops, and take a web page for an answer.
+The client of openai could repeat requests itself. But it would pause one thread while the others run into the limit,
+give up if a server asks for more than two minutes, sleep on when the job stops, and accept a web page as an answer.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from email.utils import parsedate_to_datetime
 from nersery.core.errors import JobFailedError
 
 LONGEST_PAUSE = 60.0
-"""Seconds of a pause that the server did not ask for."""
+"""The most seconds of a pause that the server did not ask for."""
 LONGEST_WAIT = 3600.0
-"""Seconds that a server may ask for."""
+"""The most seconds that a server may ask for."""
 
 
 class Pacer:
@@ -36,7 +36,7 @@ class Pacer:
         self._stopped = threading.Event()
 
     def take_turn(self) -> None:
-        """Wait until the next request may be sent; a `JobFailedError` if the job stops, so that none is sent."""
+        """Wait until the next request may be sent. If the job stops, a `JobFailedError` keeps it from being sent."""
         while not self._stopped.is_set():
             with self._lock:
                 left = self._next - time.monotonic()
@@ -50,7 +50,7 @@ class Pacer:
         """Wait before a request is repeated.
 
         Args:
-            everyone: Other requests wait too, as after 429.
+            everyone: Whether other requests wait too, as after status 429.
         """
         if everyone:
             with self._lock:
@@ -63,7 +63,7 @@ class Pacer:
 
 
 def pause_after(attempt: int, headers: Mapping[str, str]) -> float:
-    """Seconds to wait after an error: what the server asks for, or about twice as long each time.
+    """Seconds to wait after an error: the time that the server asks for, or else about twice as long each time.
 
     >>> pause_after(0, {"retry-after": "7"})
     7.0
@@ -75,11 +75,11 @@ def pause_after(attempt: int, headers: Mapping[str, str]) -> float:
     wanted = _asked_for(headers)
     if wanted is not None:
         return min(max(wanted, 0.0), LONGEST_WAIT)
-    return min(2.0**attempt, LONGEST_PAUSE) * random.SystemRandom().uniform(0.5, 1)  # leaves `random` as it was
+    return min(2.0**attempt, LONGEST_PAUSE) * random.SystemRandom().uniform(0.5, 1)  # `random` keeps its state
 
 
 def _asked_for(headers: Mapping[str, str]) -> float | None:
-    """The header Retry-After: seconds, or a date."""
+    """The seconds in the header Retry-After, which has a number or a date; None without a valid one."""
     value = headers.get("retry-after", "")
     try:
         seconds = float(value)

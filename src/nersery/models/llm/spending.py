@@ -15,7 +15,7 @@ class Spending:
     """Counts requests and tokens, for several threads.
 
     Args:
-        settings: Have the prices and the budget.
+        settings: The endpoint with the prices and the budget.
         asked: Requests that were or would be sent.
         cached: Requests that the cache answers.
         sent: Tokens of the requests.
@@ -48,7 +48,7 @@ class Spending:
             self._reserved += tokens
 
     def settle(self, prompt: Prompt, answer: Completion | None) -> None:
-        """Count what a request has cost, or may have, in place of what was set aside."""
+        """Release the tokens set aside for a request, and count those of its answer, estimated if they are unknown."""
         sent, received = _estimated(prompt)
         with self._lock:
             self._reserved -= sent + received
@@ -63,7 +63,7 @@ class Spending:
         return (self.sent * self.settings.input_price + self.received * self.settings.output_price) / 1e6
 
     def as_dict(self) -> dict[str, int | float]:
-        """For JSON."""
+        """The counts and the cost, for JSON."""
         names = ("asked", "cached", "sent", "received", "dollars")
         return {name: getattr(self, name) for name in names}
 
