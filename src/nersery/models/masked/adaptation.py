@@ -29,11 +29,11 @@ def check_text(path: str) -> None:
 
 
 def adapt(model: MaskedLM, path: str, *, epochs: int, training: Training = NO_TRAINING) -> None:
-    """Train a model further on raw text, 15 % of whose subwords it has to guess, other ones in every epoch.
+    """Train a model further on raw text. It learns to predict 15 % of the subwords, drawn again in every epoch.
 
     Args:
-        path: Text, one sentence a line, or any corpus that nersery reads; labels are not looked at.
-        training: Its seed, progress and folder count; see `nersery.models.training.trainer.train`.
+        path: Text, one sentence a line, or any corpus that nersery reads. Labels are ignored.
+        training: Only its seed, progress and folder are used; see `nersery.models.training.trainer.train`.
 
     Raises:
         MissingResourceError: When the file is not there.
@@ -44,7 +44,7 @@ def adapt(model: MaskedLM, path: str, *, epochs: int, training: Training = NO_TR
         Gururangan et al. (2020). Don't Stop Pretraining: Adapt Language Models to Domains and Tasks. ACL.
 
     Departures:
-        Every chosen subword is masked; none is shown as it is or as another, as in BERT's own training.
+        Every chosen subword is masked. BERT's own training leaves some unchanged and replaces some with others.
     """
     from nersery.models.training.trainer import TrainingPlan
 
@@ -75,7 +75,7 @@ def _read(path: str) -> list[tuple[str, ...]]:
     fix = "name a file of raw text in UTF-8, one sentence a line, that ends in .txt"
     try:
         texts = [sentence.words for sentence in io.open_text(path)]
-    except DataError as error:  # its own advice is about options of the command line, which are not this file's
+    except DataError as error:  # its own advice is about options of the command line, which do not apply here
         raise DataError(error.issues, fix=fix) from error
     if not texts:
         raise DataError(f"{path} holds no sentence to adapt to", fix=fix)

@@ -1,4 +1,4 @@
-"""Masks in place of a word, and what tells the subwords that may be drawn for them."""
+"""Masks in place of a word, and keys to the subwords that may be drawn for them."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class GapMasks:
     def template(
         self, word: str, style: tuple[str, bool], drawing: Drawing, *, is_name: bool = False
     ) -> tuple[tuple[int, ...], list[AllowedKey]]:
-        """The masks that replace a word, and for each of them what tells the subwords that may stand there.
+        """The masks that replace a word, and for each of them the key to the subwords that may stand there.
 
-        A subword that marks only the border of the word stays where the vocabulary has no whole words of the script
-        with a border. A word without a script, such as a number, becomes one of the script of the text; so does one
-        that is partly in it, such as Korean *EU가*. A word with a capital becomes another one, unless no word of the
-        vocabulary has any. No name becomes a number. The endings of a Korean word stay. A Latin word in a text of
-        another script becomes no function word, and none with an accent, because those show a language, and it could
-        be any.
+        A subword that only marks the border of the word stays if the vocabulary has no whole words of the script with a
+        border. A word without a script, such as a number, may become a word in the script of the text. A word that is
+        partly in that script, such as Korean *EU가*, becomes one. A word with a capital becomes another such word,
+        unless the vocabulary has none. A name never becomes a number. The endings of a Korean word stay. In a text of
+        another script, a Latin word becomes neither a function word nor a word with an accent, because these belong to
+        one language, and the language is unknown.
 
         Args:
-            is_name: Whether the word is part of a name. If it is no function word, it becomes none.
+            is_name: Whether the word is part of a name. It then becomes a function word only if it is one.
         """
         vocabulary, subwords = self._vocabulary, self._encoder.subwords([word])[0]
         places = vocabulary.places(subwords)[: self._encoder.max_subwords // 4]
@@ -57,7 +57,7 @@ class GapMasks:
         ending = () if drawing.by_subword else self.ending(word)
         if ending:
             return (self._mask, *ending), [(OPENING, (script,), False, case, STEMS)]
-        # The tokenizer reads spaces and zero width characters as borders, and the subwords beside them as words.
+        # The tokenizer reads spaces and zero-width characters as borders, and the subwords beside them as words.
         if not (drawing.by_subword and word.isprintable() and " " not in word):
             has_whole_words = script in vocabulary.opening_scripts and not lacks_spaces(word)
             kept = (JOINED,) if has_whole_words else (JOINED, BEHIND_BORDER)

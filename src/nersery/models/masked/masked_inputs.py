@@ -14,12 +14,12 @@ from nersery.io.word_splitting.tokenization import outer_signs
 from nersery.models.tokens import TOKEN_PREFIX, Token
 
 POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)
-"""Not what is a word of its own, or the elided *l's*."""
+"""An *'s* after two characters or more: not a word of its own, and not the elided *l's*."""
 ADDRESS = re.compile(r"\w://|www\.\w|[@＠]\w", re.IGNORECASE)
-"""Part of a link, an e-mail address or a user's name: a word in its place would be none."""
+"""Part of a link, an e-mail address or a user's name. With a word in its place it would not be one any more."""
 HASHTAG = re.compile(r"[#＃](?=[^\W\d_])")
 LEAST_CAPITALS = 2
-"""Words outside names that tell whether a text is in capitals."""
+"""The fewest words outside names that must be in capitals if a text is to count as written in capitals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class MaskedInput:
 
     Args:
         words: The text, with tag tokens.
-        gaps: Positions of the words to mask, in order; where they are filled, these words are text.
-        condition: Words in front, as a text of their own, such as a definition.
+        gaps: Positions of the words to mask, in order. If the gaps are to be filled, these words must be text.
+        condition: Words before the text, as a text of their own, such as a definition.
         names: Positions of the words that are part of a name.
-        language: Of the text; empty if unknown.
+        language: Language of the text; empty if unknown.
     """
 
     words: tuple[Token, ...]
@@ -42,21 +42,21 @@ class MaskedInput:
 
     @property
     def style(self) -> tuple[str, bool]:
-        """The script of most words, empty if none has one, and whether no word has a capital."""
+        """The script of most words, empty if no word has a script, and whether no word has a capital."""
         texts = [*self._texts.values()]
         counts = Counter(filter(None, map(script_of, texts)))
         return max(counts, key=counts.__getitem__, default=""), all(word == word.lower() for word in texts)
 
     @property
     def is_in_capitals(self) -> bool:
-        """Whether the text has no small letters, as a headline; acronyms alone do not tell."""
+        """Whether the text has no lower-case letters, like some headlines. Acronyms alone do not prove it."""
         texts = self._texts
         spoken = [word for place, word in texts.items() if place not in self.names and sum(map(str.isalpha, word)) > 1]
         return " ".join(texts.values()).isupper() and sum(map(str.isupper, spoken)) >= LEAST_CAPITALS
 
     @property
     def _texts(self) -> dict[int, str]:
-        """The words that are no tokens, by position."""
+        """The words that are not tokens, by position."""
         return {
             place: word
             for place, word in enumerate(self.words)
@@ -64,7 +64,7 @@ class MaskedInput:
         }
 
     def with_signs(self, gap: int, word: str) -> str:
-        """A word for a gap with what is glued to the old one: punctuation, a hashtag's sign, a name's *'s* or ending.
+        """A word for a gap with what is attached to the old one: punctuation, a hashtag sign, a name's *'s* or ending.
 
         Gaps are never links or users' names; see `replaceable_positions`.
         """
@@ -89,7 +89,7 @@ class Drawing:
     Args:
         top_k: Draw from this many of the most probable subwords.
         weighted: Draw by probability; otherwise uniformly.
-        by_subword: Draw as many subwords as the old word had; otherwise one subword that is a whole word.
+        by_subword: Draw one subword for each subword of the old word; otherwise one subword that is a whole word.
         signs: Punctuation may be drawn as well, unless ``by_subword``.
     """
 
@@ -100,7 +100,7 @@ class Drawing:
 
 
 def replaceable_positions(words: Sequence[str]) -> list[int]:
-    """The positions of the words in whose place another word can stand: those with a letter or digit, but no addresses.
+    """The positions of words that another word can replace: those with a letter or digit, except addresses.
 
     >>> replaceable_positions(["RT", "@ada", ":", "#Oslo", "https://t.co/x", "3"])
     [0, 3, 5]
@@ -109,7 +109,7 @@ def replaceable_positions(words: Sequence[str]) -> list[int]:
 
 
 def in_case_of(word: str, original: str) -> str:
-    """A lower-case word with the capitals of another one.
+    """A lower-case word, changed to the case of another word.
 
     >>> [in_case_of("oslo", original) for original in ("in", "Rome", "(Rome", "NATO", "A", "J.", "F1")]
     ['oslo', 'Oslo', 'Oslo', 'OSLO', 'Oslo', 'Oslo', 'Oslo']

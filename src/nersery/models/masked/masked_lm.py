@@ -42,10 +42,10 @@ Guess = tuple[str, float]
 """A word and its probability."""
 
 LENGTH_MULTIPLE = 8
-"""For filling, a pass is padded to a shape that follows from each of its windows alone, in subwords and masks, so that
-a sentence gets the same numbers to the last bit whatever stands beside it."""
+"""For filling, the padded shape of a pass, in subwords and masks, depends on each of its windows alone. The numbers of
+a sentence are therefore the same to the last bit, whatever sentences stand beside it."""
 MOST_MASKS = 512
-"""In a pass of more than `WINDOWS`; each has a score for each subword of the vocabulary, with XLM-R 0.5 GB together."""
+"""Masks in a pass of more than `WINDOWS`. Each has a score per subword of the vocabulary: 0.5 GB in total for XLM-R."""
 MOST_SUBWORDS = 1 << 15
 """Subwords in one pass of a training, padding included: 64 of the longest windows."""
 WITH_A_MASK = "bert-base-cased, xlm-roberta-base, distilbert-base-multilingual-cased or google/muril-base-cased"
@@ -73,17 +73,17 @@ class MaskedLM:
 
     @property
     def gap_masks(self) -> GapMasks:
-        """Puts masks in place of words."""
+        """The object that puts masks in place of words."""
         return GapMasks(self.encoder, self.vocabulary, self.mask)
 
     @cached_property
     def folds_case(self) -> bool:
-        """Whether it is uncased."""
+        """Whether the model is uncased."""
         capitals, small = self.encoder.subwords(["Paris London", "paris london"])
         return capitals == small and self.encoder.tokenizer.unk_token_id not in small
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
-        """Warn if the model was made for other text than this, in these languages."""
+        """Warn if the model was made for other text than these words, in these languages."""
         name, present = self.source.name, set(languages)
         instead = partial(known_languages.alternatives, name=name, present=present, fills_gaps=True)
         issue = self.encoder.vocabulary_issue(words)
@@ -131,11 +131,11 @@ class MaskedLM:
         seed: int = 0,
         **keeping: Any,
     ) -> History:
-        """Learn to predict masked subwords; the loss counts those alone.
+        """Learn to predict masked subwords. Only these count in the loss.
 
         Args:
-            masked_input: Makes the input of an example, newly in every epoch.
-            rate: Probability with which a subword of a chosen word is masked; at least one per window is.
+            masked_input: Makes the input of an example, again in every epoch.
+            rate: Probability that a subword of a chosen word is masked. At least one per window is masked.
             dev: Examples to choose the best epoch by, with fixed masks. Empty keeps the last epoch.
             keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
         """
@@ -180,8 +180,8 @@ class MaskedLM:
     # --- forward ----------------------------------------------------------------------------------------------------
 
     def _passes(self, rows: Sequence[MaskedWindow]) -> Iterator[tuple[list[int], Tensor]]:
-        """Run rows of the same shape together: their numbers, and the scores at their masks."""
-        # Both numbers follow from the row alone: its padded length, and its masks up to a power of two.
+        """Run rows of the same shape together, and yield their numbers and the scores at their masks."""
+        # The shape depends on the row alone: its padded length, and its number of masks up to a power of two.
         by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
             length = -(-len(row.window.subwords) // LENGTH_MULTIPLE)
@@ -201,7 +201,7 @@ class MaskedLM:
     def fill(
         self, masked_inputs: Sequence[MaskedInput], rngs: Sequence[random.Random], drawing: Drawing
     ) -> list[tuple[str, ...]]:
-        """A new word for each gap of each input, all gaps of an input at once.
+        """A new word for each gap of each input. All gaps of an input are filled at once.
 
         Args:
             rngs: One for each input, the only source of randomness.
@@ -222,7 +222,7 @@ class MaskedLM:
     def guesses(
         self, masked_inputs: Sequence[MaskedInput], top_k: int, *, signs: bool = False
     ) -> list[list[list[Guess]]]:
-        """The most probable whole words for each gap, best first; all gaps of an input are masked at once.
+        """The most probable whole words for each gap, best first. All gaps of an input are masked at once.
 
         Probabilities are relative to all whole words of one subword, and to punctuation if ``signs``.
         """
@@ -240,9 +240,9 @@ class MaskedLM:
 
     @torch.no_grad()
     def log_probabilities(self, masked_inputs: Sequence[MaskedInput]) -> list[list[float]]:
-        """For each gap the log probability of its word, all gaps of an input masked at once.
+        """The log probability of the word at each gap. All gaps of an input are masked at once.
 
-        A word of several subwords has the sum over its subwords, all of which are masked.
+        For a word of several subwords it is the sum over its subwords, which are all masked.
         """
         rows = [
             (number, row)
@@ -263,7 +263,7 @@ class MaskedLM:
     def _options(
         self, masked_inputs: Sequence[MaskedInput], drawing: Drawing
     ) -> list[dict[Place, tuple[list[int], list[float]]]]:
-        """For each place of each input, in order, the best subwords and their probabilities."""
+        """The best subwords and their probabilities for each place of each input, in order."""
         gap_masks = self.gap_masks
         gaps = [
             {
@@ -291,7 +291,7 @@ class MaskedLM:
         return [dict(sorted(by_place.items())) for by_place in options]
 
     def _allowed_at(self, *key: *AllowedKey) -> Tensor:
-        """0 for subwords that may stand at a place in a word like that, else minus infinity. Shape: (subwords)."""
+        """0 for the subwords that a key allows, minus infinity for all others. Shape: (subwords)."""
         if key not in self._allowed:
             scores = torch.full((len(self.network.get_input_embeddings().weight),), -torch.inf)
             scores[self.vocabulary.allowed(*key)] = 0.0
@@ -299,7 +299,7 @@ class MaskedLM:
         return self._allowed[key]
 
     def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int], drawing: Drawing) -> str:
-        """The text of subwords, in a headline in capitals; an uncased model gets the capitals of the replaced word."""
+        """The text of subwords, in capitals if the input is. With an uncased model, it has the case of the old word."""
         word, old = self.vocabulary.word(subwords), str(masked_input.words[gap])
         if not drawing.by_subword and (ending := self.gap_masks.ending(old)):
             word = korean.with_endings(word, [self.vocabulary.texts[subword] for subword in ending])
@@ -356,7 +356,7 @@ def tokenizer_with_mask(source: ModelSource) -> Any:
 
 
 def _possible(subwords: list[int], chances: list[float]) -> tuple[list[int], list[float]]:
-    """The subwords with a probability above 0, the best first; a small vocabulary may have fewer than requested."""
+    """The subwords with a probability above 0, best first. A small vocabulary may have fewer than requested."""
     if chances[-1] > 0:
         return subwords, chances
     count = max(1, sum(chance > 0 for chance in chances))

@@ -11,7 +11,7 @@ from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window
 
 Place = tuple[int, int]
-"""A gap, by the position of its word, and which subword of it."""
+"""A gap, given by the position of its word, and the number of a subword in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,10 @@ class MaskedWindow:
     """A window with masks.
 
     Args:
-        window: Its subwords, masks among them.
+        window: The window, with the masks among its subwords.
         positions: Positions of the masks that are predicted in this window.
         targets: The subwords that were masked there.
-        places: For each of them its gap, and its number within the gap.
+        places: For each of these masks its gap, and its number within the gap.
     """
 
     window: Window
@@ -48,10 +48,10 @@ class MaskedInputEncoder:
         self.subwords, self.mask = subwords, mask
 
     def rows(self, masked_input: MaskedInput, only: int | None = None) -> list[MaskedWindow]:
-        """Mask every subword of every gap, also where a neighbouring window predicts it.
+        """Mask every subword of every gap, even if a neighbouring window predicts it.
 
         Args:
-            only: Predict only subwords of a gap with this id; None predicts all.
+            only: Mask and predict only the subwords of gaps with this id. None takes all.
         """
         rows = []
         for window in self._windows(masked_input):
@@ -71,7 +71,7 @@ class MaskedInputEncoder:
         return rows
 
     def with_masks(self, masked_input: MaskedInput, templates: Sequence[tuple[int, ...]]) -> list[MaskedWindow]:
-        """Replace each gap with masks and the subwords before them, whatever its word is.
+        """Replace each gap with its template, whatever its word is.
 
         Args:
             templates: The subwords of each gap, some of which are masks.
@@ -86,7 +86,7 @@ class MaskedInputEncoder:
     def _each_place(
         self, window: Window, masked_input: MaskedInput, words: Iterable[int], only: int | None = None
     ) -> Iterator[tuple[int, Place]]:
-        """The subwords of gaps among some words of a window: position, and place."""
+        """The position and the place of each subword of a gap, for some words of a window."""
         spans, gaps = self.subwords.word_spans(window), set(masked_input.gaps)
         for word in words:
             if word in gaps:
