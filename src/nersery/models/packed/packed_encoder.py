@@ -3,8 +3,8 @@
 The real subwords of a batch are gathered into one row, on which linear layers, norms and activations run. Outputs and
 gradients are those of transformers. In training, attention pads within groups of windows of similar length.
 
-A product of matrices rounds differently for other shapes, and a prediction must not depend on the batch. So rows for
-prediction always have `ROW` subwords, and each window has an attention of its own length.
+A matrix product rounds differently for other shapes, and a prediction must not depend on the batch. Therefore, rows for
+prediction always have `ROW` subwords, and attention is computed at the length of each window.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from nersery.models.training.fast_dropout import dropped
 
 FAMILIES = frozenset({"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel", "MPNetModel"})
 ROW_MULTIPLE, LENGTH_MULTIPLE = 32, 8
-"""Of the subwords in a row and of those of a padded window, in training where `_is_compiled`: so that shapes recur."""
+"""Row and padded window lengths are multiples of these in training where `_is_compiled`, so that shapes recur."""
 
 
 ROW = 512
 """Subwords of a row in prediction, and the longest window that fits."""
 _LENGTHS: ContextVar[Sequence[int] | None] = ContextVar("_LENGTHS", default=None)
-"""Lengths of the windows in the row that the network reads; None if it reads padded windows."""
+"""Lengths of the windows in the row that a network reads; None if it reads padded windows."""
 
 
 def pack(network: Any) -> Any:
-    """Let a network train without computing padding, if its architecture is one of `FAMILIES`; others are unchanged.
+    """Make a network train without computing padding, if its architecture is one of `FAMILIES`. Others are unchanged.
 
     In evaluation mode the network still pads, unless it is called by `in_one_row`.
     """
@@ -47,7 +47,7 @@ def pack(network: Any) -> Any:
 
 
 def can_pack(network: Any) -> bool:
-    """Whether `in_one_row` takes a network: on a CPU; a GPU computes larger batches."""
+    """Whether `in_one_row` accepts a network: a packed one on a CPU. A GPU computes larger batches instead."""
     base = getattr(network, "base_model", None)
     forward = vars(base).get("forward") if base is not None else None
     return isinstance(forward, partial) and forward.func is _forward and network.device.type == "cpu"
@@ -66,17 +66,17 @@ def rows(lengths: Sequence[int]) -> Iterator[list[int]]:
     keys = [-lengths[number] for number in order]
     while order:
         room, row = ROW, list[int]()
-        while (place := bisect.bisect_left(keys, -room)) < len(order):  # the longest one for which there is room
+        while (place := bisect.bisect_left(keys, -room)) < len(order):  # the longest one that fits
             room += keys.pop(place)
             row.append(order.pop(place))
         yield row
 
 
 def in_one_row(network: Any, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Any:
-    """The output of a network in evaluation mode for padded windows; each window independent of the others to the bit.
+    """The output of a network in evaluation mode for padded windows. It is independent for each window to the last bit.
 
     Args:
-        network: One that `can_pack`, with a head that looks at each subword alone.
+        network: A network that `can_pack`, with a head that reads each subword alone.
         input_ids: At most `ROW` subwords without padding. Shape: (windows, subwords).
         attention_mask: 1 for a subword, 0 for padding, which is at the end. Shape: (windows, subwords).
         token_type_ids: Shape: (windows, subwords).
@@ -86,7 +86,7 @@ def in_one_row(network: Any, input_ids: Tensor, attention_mask: Tensor, token_ty
     """
     kept = attention_mask.flatten().nonzero().squeeze(1)
     inputs = {"input_ids": input_ids} | ({} if token_type_ids is None else {"token_type_ids": token_type_ids})
-    # Filled with what it begins with: a network with a pruned vocabulary has no vector for other subwords.
+    # Filled with its first subword, because a network with a pruned vocabulary lacks the vectors of others.
     row = {
         name: ids.flatten()[torch.cat([kept, kept[:1].expand(ROW - len(kept))])][None] for name, ids in inputs.items()
     }
@@ -108,12 +108,12 @@ def attention_in_one_row(network: Any, windows: Sequence[Sequence[int]], layers:
     """Attention between the subwords of each window, summed over heads and layers; as independent as `in_one_row`.
 
     Args:
-        network: One that `can_pack`, in evaluation mode.
-        windows: Their subwords, the longest window first, at most `ROW` together.
-        layers: From how many layers, counted from the last.
+        network: A network that `can_pack`, in evaluation mode.
+        windows: The subwords of each window, the longest window first, at most `ROW` subwords together.
+        layers: The number of layers, counted from the last.
 
     Returns:
-        For each window, from subword (row) to subword. Shape: (subwords, subwords).
+        Attention of each window from subword (row) to subword (column). Shape: (subwords, subwords).
     """
     base, lengths = network.base_model, [len(window) for window in windows]
     ids = [subword for window in windows for subword in window]
@@ -136,7 +136,7 @@ def _predict(base: Any, input_ids: Tensor, token_type_ids: Tensor | None, length
 
 
 def _embedded(base: Any, input_ids: Tensor, token_type_ids: Tensor | None, lengths: Sequence[int]) -> Tensor:
-    """What the first layer reads of a row. Shape: (ROW, dimension)."""
+    """The embeddings of a row, which the first layer reads. Shape: (ROW, dimension)."""
     windows = torch.split(input_ids[:, : sum(lengths)], [*lengths], 1)
     positions = torch.cat([_positions(base.embeddings, window) for window in windows], 1)
     positions = nn.functional.pad(positions, (0, ROW - positions.shape[1]))
@@ -153,7 +153,7 @@ def _forward(
     token_type_ids: Tensor | None = None,
     **options: Any,
 ) -> Any:
-    """The output of ``base``, zero at padding; ``padded``, transformers' own forward, does what this cannot."""
+    """The output of ``base``, zero at padding. ``padded``, transformers' own forward, handles all other calls."""
     if input_ids is not None and (lengths := _LENGTHS.get()) is not None:
         return _predict(base, input_ids, token_type_ids, lengths)
     unusual = any(value is not None and value is not False for name, value in options.items() if name != "return_dict")
@@ -178,15 +178,15 @@ def _forward(
 
 
 def _is_compiled(device: torch.device) -> bool:
-    """Whether each product of matrices is compiled for its shapes, which takes as long as a small product.
+    """Whether each matrix product is compiled for its shapes, which takes as long as a small product.
 
-    oneDNN does so with bf16, and keeps the last 1,024.
+    oneDNN does this with bf16, and keeps the last 1,024 compiled products.
     """
     return device.type == "cpu" and torch.is_autocast_enabled("cpu")
 
 
 def _positions(embeddings: Any, input_ids: Tensor) -> Tensor:
-    """RoBERTa and MPNet number positions from behind the id of the padding. Shape: (windows, subwords)."""
+    """Position ids. RoBERTa and MPNet count them from the padding id + 1. Shape: (windows, subwords)."""
     padding = getattr(embeddings, "padding_idx", None)
     if padding is None:
         return torch.arange(input_ids.shape[1], device=input_ids.device).unsqueeze(0)
@@ -195,7 +195,7 @@ def _positions(embeddings: Any, input_ids: Tensor) -> Tensor:
 
 
 def _encoded(base: Any, hidden: Tensor, packing: Packing | WindowRow) -> Tensor:
-    """What the last layer of an encoder returns. Shape: (subwords, dimension), as ``hidden``."""
+    """The output of the last layer of an encoder. Shape: (subwords, dimension), as ``hidden``."""
     for layer in base.encoder.layer:
         hidden = _layer(layer, hidden, packing, getattr(base.encoder, "compute_position_bias", None))
     return hidden
@@ -214,7 +214,7 @@ def _layer(layer: Any, hidden: Tensor, packing: Packing | WindowRow, position_bi
 
 
 def _context(layer: Any, hidden: Tensor, packing: Packing | WindowRow, position_bias: Any) -> Tensor:
-    """What the attention of a layer returns, before its output projection. Shape: (subwords, dimension)."""
+    """The output of a layer's attention before its output projection. Shape: (subwords, dimension)."""
     if _is_mpnet(layer):
         inner = layer.attention.attn
         projections = inner.q, inner.k, inner.v

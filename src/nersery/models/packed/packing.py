@@ -1,4 +1,4 @@
-"""Attention within each window for training, where speed counts: windows are padded in groups of similar length."""
+"""Attention within each window, for training: for speed, windows are padded in groups of similar length."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nersery.models.packed.scattering import gather, scatter
 from nersery.models.training.fast_dropout import dropped
 
 LEAST_SHARE = 0.75
-"""Of the longest window of a group; a shorter one begins the next group. Most attention is then on real subwords, and
-a batch of 16 sentences has about three groups."""
+"""A window shorter than this share of the longest in its group begins the next group. Most attention is then on real
+subwords, and a batch of 16 sentences has about three groups."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class _Group:
     """Windows of similar length, one after the other in the packed row.
 
     Args:
-        size: Its number of subwords.
-        slots: Place of each subword among the padded positions; None if there is no padding.
+        size: The number of subwords.
+        slots: Position of each subword among the padded positions; None if there is no padding.
         mask: 0 for a subword, minus infinity for padding. Shape: (windows, 1, 1, longest).
     """
 
@@ -32,24 +32,25 @@ class _Group:
     mask: Tensor
 
     def pad(self, values: Tensor, heads: int) -> Tensor:
-        """From shape (subwords, dimension) to (windows * heads, longest, dimension of a head)."""
+        """Pad values. Shape: (subwords, dimension) to (windows * heads, longest, dimension of a head)."""
         windows, longest = self.mask.shape[0], self.mask.shape[3]
         if self.slots is not None:
             values = scatter(values, self.slots, windows * longest)
         return values.view(windows, longest, heads, -1).transpose(1, 2).flatten(0, 1)
 
     def unpad(self, values: Tensor, heads: int) -> Tensor:
-        """The reverse. Shape: (subwords, dimension)."""
+        """The reverse of `pad`. Shape: (subwords, dimension)."""
         values = values.view(-1, heads, *values.shape[1:]).transpose(1, 2).flatten(2).flatten(0, 1)
         return values if self.slots is None else gather(values, self.slots)
 
 
 @dataclass(frozen=True)
 class Packing:
-    """Where the real subwords of a batch stand in one row, the longest windows first.
+    """The places of the real subwords of a batch in one row, the longest windows first.
 
     Args:
-        kept: Their positions in the flattened batch.
+        kept: Positions of the real subwords in the flattened batch.
+        groups: The windows in groups of similar length.
     """
 
     kept: Tensor
@@ -57,11 +58,11 @@ class Packing:
 
     @classmethod
     def of(cls, mask: Tensor, multiple: int) -> Packing:
-        """Where there is a subword.
+        """The packing of a batch.
 
         Args:
-            mask: Shape: (windows, subwords).
-            multiple: Of the padded lengths.
+            mask: Whether there is a subword. Shape: (windows, subwords).
+            multiple: Padded lengths are multiples of this.
         """
         order = mask.sum(1).argsort(descending=True, stable=True)
         ordered = mask[order]
@@ -84,15 +85,15 @@ class Packing:
     def attend(
         self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, dropout: nn.Dropout, position_bias: Any
     ) -> Tensor:
-        """Multi-head attention within each window; zero behind the last one. Shape: (subwords, dimension), as inputs.
+        """Multi-head attention within each window; zero after the last one. Shape: (subwords, dimension), as inputs.
 
         Args:
-            position_bias: MPNet's, computed from the length of its argument; None for other families.
+            position_bias: MPNet's function, which uses the length of its argument alone; None for other families.
         """
         contexts = []
         sizes = [group.size for group in self.groups]
         sizes.append(len(queries) - sum(sizes))
-        # The reverse of one split is one `cat`; slices would fill a whole row with zeros for each group.
+        # The backward pass of one split is one `cat`. Slices would fill a whole row with zeros for each group.
         split = zip(*(torch.split(part, sizes) for part in (queries, keys, values)), strict=True)
         for group, tensors in zip(self.groups, split, strict=False):
             query, key, value = (group.pad(part, heads) for part in tensors)
@@ -101,7 +102,7 @@ class Packing:
                 bias = bias + position_bias(queries.new_empty(1, query.shape[1], 0))
             bias = bias.expand(-1, heads, query.shape[1], -1).flatten(0, 1).to(query.dtype)
             scores = torch.baddbmm(bias, query, key.transpose(1, 2), alpha=query.shape[2] ** -0.5)
-            # in fp32: in bf16 it takes four times as long where the length is no multiple of 16
+            # In fp32, because bf16 takes four times as long if the length is not a multiple of 16.
             shares = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
             contexts.append(group.unpad(torch.bmm(dropped(dropout, shares), value), heads))
         context = torch.cat(contexts)

@@ -1,4 +1,4 @@
-"""Rows to distinct places and back. Autograd's own reverse is several times slower."""
+"""Copies rows to distinct places and back. The backward pass of autograd itself is several times slower."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class _Scatter(torch.autograd.Function):
-    """Rows to distinct places among ``size``, the others zero."""
+    """Copies rows to distinct places among ``size``. The other places are zero."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, slots: Tensor, size: int) -> Tensor:
@@ -24,7 +24,7 @@ class _Scatter(torch.autograd.Function):
 
 
 class _Gather(torch.autograd.Function):
-    """Rows from distinct places; the reverse of `_Scatter`."""
+    """Copies rows from distinct places; the reverse of `_Scatter`."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, slots: Tensor) -> Tensor:

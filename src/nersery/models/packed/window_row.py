@@ -1,4 +1,4 @@
-"""Attention within each of the windows that stand in one row, for prediction: no window depends on the others."""
+"""Attention within each of the windows in a row, for prediction. No window depends on the others."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class WindowRow:
     """Windows in a row, one after the other.
 
     Args:
-        groups: First subword, number and length of neighbours of the same length.
+        groups: Neighbouring windows of the same length: first subword, number of windows, and length.
     """
 
     groups: tuple[tuple[int, int, int], ...]
 
     @classmethod
     def of(cls, lengths: Sequence[int]) -> Self:
-        """Windows of these lengths."""
+        """A row of windows with these lengths."""
         groups, start = [], 0
         for length, same in itertools.groupby(lengths):
             groups.append((start, len([*same]), length))
@@ -33,7 +33,7 @@ class WindowRow:
     def attend(
         self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, dropout: nn.Dropout, position_bias: Any
     ) -> Tensor:
-        """As `Packing.attend`, without padding and dropout; zero behind the last window."""
+        """Like `Packing.attend`, but without padding and dropout; zero after the last window."""
         output = torch.zeros_like(queries)
         for start, count, length in self.groups:
             span = slice(start, start + count * length)
@@ -48,7 +48,7 @@ class WindowRow:
         return output
 
     def _attended(self, start: int, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
-        """Attention in the group that begins there. Shape: (windows, heads, length, dimension), as inputs."""
+        """Attention in the group that begins at ``start``. Shape: (windows, heads, length, dimension), as inputs."""
         return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
 
 
@@ -57,7 +57,7 @@ class RecordedRow(WindowRow):
     """A row whose attention is recorded.
 
     Args:
-        totals: By first subword of a group: attention summed over heads and layers. Shape: (windows, length, length).
+        totals: Attention summed over heads and layers, by first subword of the group. Shape: (windows, length, length).
     """
 
     totals: dict[int, Tensor] = field(default_factory=dict)
