@@ -1,4 +1,4 @@
-"""The texts that are sampled for each source: each by itself, or as beams that compete after each subword."""
+"""The texts that are sampled for each source, either independently or as beams that compete after each subword."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Draft:
     """A text that is being sampled.
 
     Args:
-        end: The token that ends it, which is not part of ``subwords``.
-        log_probability: Sum over its subwords, the end included.
+        end: The token that ends the text, which is not part of ``subwords``.
+        log_probability: Sum of the log probabilities of the subwords, the end included.
     """
 
     end: int
@@ -41,12 +41,12 @@ class Draft:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """The sort key of candidates; finished ones rank first."""
+        """The sort key of candidates. Finished ones rank first."""
         return self.finished, self.mean
 
 
 class IndependentCandidates:
-    """Texts that are sampled each by itself.
+    """Texts that are sampled independently.
 
     Args:
         ends: For each source the token that ends its texts.
@@ -59,15 +59,15 @@ class IndependentCandidates:
         self.drafts = [Draft(end) for end in ends for _ in range(count)]
 
     def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
-        """Write the next subword of some unfinished texts, and return the place in ``texts`` that each goes on from.
+        """Write the next subword of some unfinished texts, and return the place in ``texts`` of each one's parent.
 
-        Here each text goes on with itself.
+        Here each text is its own parent.
 
         Args:
-            texts: Their numbers.
+            texts: The numbers of the texts.
             values: Log probabilities of the best next subwords. Shape: (texts, top_k).
             ids: Those subwords. Shape: (texts, top_k).
-            noise: Gumbel noise, with which the largest values are a draw. Shape: (texts, top_k).
+            noise: Gumbel noise. The largest sum of value and noise is a random draw. Shape: (texts, top_k).
         """
         chosen = (values + noise).argmax(-1, keepdim=True)
         drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
@@ -78,7 +78,7 @@ class IndependentCandidates:
         return [*range(len(texts))]
 
     def best(self) -> list[Draft]:
-        """The texts of all sources at the end."""
+        """The texts of all sources at the end of the search."""
         return self.drafts
 
 
@@ -87,11 +87,11 @@ class Beams:
 
     Args:
         end: The token that ends a text.
-        width: How many are written at a time, and how many must have ended before the search does.
+        width: The number of texts written at a time, and the number that must have ended before the search ends.
 
     Attributes:
-        running: Unfinished texts; until there are enough, some have no probability and are never continued.
-        ended: In the order in which they did.
+        running: Unfinished texts. Until there are enough, placeholders of probability 0, which are never continued.
+        ended: Ended texts, in the order in which they ended.
     """
 
     def __init__(self, end: int, width: int) -> None:
@@ -107,16 +107,16 @@ class Beams:
         return len(self.ended) >= self.width or all(math.isinf(draft.log_probability) for draft in self.running)
 
     def advance(self, continuations: Sequence[tuple[int, int, float]]) -> list[int]:
-        """Go on with the best texts, and return the place of the text that each of them continues.
+        """Continue the best texts, and return the place of the parent of each running text.
 
         Args:
-            continuations: Two for each text, the best first: a running text, its next subword, and the
-                log probability of that. Texts end only with one of the first half.
+            continuations: Two for each text, best first: the number of a running text, its next subword, and the log
+                probability of that subword. Texts can end only with one of the first half.
         """
         if self.are_done:
             return [*range(self.width)]
-        # There are twice as many continuations as beams, so that enough are left when some of them end their text. One
-        # that ends among the second half would not have had a beam of its own, and is dropped.
+        # There are twice as many continuations as beams, so that enough are left if some of them end their text. An
+        # ended text in the second half would not have had its own beam, and is dropped.
         parents: list[int] = []
         running: list[Draft] = []
         for rank, (parent, subword, log_probability) in enumerate(continuations):
@@ -134,11 +134,11 @@ class Beams:
         self.running = [*running, *(self._impossible() for _ in range(missing))]
         if self.are_done:
             for draft in self.running:
-                draft.finished = True  # the decoder passes no longer carry it
+                draft.finished = True  # decoder passes then drop it
         return [*parents, *[0] * missing]
 
     def best(self) -> list[Draft]:
-        """A text for each beam, finished ones first, then by their mean log probability."""
+        """A text for each beam: finished texts first, then by mean log probability, highest first."""
         unfinished = [Draft(self.end, draft.subwords, draft.log_probability) for draft in self.running]
         return sorted([*self.ended, *unfinished], key=lambda draft: draft.rank, reverse=True)[: self.width]
 
@@ -167,8 +167,8 @@ class CompetingCandidates:
         """See `IndependentCandidates.extend`; texts of a source come together."""
         sources = [self._sources[text // self._width] for text in texts[:: self._width]]
         width, choices = self._width, values.shape[1]
-        # Gumbel top-k: the largest of log probabilities plus noise are a draw without replacement. The noise decides
-        # who goes on; the text keeps its own log probability, without noise.
+        # Gumbel top-k: the largest sums of log probability and noise are a draw without replacement. The noise only
+        # chooses the continuations. A text keeps its own log probability, without noise.
         before = torch.tensor([draft.log_probability for beams in sources for draft in beams.running])
         total = before.to(values.device)[:, None] + values + noise
         refuse_nan(values, self._source)

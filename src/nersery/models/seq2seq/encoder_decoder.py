@@ -27,7 +27,7 @@ from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 Example = TypeVar("Example")
 DEV_ROWS = 16
-"""Pairs in one pass that measures the loss on dev."""
+"""Pairs per pass when the loss on dev is measured."""
 JOINED = "encoder-decoder"
 """The model type of an EncoderDecoderModel, such as two BERTs."""
 MOST_APART = 0.05
@@ -39,7 +39,7 @@ class TokenizedPair:
     """A pair in subwords.
 
     Args:
-        source: With special tokens.
+        source: The subwords of the source, with special tokens.
         lead: The decoder input before the target.
         target: The subwords of the target, and the end token.
     """
@@ -50,7 +50,7 @@ class TokenizedPair:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """The decoder input: at each subword of the target the one before it."""
+        """The decoder input: at the place of each subword of the target, the subword before it."""
         return (*self.lead, *self.target[:-1])
 
 
@@ -59,11 +59,11 @@ class Seq2Seq:
 
     Args:
         source: Any encoder-decoder with a mask token or sentinels, by name or folder.
-        language: Of texts without a language, for models with language codes.
+        language: Language of texts that have none, for models with language codes.
 
     Raises:
         MissingResourceError: If there is no such model, or it cannot fill gaps.
-        SettingsError: If it does not know the language.
+        SettingsError: If it has no code for the language.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Seq2Seq:
         self.tokenization.learn(add_rows(self.network, self.tokenization.subwords, descriptions, instead=instead))
 
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
-        """Words as the model writes them; not every vocabulary can write all words."""
+        """Words as the model writes them. Not every vocabulary can write all words."""
         return self.tokenization.words(self.tokenization.target(words))
 
     def parts(self, word: str) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class Seq2Seq:
         return self.tokenization.parts(word)
 
     def length_issue(self, pair: TextPair) -> str:
-        """Why a text does not fit into the model; empty if both do."""
+        """The reason why a text of a pair does not fit into the model; empty if both fit."""
         if not self.tokenization.has_marks_for(pair.source):
             return "the source has more gaps than the model has sentinels"
         frame = self.tokenization.frame(pair.language or self.language)
@@ -118,10 +118,10 @@ class Seq2Seq:
         seed: int = 0,
         **keeping: Any,
     ) -> History:
-        """Learn to turn sources into targets; the loss is the mean over the subwords of the targets.
+        """Learn to turn sources into targets. The loss is the mean over the subwords of the targets.
 
         Args:
-            pair: Makes a pair of an item, newly in every epoch.
+            pair: Makes a pair from an item, again in every epoch.
             dev: Items to choose the best epoch by, with fixed pairs. Empty keeps the last epoch.
             keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
 
@@ -186,7 +186,7 @@ class Seq2Seq:
     def generate(
         self, sources: Sequence[TextPair | None], rngs: Sequence[random.Random], sampling: Sampling
     ) -> list[Generated | None]:
-        """A text for each source, independent of the other sources; None without a source, or if it does not fit.
+        """A text for each source, independent of the other sources. None without a source, or if it does not fit.
 
         Args:
             sources: Pairs without targets.
@@ -216,7 +216,7 @@ def tokenization_of(source: ModelSource, language: str = "") -> Seq2SeqTokenizat
 
     Raises:
         MissingResourceError: If there is no such model, or it cannot fill gaps or learn tag tokens.
-        SettingsError: If it does not know the language.
+        SettingsError: If it has no code for the language.
     """
     config = source.config()
     if not config.is_encoder_decoder:
@@ -240,14 +240,14 @@ def tokenization_of(source: ModelSource, language: str = "") -> Seq2SeqTokenizat
 def fitting_sentences(
     model: Seq2Seq, sentences: Sequence[Sentence], issue_of: Callable[[Sentence], str], *, is_dev: bool = False
 ) -> list[Sentence]:
-    """The sentences that fit into the model; warns about the others.
+    """Return the sentences that fit into the model, and warn about the others.
 
     Args:
-        issue_of: Why a sentence does not fit, in the form that the model is given; empty if it does.
-        is_dev: Whether they choose the weights; then none need fit.
+        issue_of: Returns why a sentence, in the form that the model reads, does not fit; empty if it fits.
+        is_dev: Whether the sentences only serve to choose the weights. Then it is no error if no sentence fits.
 
     Raises:
-        DataError: If the model has to learn from them and no sentence fits.
+        DataError: If no sentence fits, unless ``is_dev``.
     """
     issues = {sentence: issue for sentence in sentences if (issue := issue_of(sentence))}
     fit = [sentence for sentence in sentences if sentence not in issues]
@@ -264,7 +264,7 @@ def fitting_sentences(
 
 
 def warn_of_words_apart(model: Seq2Seq, gold: Iterable[Sentence]) -> None:
-    """Warn if the model writes many words as several, because its new words will be split likewise."""
+    """Warn if the model writes many words as several, because its new words will be split in the same way."""
     words = [word for sentence in gold for word in sentence.words]
     apart = [word for word in words if len(model.parts(word)) > 1]
     if len(apart) > MOST_APART * len(words):

@@ -1,8 +1,8 @@
-"""Samples texts from an encoder-decoder in batches, each text the same to the last bit whatever is sampled beside it.
+"""Samples texts from an encoder-decoder in batches. A text does not depend on those sampled with it, to the last bit.
 
-A product of matrices rounds differently for other shapes. Each pass therefore has a number of rows and a source length
-that follow from each of its texts alone. Texts with sources of similar length are sampled together, one subword per
-step, in several passes; as texts end, the others are packed into fewer passes.
+A matrix product rounds differently for other shapes. The number of rows and the source length of a pass therefore
+depend on each of its texts alone. Texts with sources of similar length are sampled together, one subword per step, in
+several passes. As texts end, the others are packed into fewer passes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from nersery.models.seq2seq.seq2seq_inputs import Sampling
 SOURCES = 16
 """Sources in one pass through the encoder."""
 ROWS, ROWS_ON_GPU, LEAST_ROWS = 64, 256, 4
-"""Texts in one pass through the decoder. A GPU needs many to be busy; on a CPU, fewer rows waste less work on ended
-texts. Passes longer than `POSITIONS`, source and text together, have fewer rows."""
+"""Texts in one pass through the decoder. A GPU needs many texts to be busy. On a CPU, fewer rows waste less work on
+ended texts. Passes longer than `POSITIONS`, source and text together, have fewer rows."""
 POSITIONS = 256
 PASSES = 4
 """Passes in progress at the same time."""
 SHORTEST = 32
-"""Sources are padded to this length, or to twice, four times, … as much."""
+"""Sources are padded to this length, or to this length times 2, 4, …"""
 BLOCK = 64
 """Subwords per block of the vocabulary; see `largest`."""
 
@@ -45,7 +45,7 @@ class Request:
     """A text to sample.
 
     Args:
-        source: Its subwords with special tokens.
+        source: The subwords of the source, with special tokens.
         lead: The decoder input before the text.
         end: The token that ends the text.
         rng: The only source of randomness.
@@ -62,7 +62,7 @@ class DecoderPass:
     """Texts that go through the decoder together.
 
     Args:
-        texts: Their numbers; those after the first ``size`` are copies that fill up the pass.
+        texts: Numbers of the texts. Those after the first ``size`` are copies that fill up the pass.
         states: The encoder output. Shape: (rows, subwords, width).
         mask: 1 for a subword of a source, 0 for padding. Shape: (rows, subwords).
     """
@@ -75,7 +75,7 @@ class DecoderPass:
 
     @classmethod
     def of(cls, texts: Sequence[int], tensors: Sequence[Tensor], size: int) -> DecoderPass:
-        """From the result of `tensors`."""
+        """A pass with the tensors that `tensors` returns."""
         states, mask, *layers = tensors
         cache = EncoderDecoderCache(zip(*(layers[number::4] for number in range(4)), strict=True))
         return cls(torch.tensor(texts, device=mask.device), size, states, mask, cache)
@@ -85,16 +85,16 @@ class DecoderPass:
         return [self.states, self.mask, *_layers(self.cache)]
 
     def unfinished(self, drafts: Sequence[Draft]) -> list[int]:
-        """Places of unfinished texts."""
+        """The places of unfinished texts in the pass."""
         return [place for place, text in enumerate(self.texts.tolist()[: self.size]) if not drafts[text].finished]
 
 
 class Sampler:
-    """Samples several texts for each source, by themselves or as beams, and keeps the most probable.
+    """Samples several texts for each source, independently or as beams, and keeps the most probable.
 
     Args:
-        network: Of transformers, in evaluation mode.
-        source: Its name, for messages.
+        network: A network of transformers, in evaluation mode.
+        source: The model, for messages.
         pad: The padding id of sources.
         barred: Ids that are never sampled.
         longest: The most subwords of source and text together.
@@ -136,14 +136,14 @@ class Sampler:
         return min(length, self._longest), len(source) == self._longest
 
     def _rows(self, length: int) -> int:
-        """Texts per pass, by the padded length of their sources; the beams of a source stay together."""
+        """The number of texts per pass for a padded length of sources. The beams of a source stay together."""
         most = ROWS_ON_GPU if self._network.device.type == "cuda" else ROWS
         rows = max(LEAST_ROWS, most * POSITIONS // max(POSITIONS, length + self._sampling.max_subwords))
         width = self._sampling.candidates if self._sampling.beams else 1
         return max(1, rows // width) * width
 
     def _drafts(self, requests: Sequence[Request], length: int, rows: int) -> Sequence[Draft]:
-        """Texts for sources of one padded length, the candidates of a source side by side."""
+        """Texts for sources of one padded length. The candidates of a source are side by side."""
         count = self._sampling.candidates
         kind = CompetingCandidates if self._sampling.beams else IndependentCandidates
         candidates = kind([request.end for request in requests], count, self._source)
@@ -176,15 +176,15 @@ class Sampler:
 
         Args:
             generators: One for each source.
-            values: As from `_choices`.
+            values: The result of `_choices`.
         """
-        # One step at a time: for all of them, the noise of a large `top_k` or `max_subwords` would fill the memory.
+        # One step at a time, because all steps of a large `top_k` or `max_subwords` would fill the memory with noise.
         shape = (self._sampling.candidates, values.shape[1])
         noise = -np.log(np.stack([generator.standard_exponential(shape) for generator in generators]))
         return torch.from_numpy(noise.astype(np.float32)).flatten(0, 1).to(self._network.device)
 
     def _read(self, requests: Sequence[Request], length: int) -> list[Tensor]:
-        """Choices for the first subword of each source, and what a `DecoderPass` keeps. Shape of each: (sources, …)."""
+        """Choices for the first subword of each source, and the tensors of a `DecoderPass`. Shape: (sources, …)."""
         parts = []
         for part in batched(requests, SOURCES):
             filled = [*part, *[part[0]] * (SOURCES - len(part))]
@@ -224,7 +224,7 @@ class Sampler:
 
 
 def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """`torch.topk` of each row, several times faster for long rows.
+    """The result of `torch.topk` for each row, several times faster for long rows.
 
     The largest values lie in the blocks with the largest maxima.
     """
@@ -240,7 +240,7 @@ def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _layers(cache: EncoderDecoderCache) -> list[Tensor]:
-    """Keys and values of each layer, of the text and of the source."""
+    """The keys and values of each layer, for the text and for the source."""
     both = zip(cache.self_attention_cache.layers, cache.cross_attention_cache.layers, strict=True)
     return [tensor for layers in both for layer in layers for tensor in (layer.keys, layer.values)]
 
@@ -262,7 +262,7 @@ def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tenso
 
 
 def _moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
-    """The passes, packed into fewer if the unfinished texts fit."""
+    """The passes, packed into fewer passes if their unfinished texts fit."""
     places = [part.unfinished(drafts) for part in passes]
     count = sum(map(len, places))
     if -(-count // rows) == len(passes):

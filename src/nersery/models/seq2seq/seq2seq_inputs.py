@@ -1,6 +1,6 @@
 """Inputs and outputs of encoder-decoders, in words.
 
-A text is a tuple of words. One that begins with `TOKEN_PREFIX` is a tag token or `GAP`, and never occurs in a corpus.
+A text is a tuple of words. A word that begins with `TOKEN_PREFIX` is a tag token or `GAP`, and is in no corpus.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ class TextPair:
     """A training pair.
 
     Args:
-        language: Of both texts, as in `nersery.core.sentence.Sentence`; empty is the model's own.
+        language: Language of both texts, as in `nersery.core.sentence.Sentence`. Empty takes the model's own.
     """
 
     source: tuple[str, ...]
@@ -27,8 +27,8 @@ class Sampling:
 
     Args:
         top_k: Each subword is sampled from this many of the most probable ones, by probability.
-        candidates: Texts per source, of which the most probable is kept.
-        beams: After each subword the candidates of a source compete, instead of being written to their ends.
+        candidates: Texts per source. The most probable one is kept.
+        beams: Let the candidates of a source compete after each subword, instead of writing each to its end.
         max_subwords: A text that has not ended after this many subwords, tag tokens included, is unfinished.
     """
 
@@ -47,7 +47,7 @@ class Generated:
             sentinel, `UNKNOWN`, `BROKEN`, and `TOKEN_PREFIX` with its name for other special tokens, such as padding.
         log_probability: The mean over its subwords, the end included, among the whole vocabulary. A sum would favour
             short texts.
-        finished: Whether the model ended it; otherwise it reached ``max_subwords`` and is cut off.
+        finished: Whether the model ended the text. Otherwise it reached ``max_subwords`` and is cut off.
     """
 
     words: tuple[str, ...]

@@ -18,7 +18,7 @@ from nersery.models.tokens import BROKEN, GAP, TOKEN_PREFIX, UNKNOWN
 
 WITH_GAPS = "facebook/bart-base, facebook/mbart-large-50 or google/mt5-base"
 SENTINEL = f"{WORD_BORDER}?<extra_id_([0-9]+)>"
-"""Sentinels of T5: its vocabulary limits the gaps of a text."""
+"""Sentinels of T5. Their number in the vocabulary limits the gaps of a text."""
 LANGUAGE_CODE = "[a-z]{2,3}_[A-Z][A-Za-z]+"
 """``hi_IN`` in mBART, ``hin_Deva`` in NLLB."""
 HALF_A_CHARACTER = "\ufffd"
@@ -26,7 +26,7 @@ HALF_A_CHARACTER = "\ufffd"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Special tokens of a language.
+    """The special tokens of texts in a language.
 
     Args:
         prefix: Before a source.
@@ -42,12 +42,12 @@ class Frame:
 
 
 class Seq2SeqTokenization:
-    """Turns words into subwords and back. Everything is read off the tokenizer and the configuration.
+    """Turns words into subwords and back. All facts about the model come from its tokenizer and configuration.
 
     Args:
         name: The name of the model in messages.
-        tokenizer: Of transformers.
-        config: Of the model.
+        tokenizer: A tokenizer of transformers.
+        config: The configuration of the model.
 
     Raises:
         MissingResourceError: If the model has no token for a gap, or cannot write words.
@@ -78,14 +78,14 @@ class Seq2SeqTokenization:
         self._names |= {number: token for token, number in tokens.items()}
 
     def nameless(self, rows: int) -> list[int]:
-        """Ids below ``rows`` without a token; embedding matrices are often larger than vocabularies."""
+        """Ids below ``rows`` that have no token. Embedding matrices are often larger than vocabularies."""
         return [number for number in range(self._size, rows) if number not in self._names]
 
     def frame(self, language: str = "") -> Frame:
-        """What stands around texts of a language.
+        """The special tokens around texts in a language.
 
         Raises:
-            SettingsError: When the model wants to know the language and is not told, or does not know it.
+            SettingsError: When the model needs a language and gets none, or has no code for it.
         """
         code = self._code(language) if self.codes else ""
         if code not in self._frames:
@@ -97,7 +97,7 @@ class Seq2SeqTokenization:
         return (*frame.prefix, *self._ids(words), *frame.suffix)
 
     def target(self, words: Sequence[str]) -> tuple[int, ...]:
-        """The subwords of a target alone."""
+        """The subwords of a target without special tokens."""
         return tuple(self._ids(words))
 
     @property
@@ -106,12 +106,12 @@ class Seq2SeqTokenization:
         return bool(self._sentinels)
 
     def has_marks_for(self, words: Sequence[str]) -> bool:
-        """Whether the model has enough mask tokens or sentinels for the gaps of a text; each sentinel exists once."""
+        """Whether the model has enough mask tokens or sentinels for the gaps of a text. Each sentinel exists once."""
         gaps = sum(is_gap for is_gap, _ in groupby(word == GAP for word in words))
         return self._mask is not None or gaps <= len(self._sentinels)
 
     def words(self, subwords: Sequence[int]) -> tuple[str, ...]:
-        """The words that subwords write; see `nersery.models.seq2seq.seq2seq_inputs.Generated`."""
+        """The words that subwords form; see `nersery.models.seq2seq.seq2seq_inputs.Generated`."""
         words: list[str] = []
         for name, run in groupby(subwords, self._names.get):
             if name is not None:
@@ -125,15 +125,15 @@ class Seq2SeqTokenization:
         return tuple(words)
 
     def _continues(self, subword: int) -> bool:
-        """Whether a subword of BERT's vocabulary is the rest of a word, whose mark ``##`` is written at a beginning."""
+        """Whether a subword of BERT's vocabulary continues a word. Decoding writes its mark ``##`` at a beginning."""
         backend = getattr(self._tokenizer, "backend_tokenizer", None)
         prefix = str(getattr(getattr(backend, "model", None), "continuing_subword_prefix", None) or "")
         return prefix != "" and str(self._tokenizer.convert_ids_to_tokens(subword)).startswith(prefix)
 
     def parts(self, word: str) -> tuple[str, ...]:
-        """A word as the words that the model writes for it: one, unless decoding splits it.
+        """The words that the model writes for a word: one, unless decoding splits it.
 
-        That happens at a space within the word, where a normalizer inserts one, and in vocabularies in which each
+        That happens at a space within the word or where a normalizer inserts one, and in vocabularies in which each
         Chinese character or sign is a word. A word that the model cannot write stays as it is.
         """
         if len(self._parts) > CACHED_WORDS:
@@ -190,7 +190,7 @@ class Seq2SeqTokenization:
 
 
 def _plain(tokenizer: Any) -> Any:
-    """The tokenizer with decoding that keeps spaces, because they separate words."""
+    """The tokenizer, changed so that decoding keeps spaces, because they separate words."""
     decoder: Any = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
     if getattr(decoder, "cleanup", False):
         decoder.cleanup = False
@@ -208,17 +208,17 @@ def _names(tokenizer: Any, vocabulary: Mapping[str, int]) -> Iterator[tuple[int,
 
 
 def _sentinels(vocabulary: Mapping[str, int]) -> list[int]:
-    """The ids of ``<extra_id_0>``, ``<extra_id_1>`` and so on, as far as they go."""
+    """The ids of ``<extra_id_0>``, ``<extra_id_1>`` and so on, up to the first number that is missing."""
     ids = {int(match[1]): number for token, number in vocabulary.items() if (match := re.fullmatch(SENTINEL, token))}
     return [ids[number] for number in takewhile(ids.__contains__, count())]
 
 
 def _first(preferred: Any, fallback: Any, *names: str) -> Any:
-    """The first attribute that is set, in one object or else the other."""
+    """The first of these attributes that is an integer, in one object or else in the other."""
     values = (getattr(owner, name, None) for name in names for owner in (preferred, fallback))
     return next((value for value in values if isinstance(value, int)), None)
 
 
 def _is_unseen(word: str) -> bool:
-    """Whether a word has no visible character, such as a joiner alone."""
+    """Whether a word has no visible characters, such as a lone joiner."""
     return all(category(character)[0] in "CZM" for character in word)
