@@ -17,7 +17,7 @@ class WindowBatch(NamedTuple):
     Args:
         input_ids: Shape: (windows, subwords).
         attention_mask: 1 for a subword, 0 for padding. Shape: (windows, subwords).
-        firsts: Position of each word's first subword, 0 behind the last word. Shape: (windows, words).
+        firsts: Position of each word's first subword, 0 after the last word. Shape: (windows, words).
         word_mask: Whether there is a word. Shape: (windows, words).
     """
 
@@ -27,7 +27,7 @@ class WindowBatch(NamedTuple):
     word_mask: Tensor
 
     def to(self, device: torch.device) -> WindowBatch:
-        """The same on a device."""
+        """The batch on a device."""
         return WindowBatch(*(tensor.to(device) for tensor in self))
 
 
@@ -37,7 +37,7 @@ def collate(
     """Pad windows at the end and stack them.
 
     Args:
-        rows: Fill up with copies of the first window to this many rows.
+        rows: Add copies of the first window up to this many rows.
         multiple: Pad the length to a multiple of this.
         longest: The longest padded length.
     """

@@ -1,4 +1,4 @@
-"""Characters as words, joined into the words of a vocabulary, as a pretrained encoder has learnt to read them."""
+"""Joins words of one character into the words of a vocabulary, as a pretrained encoder has learnt to read them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _BEFORE_PARTICLE = re.compile("[\u30a1-\u30fa\u30fc](?=[\u3041-\u3096])")
 """Katakana before hiragana: vocabularies have words such as *ルの*, which would add a particle to a name."""
 Tokenize = Callable[[str], Sequence[str]]
 Spans = tuple[tuple[int, ...], ...]
-"""For each joined word the words that it is made of."""
+"""For each joined word the positions of the words that it consists of."""
 
 
 def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
-    """Which words to join: runs of characters of a script without spaces, cut as the vocabulary of a model cuts them.
+    """Which words to join: runs of characters of a script without spaces, split as by the vocabulary of a model.
 
-    But foreign names in Japanese and Chinese stay whole.
+    However, foreign names in Japanese and Chinese stay whole.
 
     >>> spans(("我", "在", "北", "京", "a"), lambda text: ["▁我", "在", "北京"])
     ((0,), (1,), (2, 3), (4,))
@@ -64,7 +64,7 @@ def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[t
 
 
 def _with_whole_names(groups: Sequence[tuple[int, ...]], words: Sequence[str]) -> list[tuple[int, ...]]:
-    """The groups, with lone characters of foreign names joined to those beside them: vocabularies have few such names.
+    """The groups, with lone characters of foreign names joined to their neighbours. Vocabularies have few such names.
 
     >>> _with_whole_names([(0, 1), (2,), (3,), (4,)], "亚利桑那州")
     [(0, 1, 2, 3), (4,)]
@@ -84,15 +84,15 @@ def _with_whole_names(groups: Sequence[tuple[int, ...]], words: Sequence[str]) -
 
 
 def _normalized(word: str) -> str:
-    """A word as SentencePiece normalizes it: Thai *ำ* is two characters, and a zero width space is none."""
+    """A word as SentencePiece normalizes it: Thai *ำ* becomes two characters, and a zero-width space is removed."""
     return "".join(character for character in normalize("NFKC", word) if category(character) != "Cf")
 
 
 def joined(sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False) -> tuple[Sentence, Spans]:
-    """The sentence in words of a vocabulary, and the words that each of them is made of; none if nothing is joined.
+    """The sentence in words of a vocabulary, and the positions that each of them joins; empty if nothing is joined.
 
     Args:
-        labelled: Keep the labels, and part words of the vocabulary where an entity begins or ends.
+        labelled: Keep the labels, and split words of the vocabulary where an entity begins or ends.
 
     >>> from nersery.core.sentence import Entity
     >>> sentence = Sentence(tuple("在北京市"), (Entity(1, 3, "LOC"),))
@@ -129,13 +129,13 @@ def taken_apart(sentence: Sentence, labelled: Sentence, groups: Spans) -> Senten
 
 
 def _parted(group: tuple[int, ...], borders: Collection[int]) -> Iterator[tuple[int, ...]]:
-    """The parts of a group of positions, of which the second and later ones begin at a border."""
+    """The group of positions, split before each position that is a border."""
     starts = [at for at, position in enumerate(group) if at == 0 or position in borders]
     return (group[start:end] for start, end in itertools.pairwise([*starts, len(group)]))
 
 
 def _of_words(label: SoftLabel, positions: tuple[int, ...]) -> Iterator[SoftLabel]:
-    """A soft label for each of the words that were joined: only the first of them may begin a mention."""
+    """A soft label for each of the words that were joined. Only the first word may begin a mention."""
     first, *rest = positions
     yield replace(label, word=first)
     for position in rest:

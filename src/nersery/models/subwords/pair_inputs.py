@@ -29,7 +29,7 @@ class SpecialTokens(NamedTuple):
         middle: Between question and sentence.
         back: After the sentence.
         types: Token types of front, question, middle, sentence and back.
-        summary: Position of the class token, from the end if negative; without one, the first position.
+        summary: Position of the class token, from the end if negative. Without a class token, the first position.
     """
 
     front: tuple[int, ...]
@@ -99,7 +99,7 @@ class PairBatch(NamedTuple):
     summaries: Tensor
 
     def to(self, device: torch.device) -> PairBatch:
-        """The same on a device."""
+        """The batch on a device."""
         inputs = {name: ids.to(device) for name, ids in self.inputs.items()}
         return PairBatch(inputs, self.owners.to(device), self.summaries.to(device))
 
@@ -108,7 +108,7 @@ class PairEncoder:
     """Turns questions and sentences into model inputs.
 
     Args:
-        encoder: Splits words into subwords, and knows the longest window.
+        encoder: Splits words into subwords, and has the length of the longest window.
         token_types: The number of token types of the model.
     """
 
@@ -120,10 +120,10 @@ class PairEncoder:
     def readings(
         self, questions: Sequence[str], sentences: Sequence[Sequence[str]], pairs: Iterable[int] | None = None
     ) -> list[Reading]:
-        """The windows of each sentence after its question; an empty sentence has no window.
+        """The windows of each sentence with its question. An empty sentence has no window.
 
         Args:
-            pairs: The numbers of the pairs to read; None reads all.
+            pairs: The numbers of the pairs to read. None reads all.
 
         Raises:
             SettingsError: If a question is empty, or takes more than half of a window.
@@ -151,7 +151,7 @@ class PairEncoder:
         return np.array(ids, np.int64)
 
     def _texts(self, sentences: Iterable[Sequence[str]]) -> dict[tuple[str, ...], tuple[Ids, Ids]]:
-        """For each distinct sentence its subwords, and the word of each."""
+        """The subwords of each distinct sentence, and the number of the word of each subword."""
         texts = {}
         for words in dict.fromkeys(map(tuple, sentences)):
             subwords = self.encoder.subwords(words)
@@ -160,7 +160,7 @@ class PairEncoder:
         return texts
 
     def _windows(self, pair: int, question: Ids, subwords: Ids, owners: Ids) -> Iterator[Reading]:
-        """Windows over a sentence; a single word longer than a window is truncated."""
+        """The windows of a sentence. A word longer than a window is truncated."""
         room = self.encoder.max_subwords - self.template.length - len(question)
         if 0 < len(subwords) <= room:
             yield Reading(pair, question, 0, subwords, owners)
@@ -186,7 +186,7 @@ class PairEncoder:
         """Pad readings at the end and stack them.
 
         Args:
-            rows: Fill up with copies of the first reading to this many rows.
+            rows: Add copies of the first reading up to this many rows.
             multiple: Pad the length to a multiple of this, up to the longest window.
         """
         readings = [*readings, *[readings[0]] * (rows - len(readings))]

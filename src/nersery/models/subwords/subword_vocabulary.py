@@ -27,24 +27,24 @@ PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placehol
 """Unused entries of vocabularies."""
 
 SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z_]+\]|\|.+\|")
-"""Special tokens by their looks; tokenizers do not declare all of them."""
+"""What special tokens look like. Tokenizers do not declare all of them."""
 
 INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = range(6)
 """Places of a subword: within a word, at its start, at its start after a border that is a subword of its own, at its
-start in a script without spaces, and where a word or a sign may start."""
+start in a script without spaces, and two places where a word or a sign may start."""
 VIRAMA = 9
-"""Unicode's combining class of the mark that takes the vowel of a letter."""
+"""Unicode's combining class of the mark that removes the vowel of a letter."""
 SILENCING = "\N{THAI CHARACTER THANTHAKHAT}\N{LAO CANCELLATION MARK}\N{KHMER SIGN TOANDAKHIAT}\N{MYANMAR SIGN ASAT}"
-"""Marks of a letter that is not spoken, or ends a syllable, so that no word begins with it."""
+"""Marks of a letter that is silent or ends a syllable, so that no word begins with it."""
 SHORT = 3
-"""Letters of subwords that may be no words; longer ones that open words are mostly words, too."""
+"""The most letters of a subword that opens words but may not be a word. Longer ones are mostly words too."""
 LONGEST_LETTER = 4
-"""In characters, marks and the parts of a Korean syllable included."""
+"""The most characters of a letter, including its marks or the parts of a Korean syllable."""
 LONGEST_SIGN = 3
-"""In characters, as in "..."; longer ones are decoration."""
+"""The most characters of a sign, such as "...". Longer ones are decoration."""
 STEMS, FOREIGN, NAME = "stems", "foreign", "name"
-"""Words without a Korean ending, because one follows; Latin words that a text in another script may have; words that
-may be part of a name."""
+"""Kinds of words: words without a Korean ending, because one follows; Latin words that a text in another script may
+have; words that may be part of a name."""
 AllowedKey = tuple[int, tuple[str, ...], bool, bool | None, str]
 """Arguments of `SubwordVocabulary.allowed`."""
 
@@ -54,14 +54,14 @@ class SubwordVocabulary:
     """The texts of a model's subwords.
 
     Args:
-        texts: What each subword writes, without subword marks; empty when it is fit for no word: special tokens,
+        texts: The text of each subword without subword marks; empty if it cannot be part of a word: special tokens,
             parts of characters, placeholders, punctuation.
-        begins: Whether a subword opens a word, and may be a whole one.
-        marks: Subwords that write nothing but the border of a word.
-        signs: Subwords that are punctuation and may stand by themselves, with what they write.
-        beginnings: Subwords that open words but are no word themselves, as far as is known.
-        function_words: Latin words such as *the* and *und*, in lower case.
-        own_function_words: Such words of the languages of the text, in any script, without case.
+        begins: Whether a subword opens a word, and may be a whole word.
+        marks: Subwords that only mark the border of a word.
+        signs: Subwords that are punctuation and may stand alone, with their texts.
+        beginnings: Subwords that open words but are not known to be words themselves.
+        function_words: Latin function words such as *the* and *und*, in lower case.
+        own_function_words: Case-folded function words of the languages of the text, in any script.
     """
 
     texts: tuple[str, ...]
@@ -74,11 +74,11 @@ class SubwordVocabulary:
 
     @classmethod
     def of(cls, encoder: SubwordEncoder) -> SubwordVocabulary:
-        """Derive it from the behaviour of the tokenizer, so that subword marks (``##``, ``▁``, ``Ġ``) need not be
-        known.
+        """Derive the vocabulary from the behaviour of the tokenizer, so that subword marks (``##``, ``▁``, ``Ġ``) need
+        not be known.
 
-        Where marks show the end of a word (``</w>``) or its continuation (``@@``), a subword is a whole word if its
-        text is tokenized into it.
+        If marks show the end of a word (``</w>``) or its continuation (``@@``), a subword is a whole word if its text
+        is tokenized into that subword.
 
         Raises:
             MissingResourceError: If no subword is a whole word.
@@ -96,7 +96,7 @@ class SubwordVocabulary:
             "" if subword in special or not _is_clean(tail.strip(), begins[subword]) else tail.strip()
             for subword, tail in zip(ids, tails, strict=True)
         )
-        # Marks stand at the end of words, or there are none at all.
+        # Marks are at the end of words, or the vocabulary has no marks.
         if all(begins[subword] for subword, text in enumerate(texts) if text):
             texts = _before(tokenizer, texts, anchor)
             whole = encoder.subwords(texts)
@@ -118,10 +118,11 @@ class SubwordVocabulary:
         return cls(texts, begins, marks, signs)
 
     def without_beginnings(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
-        """The vocabulary without short subwords that open some of these distinct words, but are no word themselves.
+        """The vocabulary without short subwords that open some of these distinct words but are not words themselves.
 
-        Such as the Arabic article *ال*: a model that expects a long word guesses how it begins. Other single letters
-        (Hindi *स*) are as rarely words. In scripts without spaces they often are: there, several words must begin so.
+        An example is the Arabic article *ال*: a model that expects a long word predicts its beginning. Other single
+        letters (Hindi *स*) are as rarely words. In scripts without spaces they often are, so there several words must
+        begin with them.
         """
         inner = [word[self.border(tuple(word)) :] for word in words]
         whole = {word[0] for word in inner if len(word) == 1}
@@ -132,11 +133,11 @@ class SubwordVocabulary:
         return replace(self, beginnings=frozenset((short | letters) - whole) | self._without_end(inner))
 
     def with_function_words(self, latin: frozenset[str], own: frozenset[str]) -> SubwordVocabulary:
-        """The vocabulary that knows these Latin words and those of the text's language; see its arguments."""
+        """The vocabulary with these Latin function words and those of the text's languages; see its arguments."""
         return replace(self, function_words=latin, own_function_words=own)
 
     def without_foreign_signs(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
-        """The vocabulary without signs that are no word among these, but with those that end words.
+        """The vocabulary without signs that are not among these words. Signs that can end words, such as commas, stay.
 
         A text that has *'s* and *(1)* as words has no lone apostrophe and bracket.
         """
@@ -156,7 +157,7 @@ class SubwordVocabulary:
 
     @cached_property
     def scripts(self) -> tuple[str, ...]:
-        """The script of each subword, for numbers its digits, for signs of scripts without spaces that script."""
+        """The script of each subword. Numbers have that of their digits, signs of a script without spaces that one."""
         signs = {subword: _script_of_sign(sign) for subword, sign in self.signs.items()}
         return tuple(
             script_of(text) or digits_of(text) or signs.get(subword, "") for subword, text in enumerate(self.texts)
@@ -164,12 +165,12 @@ class SubwordVocabulary:
 
     @cached_property
     def opening_scripts(self) -> frozenset[str]:
-        """The scripts of the whole words that stand for themselves, with their border."""
+        """The scripts that have whole words of one subword, border included."""
         return frozenset(self.scripts[subword] for subword in self._fit(OPENING))
 
     @cached_property
     def _no_words(self) -> frozenset[int]:
-        """Subwords that punctuation is glued to, such as "2018." and "(1)", consonants without a vowel, Thai *ๆ*."""
+        """Subwords with punctuation attached, such as "2018." and "(1)", consonants without a vowel, and Thai *ๆ*."""
         texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
         no_words = (subword for subword, text in texts if any(outer_signs(text)) or _is_no_word(text))
         return self.beginnings.union(no_words)
@@ -181,9 +182,10 @@ class SubwordVocabulary:
 
         Args:
             scripts: Leave out those of other scripts, unless none is left; see `scripts`. Empty keeps all.
-            single: Leave out words of several characters, unless none is left; signs stay.
-            capital: Leave out words that do not begin with a capital, unless none is left; signs stay. False: leave out
-                those with capitals.
+            single: Leave out words of several characters, unless none is left. Signs stay.
+            capital: Leave out words that do not begin with a capital, unless none is left. Signs stay. False: leave out
+                words with capitals.
+            only: Leave out words that are not of this kind, unless none is left. Empty keeps all.
         """
         fit = self._fit(place)
         if single and any(is_character(self.texts[subword]) for subword in fit):
@@ -198,7 +200,7 @@ class SubwordVocabulary:
 
     def _is_of_kind(self, subword: int, kind: str) -> bool:
         text = self.texts[subword]
-        if kind == FOREIGN and text:  # of those that show their language only names and terms are left
+        if kind == FOREIGN and text:  # drops words that reveal their language; names and terms are left
             return text.isascii() and text.lower() not in self.function_words and (len(text) > 2 or text.isupper())
         if kind == NAME:
             return text.casefold() not in self.own_function_words
@@ -222,9 +224,9 @@ class SubwordVocabulary:
         return int(len(subwords) > 1 and subwords[0] in self.marks)
 
     def places(self, subwords: tuple[int, ...]) -> list[int]:
-        """The place of each subword of a word, without those of its border.
+        """The place of each subword of a word, except those of its border.
 
-        `OPENING` alone if a subword cannot be part of a word. In Chinese, some models have only subwords that may open
+        `OPENING` alone if a subword cannot be part of a word. In Chinese, some models only have subwords that may open
         a word.
         """
         border = self.border(subwords)
@@ -263,31 +265,31 @@ def _is_in_case(text: str, capital: bool) -> bool:
 
 
 def _ends_without_vowel(text: str) -> bool:
-    """Whether a text ends in the mark of scripts of India that takes the vowel of a letter."""
+    """Whether a text ends in a virama, the mark of Indian scripts that removes the vowel of a letter."""
     return unicodedata.combining(text[-1]) == VIRAMA
 
 
 def _is_no_word(text: str) -> bool:
-    """Whether each letter has that mark, or the first is silent, as only in parts of words; or all are signs (*ๆ*)."""
+    """Whether each letter has a virama or the first is silent, as only in parts of words, or all are signs (*ๆ*)."""
     is_part = text[1:2] in [*SILENCING] or (len(text) % 2 == 0 and _are_viramas(text[1::2]))
     return is_part or not text.strip(LETTERLIKE_SIGNS)
 
 
 def _are_viramas(marks: str) -> bool:
-    """Whether each character is that mark."""
+    """Whether each character is a virama."""
     return all(unicodedata.combining(mark) == VIRAMA for mark in marks)
 
 
 def _is_short(text: str) -> bool:
-    """Whether a text has few letters; those of a Korean syllable count."""
+    """Whether a text has at most `SHORT` letters. Each letter of a Korean syllable counts."""
     letters = [letter for letter in unicodedata.normalize("NFD", text) if unicodedata.category(letter)[0] == "L"]
     return 0 < len(letters) <= SHORT
 
 
 def _is_letter(text: str) -> bool:
-    """Whether a text is one letter, with its marks, of a script with spaces; a Korean syllable counts as one.
+    """Whether a text is one letter, with its marks, of a script with spaces. A Korean syllable counts as one letter.
 
-    So do joined letters of India that have no vowel of their own, such as Bengali *গ্র*.
+    So do joined letters of Indian scripts in which only the last has a vowel, such as Bengali *গ্র*.
     """
     if not text or lacks_spaces(text):
         return False
@@ -307,12 +309,12 @@ def _script_of_sign(sign: str) -> str:
 
 
 def _is_sign(text: str) -> bool:
-    """Whether a text is punctuation alone, as it stands between words."""
+    """Whether a text only consists of punctuation and is short, like signs between words."""
     return 0 < len(text) <= LONGEST_SIGN and all(unicodedata.category(character)[0] == "P" for character in text)
 
 
 def _before(tokenizer: Any, texts: Sequence[str], anchor: int) -> tuple[str, ...]:
-    """The texts of subwords, of those that a subword behind them goes on with as they are there: without ``@@``."""
+    """The texts of subwords. One that the next subword continues has its text before that one, without ``@@``."""
     end = _decode(tokenizer, [[anchor]])[0]
     joined = (
         text.removesuffix(end) for text in _decode(tokenizer, [[subword, anchor] for subword in range(len(texts))])
@@ -324,10 +326,10 @@ def _before(tokenizer: Any, texts: Sequence[str], anchor: int) -> tuple[str, ...
 
 
 def _is_clean(text: str, opens: bool) -> bool:
-    """Whether a text has a letter or digit, and nothing that has no place in a word."""
+    """Whether a text has a letter or digit, and nothing that cannot be part of a word."""
     if not text or PLACEHOLDER.fullmatch(text) or SPECIAL.fullmatch(text) or "\ufffd" in text:
         return False
-    if text.isalpha():  # as most texts are; the rest takes much longer
+    if text.isalpha():  # as most texts are; the checks below take much longer
         return True
     categories = [unicodedata.category(character) for character in text]
     if any(category[0] in "CZ" and category != "Cf" for category in categories):

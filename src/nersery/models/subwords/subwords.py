@@ -1,7 +1,7 @@
 """From words to a model's subwords and back, without ever losing a word.
 
-A sentence longer than the model is read in overlapping windows; a word that the tokenizer turns into nothing is shown
-to the model as its unknown token.
+A sentence longer than the model is read in overlapping windows. If the tokenizer turns a word into nothing, the model
+reads its unknown token instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nersery.models.tokens import TOKEN_PREFIX, Token
 WORD_BORDER = "▁"
 """The word border of SentencePiece, alone or at the start of a subword."""
 SPACE_BYTE = "Ġ"
-"""The same in byte-level vocabularies."""
+"""The word border of byte-level vocabularies."""
 
 CACHED_WORDS = 500_000
 MOST_UNKNOWN = 0.05
@@ -32,17 +32,17 @@ class SubwordEncoder:
     """Splits words into subwords, each word by itself, as ``is_split_into_words`` does, but each distinct word only
     once.
 
-    A word that looks like a special token (``[SEP]``) is text like any other. In a script without spaces a word has
-    the subwords that it has within running text, where no border stands before it.
+    A word that looks like a special token (``[SEP]``) is ordinary text. In a script without spaces, a word has the
+    same subwords as within running text, where no border precedes it.
 
     Args:
-        tokenizer: Of transformers, fast or slow.
-        limits: Of the longest window, special tokens included, beside that of the tokenizer; None is no limit.
+        tokenizer: A tokenizer of transformers, fast or slow.
+        limits: Limits of the longest window, special tokens included, besides that of the tokenizer. None: no limit.
         borders: Mark the border of each word, in scripts without spaces too, for models whose output must be split
             into words again.
 
     Attributes:
-        token_ids: Those of words that begin with `TOKEN_PREFIX`; see
+        token_ids: The ids of words that begin with `TOKEN_PREFIX`; see
             `nersery.models.subwords.token_embeddings.add_rows`.
     """
 
@@ -56,22 +56,22 @@ class SubwordEncoder:
                 f"a window of {self.max_subwords} subwords has no room for a word. Use a larger max_subwords"
             )
         self._lead = _lead(tokenizer)
-        self._special = frozenset(tokenizer.all_special_ids)  # a unigram vocabulary finds them in words, too
+        self._special = frozenset(tokenizer.all_special_ids)  # a unigram vocabulary also finds them in words
         self._cache: dict[str, tuple[int, ...]] = {}
         self.token_ids: dict[str, tuple[int, ...]] = {}
 
     @property
     def room(self) -> int:
-        """Subwords of a text that fit into a window, beside the special tokens."""
+        """The number of subwords of a text that fit into a window besides the special tokens."""
         return self.max_subwords - len(self.prefix) - len(self.suffix)
 
     @property
     def pad(self) -> int:
-        """The id that fills up short rows; they are masked, so any id will do where there is none."""
+        """The id that fills up short rows. The padding is masked, so any id will do for a tokenizer that has none."""
         return int(self.tokenizer.pad_token_id or 0)
 
     def subwords(self, words: Sequence[Token]) -> list[tuple[int, ...]]:
-        """The subwords of each word; never none."""
+        """The subwords of each word, always at least one."""
         texts = dict.fromkeys(word for word in words if isinstance(word, str))
         new = [word for word in texts if word not in self._cache]
         if new:
@@ -94,7 +94,7 @@ class SubwordEncoder:
         return [self._cache[word] if isinstance(word, str) else word for word in words]
 
     def _inside(self, ids: Sequence[int]) -> Sequence[int]:
-        """The subwords of a word as they are within a text: without a border, where the vocabulary has such."""
+        """The subwords of a word as within a text: without a border, if the vocabulary has such subwords."""
         first = self.tokenizer.convert_ids_to_tokens(ids[0]) if ids else ""
         bare = first.removeprefix(WORD_BORDER).removeprefix(SPACE_BYTE)
         if bare == first:
@@ -105,15 +105,15 @@ class SubwordEncoder:
         return ids if inner in (None, self.tokenizer.unk_token_id) else [inner, *ids[1:]]
 
     def is_nothing(self, word: str) -> bool:
-        """Whether the tokenizer turns a word into nothing, as those for text do with control characters."""
+        """Whether the tokenizer turns a word into nothing, as tokenizers for text do with control characters."""
         unknown = self.subwords([word])[0] in ((self.tokenizer.unk_token_id,), (self.pad,))
         return unknown and not self.tokenizer(self._lead + word, add_special_tokens=False)["input_ids"]
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
         """Signs that the vocabulary was made for other languages than that of the words; empty if it suits them.
 
-        In an English vocabulary English has 1.2 subwords per word, German 2, Hindi or Korean 3 to 5. Emoji and numbers
-        are of no language. Vowel points do not count: they are few in the text that any vocabulary was made from.
+        In an English vocabulary, English has 1.2 subwords per word, German 2, Hindi or Korean 3 to 5. Emoji and numbers
+        belong to no language. Vowel points are ignored, because they are rare in the text of any vocabulary.
         """
         subwords = self.subwords([unpointed(word) for word in words if any(map(str.isalpha, word))])
         unknown = sum(self.tokenizer.unk_token_id in ids for ids in subwords) / max(1, len(subwords))
@@ -126,13 +126,13 @@ class SubwordEncoder:
 
     @property
     def _has_characters_alone(self) -> bool:
-        """Whether the vocabulary is of characters or bytes, of which words have many in any language."""
+        """Whether the vocabulary only has characters or bytes. Then words have many subwords in any language."""
         special = {*self.tokenizer.all_special_tokens}
         return all(len(subword) == 1 or subword in special for subword in self.tokenizer.get_vocab())
 
     def unmarked(self, words: Sequence[str]) -> float:
-        """The share of words whose accents or vowel signs the tokenizer drops, as tokenizers for uncased text do: it
-        reads ``é`` as ``e``, ``में`` as ``म``.
+        """The share of words whose accents or vowel signs the tokenizer drops, as tokenizers for uncased text do. They
+        read ``é`` as ``e`` and ``में`` as ``म``.
         """
         decomposed = {word: unicodedata.normalize("NFD", word) for word in dict.fromkeys(words) if not word.isascii()}
         bare = {word: "".join(c for c in text if unicodedata.category(c) != "Mn") for word, text in decomposed.items()}
@@ -145,10 +145,10 @@ class SubwordEncoder:
     def windows(self, words: Sequence[Token], condition: Sequence[str] = ()) -> list[Window]:
         """The windows of a sentence, one if it fits; see `window_spans`.
 
-        A single word longer than a window is truncated for the model; it keeps its position and gets a result.
+        A word longer than a window is truncated for the model. It keeps its position and gets a result.
 
         Args:
-            condition: Words in front of every window, as a text of their own.
+            condition: Words at the front of every window, as a text of their own.
 
         Raises:
             SettingsError: If the condition takes more than half of a window.
@@ -172,7 +172,7 @@ class SubwordEncoder:
         return (*self.prefix, *ids, *self.suffix[:1])
 
     def word_spans(self, window: Window) -> list[tuple[int, int]]:
-        """For each word of a window the positions ``[start, end)`` of its subwords."""
+        """The positions ``[start, end)`` of the subwords of each word of a window."""
         return list(itertools.pairwise((*window.firsts, len(window.subwords) - len(self.suffix))))
 
 
@@ -187,8 +187,8 @@ def frame(encode: Callable[..., Any]) -> tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def _lead(tokenizer: Any) -> str:
-    """The space that a word needs in front to get the subwords it has within a sentence: in GPT-2, RoBERTa and
-    Gemma.
+    """The space that a word needs in front of it to get the same subwords as within a sentence, as in GPT-2, RoBERTa
+    and Gemma; empty for other models.
     """
     alone, behind, inside = tokenizer(["a", " a", "a a"], add_special_tokens=False)["input_ids"]
     return " " if alone != behind == inside[-len(behind) :] else ""

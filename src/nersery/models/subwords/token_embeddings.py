@@ -15,11 +15,11 @@ from nersery.models.training.trainer import seeded
 
 
 def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, str], *, instead: str) -> dict[str, int]:
-    """Add new tokens; the embedding of each starts as the mean of its description's subwords.
+    """Add new tokens. The embedding of each starts as the mean of its description's subwords.
 
     Args:
-        encoder: Learns the ids of the tokens.
-        descriptions: From token, which begins with `nersery.models.tokens.TOKEN_PREFIX`, to description.
+        encoder: Gets the ids of the tokens.
+        descriptions: Description of each token. Tokens begin with `nersery.models.tokens.TOKEN_PREFIX`.
         instead: The end of the error message: which model cannot be extended, and which others can.
 
     Returns:
@@ -38,7 +38,7 @@ def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, s
     try:
         with seeded(0):  # resizing draws random rows, which are overwritten below
             network.resize_token_embeddings(first + len(new), mean_resizing=False)
-    except (TypeError, NotImplementedError):  # MobileBERT has further weights for each subword, I-BERT integers
+    except (TypeError, NotImplementedError):  # MobileBERT has more weights per subword, I-BERT has integers
         raise SettingsError(f"the model {instead}") from None
     vectors = [layer.weight for layer in (network.get_input_embeddings(), network.get_output_embeddings())]
     with torch.no_grad():
@@ -53,7 +53,7 @@ def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, s
 
 @contextlib.contextmanager
 def output_at(network: Any, rows: Tensor, positions: Tensor) -> Iterator[None]:
-    """Within it, the output layer computes the given positions only; it is the most costly layer of small models."""
+    """Compute the output layer at the given positions only within the context. It is the costliest of small models."""
 
     def choose(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         states, *rest = inputs

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_SUBWORDS = 512
-"""The longest window; some models claim to read any length."""
+"""The longest window. Some models claim to read any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,9 @@ class Window:
     Args:
         subwords: Subword ids with the model's special tokens.
         firsts: For each word of the window, the position of its first subword in ``subwords``.
-        start: The sentence's word that the window begins with.
-        core: The sentence's words ``[start, end)`` whose result is taken from this window; the cores of all
-            windows of a sentence make up the sentence.
+        start: The number of the sentence's word that the window begins with.
+        core: The sentence's words ``[start, end)`` that take their result from this window. The cores of all windows
+            of a sentence cover each word once.
     """
 
     subwords: tuple[int, ...]
@@ -31,12 +31,12 @@ class Window:
 def windows_over(
     words: Sequence[tuple[int, ...]], room: int, prefix: Sequence[int] = (), suffix: Sequence[int] = ()
 ) -> list[Window]:
-    """The windows of a sentence, one if it fits.
+    """The windows of a sentence; a single one if the sentence fits.
 
     Args:
         words: The subwords of each word, at most ``room``.
         room: The most subwords of words in a window.
-        prefix, suffix: What stands around the words in every window.
+        prefix, suffix: Subwords before and after the words in every window.
     """
     spans = window_spans(list(map(len, words)), room)
     windows = []
@@ -72,7 +72,7 @@ def window_spans(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
 
 
 def cores(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The words whose result is taken from each of some windows: neighbours share what overlaps.
+    """The words that take their result from each window. Neighbouring windows split their overlap in half.
 
     >>> cores([(0, 8), (6, 14), (12, 20)])
     [(0, 7), (7, 13), (13, 20)]
