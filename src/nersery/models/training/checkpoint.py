@@ -1,9 +1,9 @@
-"""The checkpoint of a training: a killed training resumes from it and ends as if it had never stopped.
+"""The checkpoint of a training. A killed training resumes from it and ends as if it had never stopped.
 
 It is a folder::
 
     state.json              what the training depends on, its progress, and which of the files below are valid
-    step-120.safetensors    weights, optimizer moments and random states after that step
+    step-120.safetensors    weights, optimizer moments and random states after this step
     best-100.safetensors    the weights of the best evaluation so far
     final-300.safetensors   the weights of a finished training, which then replace all others
 
@@ -39,7 +39,7 @@ LARGEST_SHARE = 0.05
 """The largest share of the time that may be spent on writing."""
 RECORD = "state.json"
 OWN_FILES = re.compile(r"state\.json(\.tmp)?|(step|best|final)-\d+\.safetensors|\.tmp\w+|lock|turn")
-"""The files of a checkpoint and what a kill leaves of them; safetensors first writes to ``.tmp…``."""
+"""The files of a checkpoint, and incomplete files that a kill leaves. safetensors first writes to ``.tmp…``."""
 SHOWN_DIFFERENCES = 10
 
 
@@ -53,7 +53,7 @@ class BrokenStateError(NerseryError):
 
 @contextlib.contextmanager
 def readable(folder: Path) -> Iterator[None]:
-    """Within it, an error while the state in a folder is read becomes a `BrokenStateError`."""
+    """Turn errors into a `BrokenStateError` while the state in a folder is read within the context."""
     try:
         yield
     except torch.OutOfMemoryError:
@@ -66,14 +66,14 @@ def readable(folder: Path) -> Iterator[None]:
 
 
 def read_state(folder: Path, fingerprint: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The content of a folder's ``state.json``; None if there is none.
+    """The content of a folder's ``state.json``; None if the folder has no such file.
 
     Args:
         fingerprint: What the requested training depends on, as JSON values.
 
     Raises:
         OtherTrainingError: If the state belongs to another training.
-        BrokenStateError: If it cannot be read.
+        BrokenStateError: If the state cannot be read.
     """
     if not (folder / RECORD).exists():
         return None
@@ -84,7 +84,7 @@ def read_state(folder: Path, fingerprint: Mapping[str, Any]) -> dict[str, Any] |
 
 
 def training_seconds(folder: Path) -> float | None:
-    """How long the training in a folder took until its last checkpoint, over all calls; None if nothing is known."""
+    """The seconds that the training in a folder took until its last checkpoint, over all calls; None if unknown."""
     if not (folder / RECORD).exists():
         return None
     with readable(folder):
@@ -102,14 +102,14 @@ def _refuse_other(folder: Path, stored: Mapping[str, Any], wanted: Mapping[str, 
 
 
 def is_foreign(folder: Path) -> bool:
-    """Whether a folder holds files that do not belong to checkpoints, also in subfolders."""
+    """Whether a folder or a subfolder holds files that do not belong to checkpoints."""
     names = {path.name for path in folder.rglob("*") if not path.is_dir()}
     return RECORD not in names and not all(map(OWN_FILES.fullmatch, names))
 
 
 @contextlib.contextmanager
 def opened(folder: Path | None, fingerprint: Mapping[str, Any]) -> Iterator[Checkpoint | None]:
-    """Lock a folder and open its checkpoint; None without a folder. A folder that stays empty is removed.
+    """Lock a folder and yield its checkpoint; None without a folder. A folder that stays empty is removed.
 
     Args:
         folder: Created if it does not exist.
@@ -126,12 +126,12 @@ def opened(folder: Path | None, fingerprint: Mapping[str, Any]) -> Iterator[Chec
         with locked(folder):
             yield Checkpoint(folder, fingerprint)
     finally:
-        with contextlib.suppress(OSError):  # there is something in it
+        with contextlib.suppress(OSError):  # it is not empty
             folder.rmdir()
 
 
 class Checkpoint:
-    """The state in a folder; see `opened`."""
+    """The checkpoint in a folder; see `opened`."""
 
     def __init__(self, folder: Path, fingerprint: Mapping[str, Any]) -> None:
         self._folder, self._record = folder, folder / RECORD
@@ -158,7 +158,7 @@ class Checkpoint:
         self._remove_others()
 
     def save(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
-        """Replace the checkpoint. A part that exists under its name is not written again.
+        """Replace the checkpoint. A part whose name is in the last checkpoint is not written again.
 
         Raises:
             OSError: If the disk is full. The previous checkpoint stays valid.
@@ -179,7 +179,7 @@ class Checkpoint:
         return self._folder / f"{part}.safetensors"
 
     def _remove_others(self) -> None:
-        """Remove parts that ``state.json`` does not name, and what a kill left of them."""
+        """Remove parts that ``state.json`` does not name, and incomplete files that a kill left."""
         kept = {LOCK, TURN, RECORD, *(self._path(name).name for name in self._parts)}
         for path in self._folder.iterdir():
             if path.name not in kept and OWN_FILES.fullmatch(path.name):
@@ -187,7 +187,7 @@ class Checkpoint:
 
 
 def _write(path: Path, tensors: Tensors) -> None:
-    """Write and fsync, so that ``state.json`` never names a file whose bytes are lost with the power."""
+    """Write and fsync a file, so that ``state.json`` never names a file that a loss of power has damaged."""
     with os_errors(path):
         save_file(dict(_apart(tensors.items())), path)
     with path.open("r+b") as stream:
@@ -195,7 +195,7 @@ def _write(path: Path, tensors: Tensors) -> None:
 
 
 def _apart(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors on the CPU, copied where they share storage, which safetensors refuses."""
+    """The tensors on the CPU, copied if they share storage, because safetensors refuses shared storage."""
     seen = set()
     for name, tensor in tensors:
         plain = tensor.detach().cpu().contiguous()

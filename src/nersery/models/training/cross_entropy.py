@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 BLOCK = 4 << 20
-"""Scores that are computed on at once: not more than a processor's cache holds."""
+"""Scores processed at once: not more than a processor's cache holds."""
 
 
 class _MeanCrossEntropy(torch.autograd.Function):
@@ -36,9 +36,9 @@ class _MeanCrossEntropy(torch.autograd.Function):
 
 
 def mean_cross_entropy(scores: Tensor, targets: Tensor) -> Tensor:
-    """The mean of ``cross_entropy`` in fp32 and its gradient, without copies of all scores in fp32.
+    """The mean of ``cross_entropy`` in fp32, with its gradient, without copies of all scores in fp32.
 
-    With 250,000 subwords, each such copy of 300 rows has 300 MB.
+    With 250,000 subwords, each such copy takes 300 MB for 300 rows.
 
     Args:
         scores: Shape: (rows, vocabulary).

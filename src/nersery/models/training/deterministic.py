@@ -1,4 +1,4 @@
-"""Training on a GPU whose sums have a fixed order: equal seeds then give equal bytes, and a resumed training too."""
+"""Training on a GPU with a fixed order of sums. Equal seeds then give equal bytes, also if a training is resumed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import torch
 
 WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
-"""Without a fixed workspace, the GPU's products of matrices may add up in another order."""
+"""The environment variable that fixes the workspace. Without it, the GPU's matrix products may change their order."""
 
 
 @contextlib.contextmanager
 def fixed_order(device: torch.device) -> Iterator[None]:
-    """Within it, a GPU uses algorithms that add numbers up in the same order each time. A CPU always does.
+    """Make a GPU use algorithms that add numbers in the same order each time, within the context. A CPU always does.
 
-    Where there is no such algorithm, the usual one runs.
+    If there is no such algorithm, the usual one runs.
     """
     if device.type != "cuda":
         yield

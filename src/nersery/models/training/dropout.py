@@ -1,10 +1,10 @@
-"""Monte Carlo dropout: prediction with dropout on, as a measure of certainty.
+"""Monte Carlo dropout: prediction with active dropout, as a measure of certainty.
 
 Reference: Gal and Ghahramani 2016, "Dropout as a Bayesian Approximation".
 
 Departures:
-    - Each pass uses one mask for all rows and positions instead of a new mask for each. A sentence is then read alike
-      whatever stands beside it, and each pass samples one network, as in the paper's theory.
+    - Each pass uses one mask for all rows and positions instead of a new mask for each. The result for a sentence then
+      does not depend on those beside it, and each pass samples one network, as in the paper's theory.
     - Attention probabilities are not dropped, because their number depends on the length of the batch.
 """
 
@@ -24,13 +24,13 @@ from nersery.core.random import item_seed
 
 @contextlib.contextmanager
 def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
-    """Within it, a network in evaluation mode reads its rows as ``passes`` blocks, each with its own dropout mask.
+    """Give each of ``passes`` blocks of rows its own dropout mask, in a network in evaluation mode, within the context.
 
     The caller repeats the rows block by block. A mask depends only on the seed, the number of the pass and the name of
     the layer.
 
     Args:
-        network: With `torch.nn.Dropout` layers whose output has the shape (rows, positions, features).
+        network: A network with `torch.nn.Dropout` layers. Shape of their output: (rows, positions, features).
 
     Raises:
         SettingsError: If the network has no dropout, or ``passes`` is below 1.
@@ -56,7 +56,7 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
 
 
 def dropout_layers(network: nn.Module) -> list[tuple[str, nn.Dropout]]:
-    """The layers that drop something, by name; a `SettingsError` if there is none."""
+    """The dropout layers with a rate above 0, with their names; a `SettingsError` if there are none."""
     layers = [(name, layer) for name, layer in network.named_modules() if isinstance(layer, nn.Dropout) and layer.p]
     if not layers:
         raise SettingsError(
@@ -76,13 +76,13 @@ class _Reading:
         self._thinned = 0
 
     def begin(self, _: nn.Module, args: tuple[Any, ...], values: dict[str, Any]) -> None:
-        """Note the number of rows of a call of the whole network."""
+        """Store the number of rows in a call of the whole network."""
         given = (*args, *values.values())
         self._rows = next((len(value) for value in given if isinstance(value, Tensor)), None)
         self._thinned = 0
 
     def end(self, *_: Any) -> None:
-        """Refuse a network in which no mask was applied."""
+        """Raise `SettingsError` if no mask was applied in the network."""
         if not self._thinned:
             raise SettingsError(
                 "certainty is measured with dropout outside attention, on the shape (rows, positions, features), "

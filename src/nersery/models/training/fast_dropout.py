@@ -1,7 +1,7 @@
-"""Dropout whose random numbers cost a fifth of torch's on a CPU, where they took a tenth of a training step.
+"""Dropout with random numbers at a fifth of torch's cost on a CPU, where they took a tenth of a training step.
 
 Torch draws one number of a Mersenne twister per element, one after the other. Here each element takes 16 bits of
-numpy's SFC64, which is seeded from torch's generator: the same state of that generator gives the same mask.
+numpy's SFC64, which is seeded from torch's generator. The same state of that generator gives the same mask.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 STEPS = 1 << 16
-"""A rate is rounded to a multiple of 1 / STEPS, and the kept elements are scaled for the rounded one."""
+"""A rate is rounded to a multiple of 1 / STEPS, and the kept elements are scaled for the rounded rate."""
 ONE = 0x3F80
-"""The number one in bf16."""
+"""The bits of the number one in bf16."""
 
 
 def dropped(layer: nn.Dropout, values: Tensor) -> Tensor:
@@ -27,7 +27,7 @@ def dropped(layer: nn.Dropout, values: Tensor) -> Tensor:
 
 
 class _Dropped(torch.autograd.Function):
-    """Zero with probability ``steps / STEPS``, else scaled so that the mean stays."""
+    """Sets elements to zero with probability ``steps / STEPS``, and scales the others to keep the mean."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, steps: int) -> Tensor:
@@ -49,4 +49,4 @@ FACTORS: Any = {
     torch.float32: lambda drawn, least: drawn >= least,
     torch.bfloat16: lambda drawn, least: drawn.ge_(least).mul_(ONE).view(torch.bfloat16),
 }
-"""What the elements are multiplied with, 0 or 1, by data type: other casts than these are slow."""
+"""Functions for the factors of the elements, 0 or 1, by data type. Other casts than these are slow."""

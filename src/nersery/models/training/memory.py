@@ -1,4 +1,4 @@
-"""Memory during a training, and what it leaves behind."""
+"""Memory during a training, and free memory that the training leaves."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from nersery.core.own_process import is_own_process
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Parameters of glibc's ``mallopt``."""
 LARGEST_BLOCK = 32 << 20
-"""What ``mallopt`` allows at most; larger blocks are mapped one by one."""
+"""The largest threshold that ``mallopt`` allows, in bytes. Larger blocks are mapped one by one."""
 
 
 @contextlib.contextmanager
 def kept_memory() -> Iterator[None]:
-    """Within it, a process of nersery's own keeps the memory that it frees; afterwards it gives it back.
+    """Keep freed memory in a process of nersery's own within the context, and give it back afterwards.
 
-    Each step frees weights in bf16, activations and gradients, and the next one takes as much again. glibc would return
-    them to the system in between, and 10,000 page faults a step take 8 % of its time.
+    Each step frees weights in bf16, activations and gradients, and the next step needs the same memory again. glibc
+    would return it to the system in between, and 10,000 page faults per step take 8 % of the step's time.
     """
     _set_thresholds(2**31 - 1)
     try:
@@ -31,7 +31,7 @@ def kept_memory() -> Iterator[None]:
 
 
 def give_back() -> None:
-    """In a process of nersery's own, give back what is free: batches of many shapes leave glibc's heap full of holes.
+    """Give back free memory, in a process of nersery's own: batches of many shapes leave glibc's heap full of holes.
 
     A run of ten systems grew to 5 GB, of which 3.4 GB were such holes.
     """
@@ -41,13 +41,13 @@ def give_back() -> None:
 
 
 def _set_thresholds(trim: int) -> None:
-    """Let up to this many free bytes stay in the process."""
+    """Let up to ``trim`` free bytes stay in the process."""
     if is_own_process():
-        _call("mallopt", MMAP_THRESHOLD, LARGEST_BLOCK)  # glibc stops to adapt it once the other one is set
+        _call("mallopt", MMAP_THRESHOLD, LARGEST_BLOCK)  # glibc stops adapting it once the other one is set
         _call("mallopt", TRIM_THRESHOLD, trim)
 
 
 def _call(function: str, *args: int) -> None:
-    """Call a function of glibc; macOS, musl and Windows do not have it."""
+    """Call a function of glibc. macOS, musl and Windows do not have it."""
     with contextlib.suppress(AttributeError, OSError, TypeError):
         getattr(ctypes.CDLL(None), function)(*args)

@@ -13,19 +13,19 @@ from torch.nn import functional
 from nersery.models.training.vocabulary_pruning import SomeRows, in_place_of, replace_module
 
 MOST_TRAINED = 100_000
-"""Rows of a vocabulary for one language or a few."""
+"""The most rows of a matrix that is trained completely, as in a vocabulary for one language or a few."""
 
 
 @contextlib.contextmanager
 def partly_trained_vocabulary(network: Any, subwords: Iterable[int]) -> Iterator[None]:
-    """Within it, a large embedding matrix that is also the output layer learns in these rows only.
+    """Train only these rows of a large embedding matrix that is also the output layer, within the context.
 
     The gradient and the two moments of all rows of multilingual E5 or XLM-R base would need 1.2 to 2.3 GB, and be read
     and written at every step. Rows that the text does not contain would learn little more than not to be chosen.
 
     Args:
-        network: A masked language model; those with other output layers, or up to `MOST_TRAINED` rows, are left alone.
-        subwords: Rows to train. Others may be read and are scored as before.
+        network: A masked language model. Models with other output layers, or up to `MOST_TRAINED` rows, are unchanged.
+        subwords: Rows to train. Other rows may be read and are scored as before.
     """
     table, output = network.get_input_embeddings(), network.get_output_embeddings()
     is_large = isinstance(table, nn.Embedding) and table.num_embeddings > MOST_TRAINED
@@ -43,7 +43,7 @@ def partly_trained_vocabulary(network: Any, subwords: Iterable[int]) -> Iterator
 
 
 class _PartlyTrainedEmbedding(SomeRows):
-    """An embedding matrix of which some rows learn."""
+    """An embedding matrix that learns in some rows."""
 
     frozen: Tensor
 
@@ -65,8 +65,8 @@ class _PartlyTrainedOutput(nn.Module):
         self._rows = [rows]  # in a list, so that its weights keep one name
         self.bias = bias
         self._table = rows.frozen
-        """All rows in the precision of the scores. Those that learn are renewed in place, because nothing
-        else reads them, and each step would copy the whole matrix."""
+        """All rows in the precision of the scores. Rows that learn are updated in place: nothing else reads
+        them, and otherwise each step would copy the whole matrix."""
 
     def forward(self, states: Tensor) -> Tensor:
         rows, kind = self._rows[0], states.device.type
@@ -77,7 +77,7 @@ class _PartlyTrainedOutput(nn.Module):
 
 
 class _Scores(torch.autograd.Function):
-    """A linear layer in which some rows learn."""
+    """A linear layer that learns in some rows."""
 
     @staticmethod
     def forward(

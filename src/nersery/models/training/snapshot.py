@@ -1,4 +1,4 @@
-"""What a checkpoint keeps of a training: weights, optimizer moments and random states."""
+"""The tensors of a training that a checkpoint keeps: weights, optimizer moments and random states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Tensors = dict[str, Tensor]
 
 
 def weights_of(model: nn.Module) -> Tensors:
-    """The tensors of a model's state without frozen parameters; one with several names appears under the first."""
+    """The tensors of a model's state without frozen parameters. One with several names appears under the first."""
     tensors: dict[Any, tuple[str, Tensor]] = {}
     frozen = {name for name, parameter in model.named_parameters(remove_duplicate=False) if not parameter.requires_grad}
     for name, tensor in model.state_dict().items():

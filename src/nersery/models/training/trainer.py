@@ -41,16 +41,16 @@ class TrainingPlan:
     """The length of a training, its learning rates and its optimizer.
 
     Args:
-        steps: Training steps; None counts in epochs.
+        steps: Training steps. None takes ``epochs``.
         epochs: Passes over the data if ``steps`` is None.
         evaluate_every: Steps between two evaluations on dev. None evaluates after each epoch, but at most ten times if
             ``steps`` is given.
         patience: Stop after this many evaluations without improvement. None never stops early.
         batch_size: Examples per step.
         learning_rate: The highest rate, reached after the warm-up.
-        head_learning_rate: The same for parameters that were not pretrained. None takes ``learning_rate``.
+        head_learning_rate: The highest rate of parameters that were not pretrained. None takes ``learning_rate``.
         warmup: Share of the steps during which the rate rises, in [0, 1].
-        weight_decay: AdamW's; not applied to biases and norms.
+        weight_decay: Weight decay of AdamW, not applied to biases and norms.
         clip: The largest gradient norm.
     """
 
@@ -69,15 +69,15 @@ class TrainingPlan:
     precision: Precision
 
     def total_steps(self, examples: int) -> int:
-        """Training steps for a number of examples."""
+        """The number of training steps for a number of examples."""
         return self.steps or (self.epochs or 1) * self.epoch_steps(examples)
 
     def epoch_steps(self, examples: int) -> int:
-        """Steps of one pass."""
+        """The number of steps in one epoch."""
         return math.ceil(examples / self.batch_size)
 
     def evaluation_steps(self, examples: int) -> int:
-        """Steps between two evaluations."""
+        """The number of steps between two evaluations."""
         if self.evaluate_every is not None:
             return self.evaluate_every
         epoch = self.epoch_steps(examples)
@@ -86,7 +86,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class DevScore:
-    """What was measured after a step."""
+    """The measurements of an evaluation after a step."""
 
     step: int
     loss: float
@@ -95,7 +95,7 @@ class DevScore:
 
 @dataclass(frozen=True)
 class History:
-    """The evaluations of a training; ``best`` is the one whose weights were restored."""
+    """The evaluations of a training. The weights of ``best`` were restored."""
 
     evaluations: tuple[DevScore, ...]
     best: DevScore | None
@@ -119,19 +119,19 @@ def train(
     """Train a model in place and restore the weights of its best evaluation.
 
     Args:
-        examples: Shuffled in every epoch, as a function of the seed.
-        loss_of: The mean loss of a batch of examples, or of what ``draw`` made of them. Runs under autocast.
+        examples: Training examples, shuffled in every epoch as a function of the seed.
+        loss_of: Returns the mean loss of a batch of examples, or of the results of ``draw``. Runs under autocast.
         draw: Turns an example, given its index and the epoch from 0, into a training input, e.g. with new masks.
             Randomness must depend on these numbers alone.
-        evaluate: A score, higher is better. None keeps the last weights.
-        is_new: Whether a parameter of that name was not pretrained.
-        folder: For the checkpoint of this training alone. The same call resumes it; after the end it loads the
-            weights. The caller removes the folder. None writes no checkpoint.
+        evaluate: Returns a score; higher is better. None keeps the last weights.
+        is_new: Returns whether a parameter of that name was not pretrained.
+        folder: Folder for the checkpoint of this training alone. The same call resumes the training, or loads the
+            weights if it has ended. The caller removes the folder. None writes no checkpoint.
         fingerprint: What the result depends on besides plan and seed, as JSON values. A folder with another fingerprint
             is refused.
 
     Raises:
-        DataError: If there is no example.
+        DataError: If there are no examples.
         SettingsError: If the loss is not finite, or the folder belongs to another training.
         NerseryError: If the checkpoint cannot be read.
         OSError: If the disk is full.
@@ -165,7 +165,7 @@ def train(
 
 @dataclass
 class _Training:
-    """A running training; all of its mutable state is in the checkpoint."""
+    """A running training. All of its mutable state is in the checkpoint."""
 
     model: nn.Module
     optimizer: torch.optim.Optimizer
@@ -180,7 +180,7 @@ class _Training:
     best_weights: Tensors = field(default_factory=dict)
     finished: bool = False
     started: float = field(default_factory=time.monotonic)
-    """When the training began; when it resumes, so long ago as it has taken so far."""
+    """The time at which the training began. When it resumes, this time is moved back by the seconds already spent."""
 
     @property
     def note(self) -> str:
@@ -191,11 +191,11 @@ class _Training:
 
     @property
     def total(self) -> int:
-        """All steps, unless patience ends the training earlier."""
+        """The number of all steps, unless patience ends the training earlier."""
         return self.plan.total_steps(self.examples)
 
     def start(self, progress: Progress) -> None:
-        """Add the steps to the total, and those of an earlier call to what is done."""
+        """Add the steps to the total, and the steps of an earlier call to those that are done."""
         progress.total = (progress.total or 0) + self.total
         if self.step:
             progress.advance(self.step, resumed=True, note=self.note)
@@ -228,7 +228,7 @@ class _Training:
     def _take_step(self, loss_of: Callable[[Sequence[Any]], Tensor], batch: Sequence[Any]) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = group["highest_rate"] * _rate(self.step, self.total, self.plan)
-        # Per step: autocast caches cast weights, and training changes them.
+        # Per step, because autocast caches cast weights, and training changes them.
         with autocast(self.device, self.plan.precision):
             loss = loss_of(batch)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -295,7 +295,7 @@ def _mean_loss(losses: Sequence[Tensor], step: int) -> float:
 
 
 def _batches(examples: int, batch_size: int, seed: int) -> Iterator[tuple[int, list[int]]]:
-    """Endlessly, the epoch and the indices of the examples of each batch; a function of the seed."""
+    """Yield the epoch and the indices of the examples of each batch, without end, as a function of the seed."""
     generator = torch.Generator().manual_seed(seed)
     for number in count():
         order = torch.randperm(examples, generator=generator).tolist()
@@ -345,9 +345,9 @@ def _optimizer(model: nn.Module, plan: TrainingPlan, is_new: Callable[[str], boo
 
 
 def update(optimizer: torch.optim.Optimizer, clip: float) -> None:
-    """Take a step with gradients scaled down to a norm of at most ``clip``, and remove them.
+    """Take a step with gradients scaled down to a norm of at most ``clip``, and then remove the gradients.
 
-    The optimizer scales them where it reads them, which saves a pass over all gradients.
+    The optimizer scales the gradients when it reads them, which saves a pass over all of them.
     """
     gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
     optimizer.grad_scale = ((nn.utils.get_total_norm(gradients) + 1e-6) / clip).clamp(min=1.0)  # type: ignore[attr-defined]
@@ -357,7 +357,7 @@ def update(optimizer: torch.optim.Optimizer, clip: float) -> None:
 
 @contextlib.contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed torch's global random state (dropout, new heads) and restore the previous one; other threads wait."""
+    """Seed torch's global random state (dropout, new heads) and restore the previous one. Other threads wait."""
     devices = range(torch.cuda.device_count())
     with ONE_AT_A_TIME, torch.random.fork_rng(devices), setting(SEEDED, True):
         torch.manual_seed(seed)

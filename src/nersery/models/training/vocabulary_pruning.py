@@ -13,20 +13,20 @@ from torch.nn import functional
 
 @contextlib.contextmanager
 def pruned_vocabulary(network: nn.Module, subwords: Iterable[int]) -> Iterator[None]:
-    """Within it, the embedding matrix has rows for these subwords only; afterwards all rows are back.
+    """Reduce the embedding matrix to rows for these subwords within the context, and restore all rows afterwards.
 
     A row without a gradient would only decay, but the optimizer reads and writes it and its two moments at every step.
     Such rows are half of all weights of the bundled encoder and more than two thirds of XLM-R. Pruning saves time and
     memory, and the rows stay exactly as pretrained. A matrix that is shared with the output layer is not pruned.
 
     Args:
-        network: With `torch.nn.Embedding` as input embeddings, as in transformers; others are left alone.
-        subwords: All that the network will read. Any other one is an ``IndexError``.
+        network: A network with `torch.nn.Embedding` as input embeddings, as in transformers. Others are unchanged.
+        subwords: All subwords that the network will read. Any other subword is an ``IndexError``.
     """
     embeddings: Any = getattr(network, "get_input_embeddings", lambda: None)
     try:
         table = embeddings()
-    except NotImplementedError:  # CANINE has several, by hashes of characters
+    except NotImplementedError:  # CANINE has several embeddings, by hashes of characters
         table = None
     if not isinstance(table, nn.Embedding) or not _is_ours_alone(network, table):
         yield
@@ -52,7 +52,7 @@ class SomeRows(nn.Module):
 
 
 class _PrunedEmbedding(SomeRows):
-    """An embedding matrix that has these rows alone."""
+    """An embedding matrix that only has these rows."""
 
     def __init__(self, table: nn.Embedding, subwords: list[int]) -> None:
         super().__init__(table, subwords)
@@ -71,7 +71,7 @@ def _is_ours_alone(network: nn.Module, table: nn.Embedding) -> bool:
 
 @contextlib.contextmanager
 def in_place_of(network: nn.Module, table: nn.Embedding, rows: SomeRows) -> Iterator[None]:
-    """Within it, a network has some rows of a matrix for the whole; afterwards the matrix has what they have learnt."""
+    """Replace a matrix in a network with some of its rows within the context, then copy the trained rows back to it."""
     replace_module(network, table, rows)
     try:
         yield
@@ -82,7 +82,7 @@ def in_place_of(network: nn.Module, table: nn.Embedding, rows: SomeRows) -> Iter
 
 
 def replace_module(network: nn.Module, old: nn.Module, new: nn.Module) -> None:
-    """Put a module in all places of another."""
+    """Replace a module with another one, wherever the network contains it."""
     for parent in network.modules():
         for name, child in parent.named_children():
             if child is old:
