@@ -46,7 +46,7 @@ class Annotator(Method, ABC):
         return type(self).fit_candidates is not Annotator.fit_candidates
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Learn from gold sentences, possibly zero. Called once, before anything is labelled."""
+        """Learn from gold sentences (possibly none). Called once, before anything is labelled."""
 
     def check_types(self, types: Collection[str]) -> None:
         """Raise `SettingsError` for types that the labelled sentences lack; called after `check`, before other work."""
@@ -101,7 +101,7 @@ class TypeSettings(Method):
             )
 
     def types_to_find(self, gold: Iterable[Sentence]) -> list[str]:
-        """The types in the settings; without them, those of gold; without both, those with a definition.
+        """The types in the settings, or else the types of gold, or else the types with a definition.
 
         Raises:
             SettingsError: If there is no type.

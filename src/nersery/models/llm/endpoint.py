@@ -24,7 +24,7 @@ class Endpoint:
         model: The model's name on the server.
         server: URL of an OpenAI-compatible server, such as `http://localhost:11434/v1`; it gets `LLM_API_KEY` of the
             environment. Empty: `OPENAI_BASE_URL`, or else OpenAI, with `OPENAI_API_KEY`.
-        temperature: Of sampling; 0 takes the most probable answer.
+        temperature: Sampling temperature; 0 takes the most probable answer.
         max_tokens: Maximum tokens per answer.
         structured: ``auto`` sends a JSON schema if the server accepts one; ``off`` never does.
         concurrency: Maximum parallel requests; replaces `--workers`.

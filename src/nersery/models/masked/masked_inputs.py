@@ -16,7 +16,7 @@ from nersery.models.tokens import TOKEN_PREFIX, Token
 POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)
 """An *'s* after two characters or more: not a word of its own, and not the elided *l's*."""
 ADDRESS = re.compile(r"\w://|www\.\w|[@＠]\w", re.IGNORECASE)
-"""Part of a link, an e-mail address or a user's name. With a word in its place it would not be one any more."""
+"""Part of a link, an e-mail address or a user's name, which would be broken by a word in its place."""
 HASHTAG = re.compile(r"[#＃](?=[^\W\d_])")
 LEAST_CAPITALS = 2
 """The fewest words outside names that must be in capitals if a text is to count as written in capitals."""

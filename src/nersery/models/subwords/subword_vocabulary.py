@@ -289,7 +289,7 @@ def _is_short(text: str) -> bool:
 def _is_letter(text: str) -> bool:
     """Whether a text is one letter, with its marks, of a script with spaces. A Korean syllable counts as one letter.
 
-    So do joined letters of Indian scripts in which only the last has a vowel, such as Bengali *গ্র*.
+    So do joined letters of Indian scripts without a vowel sign, such as Bengali *গ্র*.
     """
     if not text or lacks_spaces(text):
         return False
