@@ -1,4 +1,4 @@
-"""What the predictions of a system say: difference from the baseline, groups, mistakes, what it fixes and breaks."""
+"""Analysis of a system's predictions: difference from the baseline, groups, mistakes, fixed and broken entities."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from nersery.experiments.systems import System
 from nersery.report.parts import Measure
 
 SHOWN_MISTAKES = 3
-"""Of each kind."""
+"""Maximum number of mistakes of each kind to show."""
 SHOWN_CHANGES = 10
-"""Fixed entities, and as many broken ones."""
+"""Maximum number of fixed entities to show, and of broken ones."""
 AVERAGED = "test sentences, F1 averaged over seeds"
 
 Predictions = Sequence[tuple[Corpus, Corpus]]
-"""Gold and what a system predicts, for each seed."""
+"""The gold sentences and the predictions of a system, for each seed."""
 
 
 def predictions(run: RunFolder, system: System) -> Predictions:
-    """The predictions of a system on the sentences that each seed is scored on."""
+    """The gold sentences that each seed is scored on, and the predictions of a system on them."""
     return [(run.test(seed), io.read(run.path(seed, system, "predicted.jsonl"))) for seed in run.recipe.seeds]
 
 
 def analyse(run: RunFolder, system: System, baseline: Predictions) -> dict[str, Any]:
-    """The fields of `nersery.report.model.SystemReport` that follow from predictions.
+    """The fields of `nersery.report.model.SystemReport` that are computed from predictions.
 
     Args:
-        baseline: The predictions of gold only.
+        baseline: The predictions of the baseline, gold only.
     """
     predicted = predictions(run, system)
     low, high = f1_interval(_counts(run, predicted), samples=run.recipe.evaluate.bootstrap_samples)
@@ -63,13 +63,13 @@ def _as_dicts(groups: Mapping[str, Counts]) -> dict[str, Any]:
 def group_scores(run: RunFolder, groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ()) -> dict[str, Any]:
     """The scores of each type, language or other group over the seeds that have it, and its gold mentions.
 
-    A fold that has predictions alone does not count, for one of them would make its F1 0.
+    A fold that has only predictions of a group is ignored, because a single one would make its F1 0.
 
     Args:
         groups: For each seed, counts by group.
-        order: Of the groups; sorted by name if empty.
+        order: Order of the groups; empty sorts them by name.
     """
-    groups, all_mentions = list(groups), sum if run.recipe.sample.folds else max  # folds are one test set
+    groups, all_mentions = list(groups), sum if run.recipe.sample.folds else max  # folds together form one test set
     names = {name for one in groups for name in one}
     rows = {name: [one[name] for one in groups if name in one] for name in order or sorted(names) if name in names}
     return {
@@ -82,7 +82,7 @@ def group_scores(run: RunFolder, groups: Iterable[Mapping[str, Any]], order: Seq
 
 
 def measures(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Precision, recall and F1 over seeds, from those of each seed."""
+    """Precision, recall and F1 over seeds, computed from the scores of each seed."""
     return {name: Measure.of(score[name] for score in scores) for name in ("precision", "recall", "f1")}
 
 
@@ -111,7 +111,7 @@ def _example(change: Change) -> dict[str, Any]:
 
 
 def _against_gold(run: RunFolder, predicted: Predictions, baseline: Predictions) -> dict[str, Any]:
-    """The system against the baseline on the same test sentences and seeds."""
+    """The comparison of a system with the baseline on the same test sentences and seeds."""
     seeds, folds = run.recipe.seeds, run.recipe.sample.folds
     counts, gold_counts = _counts(run, predicted), _counts(run, baseline)
     samples = run.recipe.evaluate.bootstrap_samples
@@ -127,7 +127,7 @@ def _against_gold(run: RunFolder, predicted: Predictions, baseline: Predictions)
 
 
 def counts_on_test(run: RunFolder, system: System) -> NDArray[np.int64]:
-    """The counts of each test sentence; folds are one test set.
+    """The counts of each test sentence. Folds together form one test set.
 
     Shape: (seeds, sentences, 3), or with folds (1, sentences, 3).
     """

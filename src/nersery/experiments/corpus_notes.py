@@ -1,4 +1,4 @@
-"""Notes on corpora that do not fit together: types, punctuation, sentences in both; and on paragraphs."""
+"""Notes on corpora that do not fit together (types, punctuation, common sentences), and on paragraphs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_sign
 from nersery.taggers.components.description import attached_share_learnt
 
 CLEAR_DIFFERENCE = 0.6
-"""Of two shares of such signs."""
+"""Minimum difference between two shares of attached signs that is worth a note."""
 PARAGRAPH = 100
-"""Words that no text has in its sentences on average."""
+"""Mean number of words from which on sentences count as paragraphs. No text has sentences that long."""
 FEWEST = 3
-"""Sentences whose mean length means something."""
+"""Minimum number of sentences for a meaningful mean length."""
 
 
 def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:
@@ -32,7 +32,7 @@ def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) 
 
 
 def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
-    """A note if several files have types that no other has, as files with two sets of tags do; else empty."""
+    """A note if several files have types that no other file has, as with different tag sets; else empty."""
     types = {name: types_in(part) for name, part in files.items()}
     distinct = {name: types[name].difference(*(types[other] for other in types if other != name)) for name in types}
     listed = [f"{', '.join(sorted(only))} only in {name}" for name, only in distinct.items() if only]
@@ -42,7 +42,7 @@ def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
 
 
 def note_of_unlabelled(files: Mapping[str, Iterable[Sentence]]) -> str:
-    """A note on files without an entity beside others that have some, as raw text by mistake; else empty."""
+    """A note on files without entities if other files have some, e.g. raw text by mistake; else empty."""
     bare = [name for name, part in files.items() if not any(sentence.entities for sentence in part)]
     if not 0 < len(bare) < len(files):
         return ""
@@ -51,7 +51,7 @@ def note_of_unlabelled(files: Mapping[str, Iterable[Sentence]]) -> str:
 
 
 def note_of_length(label: str, words: int, sentences: int) -> str:
-    """A note if what should be sentences are paragraphs, by their mean number of words; else empty."""
+    """A note if sentences have the mean number of words of paragraphs; else empty."""
     mean = words / max(1, sentences)
     if mean < PARAGRAPH or sentences < FEWEST:
         return ""
@@ -60,14 +60,14 @@ def note_of_length(label: str, words: int, sentences: int) -> str:
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:
-    """A note on how many sentences also occur in another part, which has these; empty if none does."""
+    """A note on how many sentences of a part also occur in another part; empty if there are none."""
     known = {unspaced(sentence.words) for sentence in sentences}
     shared = sum(unspaced(sentence.words) in known for sentence in part)
     return f"{shared} of {len(part)} {label} sentences also occur in {other}, word for word" if shared else ""
 
 
 def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
-    """A note if signs such as commas are words in the one and parts of words in the other, else nothing."""
+    """A note if signs such as commas are words in one corpus and parts of words in the other; else empty."""
     words = ((sentence.words for sentence in islice(part, SENTENCES_READ)) for part in (labelled, raw))
     (of_labelled, labelled_word), (of_raw, raw_word) = map(attached_signs, words)
     if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR_DIFFERENCE:
@@ -82,7 +82,7 @@ def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -
 
 
 def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
-    """As `note_of_punctuation`, for the words that a tagger in a folder learnt from, and sentences to be labelled."""
+    """Like `note_of_punctuation`, for the training data of a tagger in a folder and sentences to be labelled."""
     learnt = attached_share_learnt(tagger)
     share, word = attached_signs(sentence.words for sentence in islice(sentences, SENTENCES_READ))
     if learnt is None or share is None or abs(share - learnt) < CLEAR_DIFFERENCE:

@@ -12,17 +12,17 @@ from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.text_forms import unspaced
 
 GROUPS_A_FOLD = 3
-"""Documents, and parents with what was made from them, stay whole if there are this many groups for each fold."""
+"""Documents, and parents with their generated sentences, stay together if there are this many groups per fold."""
 
 
 def fold(corpus: Corpus, folds: int, number: int) -> Corpus:
-    """One of several parts of a corpus, for cross-validation; all sets of types are spread over the folds.
+    """One fold of a corpus for cross-validation. Sentences with the same set of types are spread over the folds.
 
-    Equal sentences are in one fold. So are those of a document, and generated ones with what they were made from, if
-    that leaves enough groups; see `note_of_documents`.
+    Equal sentences are in the same fold. So are the sentences of a document, and generated sentences and their
+    parents, if that leaves enough groups; see `note_of_documents`.
 
     Args:
-        number: From 0; the parts of all numbers below ``folds`` are the corpus, and that of any other is empty.
+        number: From 0. The folds with numbers below ``folds`` make up the corpus; any other fold is empty.
 
     >>> corpus = Corpus(Sentence((word,)) for word in ("one", "two", "three", "four", "five"))
     >>> [len(fold(corpus, 2, number)) for number in range(3)]
@@ -39,7 +39,7 @@ def note_of_documents(corpus: Corpus, folds: int) -> str:
         if sentence.document:
             folds_of_documents[sentence.document].add(numbers[sentence.id])
     divided = sum(len(numbers_of_document) > 1 for numbers_of_document in folds_of_documents.values())
-    if not divided or len(folds_of_documents) < 2:  # one mark at the start of a file says nothing
+    if not divided or len(folds_of_documents) < 2:  # a single mark at the start of a file means nothing
         return ""
     counted = f"{divided} of {len(folds_of_documents)} documents of train are divided between folds"
     why = f"for {folds} folds they are too few or too large, or have sentences in common"
@@ -53,7 +53,7 @@ def _numbers(corpus: Corpus, folds: int) -> dict[str, int]:
     if len(groups) < GROUPS_A_FOLD * folds or max(weights.values()) * folds > sum(weights.values()):
         groups = _groups(corpus, whole=False)
         weights = dict.fromkeys(groups, 1)
-    # Repeats count once, else the fold of the most frequent line would get nothing else.
+    # Repeats count once. Otherwise, the fold with the most frequent line would get nothing else.
     sizes = [0] * folds
     numbers: dict[str, int] = {}
     for root in sorted(groups, key=lambda root: (-weights[root], *_order(groups[root]))):
@@ -68,7 +68,7 @@ def _order(group: Sequence[Sentence]) -> tuple[list[str], int]:
 
 
 def _groups(corpus: Corpus, *, whole: bool) -> dict[object, list[Sentence]]:
-    """Sentences that stay together: equal ones, and with ``whole`` those of a document and of their parents."""
+    """Groups of sentences that stay together: equal ones; with ``whole``, also those of a document or one ancestor."""
     joined = DisjointSets()
     for sentence in corpus if whole else ():
         if sentence.document:

@@ -1,4 +1,4 @@
-"""A grid: tries all combinations of values of a tagger's settings and chooses the best on dev, never on test."""
+"""Grid search: try all combinations of values of a tagger's settings and choose the best on dev, never on test."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ RATE, HEAD = "learning_rate", "head_learning_rate"
 
 
 def grid_issues(grid: Any, tagger: MethodSettings, data: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a grid.
+    """The issues of a grid.
 
     Args:
         grid: As in the recipe.
-        tagger: With its settings outside the grid.
-        data: The section, empty if there is none.
+        tagger: The tagger with its settings outside the grid.
+        data: The section `[data]`; empty if there is none.
     """
     if not isinstance(grid, Mapping):
         return [f"{grid!r:.60} is no table of lists, expected e.g. batch_size = [8, 16, 32]"]
@@ -43,17 +43,18 @@ def grid_issues(grid: Any, tagger: MethodSettings, data: Mapping[str, Any]) -> l
 
 
 def is_varied(values: Any) -> bool:
-    """Whether it is a list of different values, which may be tables."""
+    """Whether this is a non-empty list of different values, which may be tables."""
     return isinstance(values, list) and bool(values) and all(values.count(value) == 1 for value in values)
 
 
 def combinations(
     grid: Mapping[str, Sequence[Any]], settings: Mapping[str, Any] = MappingProxyType({})
 ) -> list[Settings]:
-    """Every combination of the values, the last setting changing first.
+    """Every combination of the values. The last setting varies fastest.
 
     Args:
-        settings: Outside the grid. If they have one rate for encoder and head, as the papers do, the head follows.
+        settings: Settings outside the grid. If they have the same learning rate for encoder and head, as the papers
+            do, the rate of the head follows that of the encoder.
 
     >>> combinations({"batch_size": [8, 16], "learning_rate": [1e-5, 3e-5]})[1]
     {'batch_size': 8, 'learning_rate': 3e-05}
@@ -66,7 +67,7 @@ def combinations(
 
 
 def described(settings: Settings) -> str:
-    """Settings for readers.
+    """The settings as text for readers.
 
     >>> described({"batch_size": 8, "learning_rate": 1e-5})
     'batch_size = 8, learning_rate = 1e-05'
@@ -75,19 +76,19 @@ def described(settings: Settings) -> str:
 
 
 def grid_record(folder: Path, system: System) -> Path:
-    """The record of a system's trials; it is outside the seeds' folders because all seeds share the choice."""
+    """The record of a system's trials. It is outside the seeds' folders because all seeds share the choice."""
     return folder / "grid" / f"{system.name}.json"
 
 
 def choose(path: Path, settings: Sequence[Settings], f1: Callable[[int, Settings], float], seed: int) -> Settings:
-    """The settings with the highest F1 on dev; the first ones if several have it.
+    """Choose the settings with the highest F1 on dev, or the first of several with the same F1.
 
     The record is written after each trial, so that a kill costs at most one trial.
 
     Args:
-        path: The record: the ``seed``; ``trials``, each with ``settings`` and ``f1``; finally what was ``chosen``.
+        path: The record: the ``seed``; the ``trials``, each with ``settings`` and ``f1``; the ``chosen`` settings.
         f1: Trains with the settings of that number and returns F1 on dev, in [0, 1].
-        seed: Of the trials. A choice made with another seed is kept; unfinished trials of another seed are discarded.
+        seed: Seed of the trials. A finished choice of another seed is kept; its unfinished trials are discarded.
     """
     new_record = {"seed": seed, "trials": []}
     record: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else new_record

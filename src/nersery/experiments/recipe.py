@@ -1,4 +1,4 @@
-"""A recipe: one TOML file that names data, methods and settings; all of it is checked before anything runs."""
+"""A recipe: one TOML file that names data, methods and settings. All of it is checked before anything runs."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ KEYS = (
     "name", "description", "paper", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select",
     "evaluate", "sweep",
 )  # fmt: skip
-"""The keys at the top of a recipe."""
+"""The top-level keys of a recipe."""
 
 MISSING = {"name": 'name is missing: expected e.g. name = "my-corpus"', "data": "the section [data] is missing"}
-"""The issue of a recipe without the key."""
+"""The issue of a recipe that lacks the key."""
 
 PAPERS = {
     "": "",
@@ -101,9 +101,9 @@ class Recipe:
         seeds: Each system is trained once per seed; each seed draws its own sample.
         keep_taggers: Keep the trained taggers, each of the size of its model.
         source: The file, or the name of a shipped recipe.
-        overrides: The changes by ``--set``.
-        models: The choice of models by ``--models``.
-        sweep: What is varied; none: one run.
+        overrides: The changes made by ``--set``.
+        models: The set of models chosen by ``--models``.
+        sweep: What is varied; None for a single run.
         grid: Values of the tagger's settings to try on dev, see `nersery.experiments.grid`. Empty: none.
     """
 
@@ -134,7 +134,7 @@ class Recipe:
         values = {key: value for key, value in asdict(self).items() if key not in left_out}
         if not self.data.languages:
             del values["data"]["languages"]
-        if self.sweep:  # sizes, languages and values may be added
+        if self.sweep:  # sizes, languages and values may be added later
             values["sweep"] = {"score": self.sweep.score}
         return values
 
@@ -143,7 +143,7 @@ class Recipe:
         return self.tagger.with_changes(system.tagger_settings)
 
     def methods(self) -> Iterator[tuple[str, System, MethodSettings]]:
-        """Each tagger, method and selector: its place in messages, its system, and its settings."""
+        """Each tagger, method and selector: its label in messages, its system, and its settings."""
         for system in self.systems:
             label = f'system "{system.name}"'
             if system.is_baseline or system.tagger_settings:
@@ -158,11 +158,11 @@ class Recipe:
         return next(system for system in self.systems if system.name == name)
 
     def chain(self, system: System) -> list[System]:
-        """The systems that it goes on from (``base``), the first one first, and itself."""
+        """The systems that a system builds on (``base``), starting with the first one, and the system itself."""
         return [*(self.chain(self.system(system.base)) if system.base else []), system]
 
     def path(self, name: str) -> Path:
-        """The path of a data file; relative names start from the recipe's folder."""
+        """The path of a data file. Relative names are resolved from the recipe's folder."""
         return located(name, find(self.source).parent)
 
 
@@ -172,7 +172,7 @@ def shipped_recipes() -> dict[str, Path]:
 
 
 def recipes_of(paper: str) -> dict[str, str]:
-    """The descriptions of the shipped recipes of a paper, by name; of those of no paper if it is empty."""
+    """The descriptions of a paper's shipped recipes, by name. An empty name gives the recipes without a paper."""
     return {name: text for name, (its_paper, text) in _papers_and_descriptions().items() if its_paper == paper}
 
 
@@ -183,7 +183,7 @@ def _papers_and_descriptions() -> dict[str, tuple[str, str]]:
 
 
 def find(name: str) -> Path:
-    """The file of a recipe, by its path or as a shipped recipe by name; a `SettingsError` if neither exists."""
+    """The file of a recipe, given its path or the name of a shipped one; a `SettingsError` if neither exists."""
     if os.path.isfile(name):
         return Path(name)
     recipes = shipped_recipes()
@@ -197,17 +197,17 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
 
     Args:
         name: A path, or the name of a shipped recipe.
-        models: Replace all models, see `nersery.experiments.recipe_file.model_sets`; before the overrides. Empty: none.
+        models: A set of models, see `nersery.experiments.recipe_file.model_sets`; applied before the overrides.
         overrides: ``key=value`` with dots in the key, ``tagger.steps=100`` or ``systems.NAME.copies=5``. Values are
-            TOML or plain strings. Paths in them start from the working directory, those in the recipe from its folder.
+            TOML or plain strings. Their paths are relative to the working directory, those in the recipe to its folder.
 
     Raises:
-        SettingsError: With all issues at once.
+        SettingsError: If there are issues; lists all of them at once.
     """
     path = find(name)
     try:
         table = tomllib.loads(path.read_text("utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # also for a number of thousands of digits
+    except (ValueError, RecursionError) as error:  # also for a number with thousands of digits
         raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}") from error
     if issues := [*null_issues(table)]:
         raise SettingsError(_listed(path, issues))
@@ -232,7 +232,7 @@ def _listed(path: Path, issues: Sequence[str]) -> str:
 
 
 def parse_recipe(table: Mapping[str, Any]) -> tuple[Recipe | None, list[str]]:
-    """A recipe from its TOML table, and all issues; None if there are any."""
+    """The recipe in a TOML table, or None if there are issues, and all issues."""
     issues = [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
     issues += [issue for key, issue in MISSING.items() if key not in table]
     entries = {key: table[key] for key in KEYS if key in table and key not in ("tagger", "systems", "select")}
@@ -253,7 +253,7 @@ def parse_recipe(table: Mapping[str, Any]) -> tuple[Recipe | None, list[str]]:
 
 
 def _fold_issues(table: Mapping[str, Any]) -> list[str]:
-    """Conflicts of cross-validation with other keys of a recipe's table."""
+    """Conflicts between cross-validation and other keys of a recipe's table."""
     data, sample, seeds = section(table, "data"), section(table, "sample"), table.get("seeds", [0])
     folds = sample.get("folds")
     if isinstance(folds, float) and folds.is_integer():
@@ -275,7 +275,7 @@ def _fold_issues(table: Mapping[str, Any]) -> list[str]:
 
 
 def with_preset(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Tagger settings on top of those of their ``preset``, and an issue if there is no such preset."""
+    """The settings of a tagger, completed by those of its ``preset``, and an issue if there is no such preset."""
     known_presets, name = presets(), str(table.get("preset", ""))
     issues = []
     if "preset" in table and name not in known_presets:

@@ -33,7 +33,7 @@ SHOWN_REJECTS = 12
 
 
 def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
-    """The report of a finished run; equal runs give equal reports, except for run times.
+    """Build the report of a finished run. Equal runs give equal reports, except for run times.
 
     Args:
         inputs: The hashes of the data files when they were read (`nersery.experiments.run_state.fingerprint.hashes`).
@@ -88,7 +88,7 @@ def _command(run: RunFolder) -> str:
 
 
 def _empty_notes(recipe: Recipe, systems: Sequence[SystemReport]) -> list[str]:
-    """Which systems had no sentences of their own to train on, so that their scores do not measure their method."""
+    """Notes on systems without sentences of their own to train on. Their scores do not measure their method."""
     notes = []
     for settings, system in list(zip(recipe.systems, systems, strict=True))[1:]:
         seeds = [str(seed) for seed, kept in zip(recipe.seeds, system.kept_sentences, strict=True) if not kept]
@@ -103,7 +103,7 @@ def _empty_notes(recipe: Recipe, systems: Sequence[SystemReport]) -> list[str]:
 
 
 def _version_notes(run: RunFolder, first: Mapping[str, str]) -> list[str]:
-    """Which results were made by other versions than those with which the run began."""
+    """Notes on results that were made by other versions than those with which the run began."""
     systems: dict[str, list[str]] = {}
     for system in run.recipe.systems:
         for seed in run.recipe.seeds:
@@ -113,7 +113,7 @@ def _version_notes(run: RunFolder, first: Mapping[str, str]) -> list[str]:
 
 
 def _grid_notes(run: RunFolder) -> list[str]:
-    """Which systems chose their settings with another seed than today's first, because the seeds have changed."""
+    """Notes on systems whose settings were chosen with a seed that is no longer the first one of the recipe."""
     grids = ((system.name, _grid(run, system)) for system in run.recipe.systems)
     return [
         f"{name}: its settings were chosen with seed {grid.seed}, with which the run began"
@@ -124,7 +124,7 @@ def _grid_notes(run: RunFolder) -> list[str]:
 
 def _grid(run: RunFolder, system: System) -> GridReport | None:
     record = grid_record(run.folder, system)
-    is_there = run.recipe.grid and record.exists()  # nothing is tried where there is nothing to learn
+    is_there = run.recipe.grid and record.exists()  # nothing is tried if there is nothing to learn
     return GridReport.model_validate(read_record(record)) if is_there else None
 
 
@@ -133,7 +133,7 @@ def _result(run: RunFolder, seed: int, system: System) -> Any:
 
 
 def _split(run: RunFolder, split: str, hashes: str | Mapping[str, str]) -> SplitReport:
-    """The file of a split and what it holds, or the files of its languages."""
+    """The file of a split and its contents, or the files of its languages."""
     corpus = run.corpora[split]
     if isinstance(hashes, str):
         return SplitReport.of(corpus, path=getattr(run.recipe.data, split), sha256=hashes)
@@ -174,11 +174,11 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
 
 
 def both_trainings(training: Mapping[str, Any]) -> TrainingReport:
-    """The curve of a training, followed by that of the second stage if there was one."""
+    """The report of a training. Its curve continues with that of the second stage if there was one."""
     second = training.get("second_stage")
     if not second:
         return TrainingReport.model_validate(training)
-    # One curve: the steps of the second stage are counted on from the last step of the first.
+    # One curve: the steps of the second stage continue the count of the first stage.
     later = [{**e, "step": e["step"] + training["steps"]} for e in second["evaluations"]]
     joined = {"evaluations": [*training["evaluations"], *later], "best_step": training["steps"] + second["best_step"]}
     return TrainingReport.model_validate({**training, **joined})
@@ -221,12 +221,12 @@ def _trained_on(run: RunFolder, seed: int, system: System) -> Corpus:
 
 
 def _with_gold(train: Corpus, gold: Corpus) -> Corpus:
-    """A training corpus and all gold sentences, which contain the parents of its sentences."""
+    """A training corpus together with all gold sentences, which include the parents of its sentences."""
     return Corpus([*(sentence for sentence in gold if sentence.id not in train.by_id), *train])
 
 
 def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
-    """The steps of the system's self-training for each seed; empty without one."""
+    """The steps of the system's self-training for each seed; empty if it has none."""
     reports = []
     for number, selector in enumerate(system.select, start=1):
         if selector.method != "self_training":
@@ -240,14 +240,14 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
 
 
 def _teachers(run: RunFolder, system: System) -> dict[str, Any]:
-    """The trainings of the system's own teachers for each seed; nothing if it has none."""
+    """The trainings of the system's own teachers for each seed; empty if it has none."""
     paths = [run.generated(seed, system).with_name(TEACHER_FILE) for seed in run.recipe.seeds]
     teachers = [TeacherReport.model_validate(read_record(path)) for path in paths if path.exists()]
     return {"teachers": teachers} if teachers else {}
 
 
 def _generated(run: RunFolder, system: System) -> dict[str, Any]:
-    """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
+    """The sentences that the method made and the selectors kept, summed over seeds; examples from the first seed."""
     files = [[run.generated(seed, system) for seed in run.recipe.seeds]]
     selection: list[dict[str, Any]] = []
     for number, selector in enumerate(system.select, start=1):
@@ -280,7 +280,7 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
 
 
 def _tally(files: Iterable[Path]) -> Tally:
-    """What the files of a stage contain and what was rejected."""
+    """The tally of the sentences in the files of a stage, and of their rejects."""
     tally = Tally()
     for file in files:
         for outcome in (*io.open_corpus(file), *io.read_rejects(rejects_of(file))):
@@ -289,6 +289,6 @@ def _tally(files: Iterable[Path]) -> Tally:
 
 
 def _parent(child: Sentence, parents: Corpus) -> Sentence | None:
-    """The gold sentence that a generated one was made from, if it is known."""
+    """The sentence that a generated one was made from, if it is known."""
     names = child.origin.parents if child.origin else ()
     return next((parents.by_id[name] for name in names if name in parents.by_id), None)

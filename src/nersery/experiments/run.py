@@ -1,4 +1,4 @@
-"""`nersery.run`: a recipe is run in a folder, with all runs of its sweep if it has one."""
+"""`nersery.run`: run a recipe in a folder, with all runs of its sweep if it has one."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def run(
     quiet: bool = False,
     jobs: int = 1,
 ) -> Report | SweepReport:
-    """Run an experiment in a folder, or resume it, and return its report; with a sweep, that of all runs.
+    """Run an experiment in a folder, or resume it, and return its report. The report of a sweep covers all runs.
 
     Args:
         recipe: A TOML file, or the name of a shipped recipe.
         output: The folder; None writes to ``runs/NAME``.
-        overrides: Changes of the recipe, ``key=value``.
-        models: Replaces all models, see `nersery.experiments.recipe_file.model_sets`.
-        jobs: Processes that share the systems and seeds; a script with several needs ``if __name__ == "__main__":``.
+        overrides: Changes to the recipe, ``key=value``.
+        models: A set of models for the recipe, see `nersery.experiments.recipe_file.model_sets`.
+        jobs: Processes that share the systems and seeds. With several, scripts need ``if __name__ == "__main__":``.
     """
     named_folder = None if output in (None, "") else as_path(output, "output")
     loaded = load(str(recipe), overrides, models)
@@ -39,5 +39,5 @@ def run(
 
 
 def job_of(recipe: Recipe, folder: Path, jobs: int, *, quiet: bool) -> Run | Sweep:
-    """The run of a recipe, or its sweep."""
+    """The run of a recipe, or the sweep if it has one."""
     return (Sweep if recipe.sweep else Run)(recipe, folder, quiet, jobs)

@@ -1,4 +1,4 @@
-"""How long the systems of a recipe will run, estimated from a few timed steps."""
+"""Estimate how long the systems of a recipe will run, from a few timed steps."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from nersery.models.loading import ModelSource, import_libraries
 from nersery.taggers.base import Tagger
 
 BATCH = 16
-"""Sentences in a training step where settings name no number."""
+"""Sentences in a training step if the settings name no number."""
 STEP_OVERHEAD = 0.25
-"""Share of a step of `BATCH` sentences that does not depend on their number: with both bundled encoders, 4, 8 and 16
-sentences take 0.44, 0.65 and 1 times as long."""
+"""Share of the time of a step of `BATCH` sentences that does not depend on their number: with both bundled encoders, 4,
+8 and 16 sentences take 0.44, 0.65 and 1 times as long."""
 TIMED_STEPS = 6
 TIMED_SENTENCES = 24
 LONGEST_TIMING = 20.0
-"""Seconds of steps, or of labelling, after which timing ends: all of it by a large model may take a short budget. Two
-steps are taken in any case.
+"""Seconds of training steps, or of labelling, after which timing ends: timing a large model completely may use up a
+short budget. At least two steps are always taken.
 """
 FORWARD_SHARE = 1 / 3
-"""Of the time of a training step: the backward pass takes twice as long."""
+"""Share of the forward pass in the time of a training step: the backward pass takes twice as long."""
 LANGUAGE_MODEL_STEP = 2.0
-"""A step of a masked language model in steps of the tagger: it also predicts subwords."""
+"""Time of a step of a masked language model, in steps of the tagger: the model also predicts subwords."""
 SECONDS_TO_MAKE = 4e-4
-"""A sentence by a rule, to write it, and to read it for training."""
+"""Seconds to make a sentence by a rule, to write it, and to read it for training."""
 EVALUATIONS = 10
-"""Of each training on dev."""
+"""Number of evaluations on dev in each training."""
 
 
 class TimedEnoughError(Exception):
-    """The steps so far have taken `LONGEST_TIMING`."""
+    """The steps so far have taken longer than `LONGEST_TIMING`."""
 
 
 class Stopwatch(Progress):
-    """Notes the time of each step, and stops slow ones by `TimedEnoughError`."""
+    """Records the time of each step, and stops a slow training by `TimedEnoughError`."""
 
     def __init__(self) -> None:
         super().__init__("timing", quiet=True)
         self.times: list[float] = []
 
     def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
-        """Note the time."""
+        """Record the time."""
         self.times.append(time.monotonic())
         super().advance(items, resumed=resumed, note=note)
         if self.times[-1] - self.times[0] > LONGEST_TIMING:
@@ -64,12 +64,12 @@ class Stopwatch(Progress):
 
 @dataclass(frozen=True)
 class Speed:
-    """Seconds that a tagger takes.
+    """The seconds that a tagger takes.
 
     Args:
-        start: To load a model and to save it.
-        step: For a training step of `BATCH` sentences.
-        sentence: To label a sentence.
+        start: Seconds to load a model and to save it.
+        step: Seconds of a training step of `BATCH` sentences.
+        sentence: Seconds to label a sentence.
     """
 
     start: float
@@ -86,13 +86,13 @@ def _relative(batch: int) -> float:
 
 
 def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
-    """Time a few steps of a tagger; a method without ``steps`` trains as it does."""
+    """Time a few training steps of a tagger. A method without the setting ``steps`` trains as usual."""
     tagger: Tagger = settings.with_changes({"steps": TIMED_STEPS} if "steps" in settings.settings else {}).create()
-    import_libraries()  # once in a process, so it is no part of the start
+    import_libraries()  # happens once per process, so it is not part of the start
     watch, began = Stopwatch(), time.monotonic()
     labelled = _spread([sentence for sentence in gold if sentence.entities])
     batch = batch_size(settings.settings)
-    timed_sentences = [*islice(cycle(labelled), TIMED_STEPS * batch)]  # no step has fewer sentences
+    timed_sentences = [*islice(cycle(labelled), TIMED_STEPS * batch)]  # so that no step has fewer sentences
     is_slow = False
     try:
         tagger.fit(timed_sentences, Training(progress=watch))
@@ -100,7 +100,7 @@ def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
         is_slow = True
     step_seconds = [later - earlier for earlier, later in zip(watch.times, watch.times[1:], strict=False)]
     step = statistics.median(step_seconds) if step_seconds else time.monotonic() - began
-    start = max(0.0, time.monotonic() - began - step * len(watch.times))  # what no step explains
+    start = max(0.0, time.monotonic() - began - step * len(watch.times))  # time that the steps do not explain
     if is_slow:
         return Speed(start, step / _relative(batch), FORWARD_SHARE * step / batch)
     tagger.predict(labelled)  # the first pass is slower
@@ -110,15 +110,15 @@ def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
 
 
 def _spread(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Some of all parts of a corpus: the first ones may be shorter than the rest."""
+    """Sentences from all parts of a corpus, because the first ones may be shorter than the rest."""
     return list(sentences[:: max(1, len(sentences) // TIMED_SENTENCES)][:TIMED_SENTENCES])
 
 
 def annotator_speed(settings: MethodSettings, gold: Sequence[Sentence], raw: Sequence[Sentence]) -> float:
-    """Seconds that an annotator with a model of its own takes for a sentence; 0 if the model is on a server."""
+    """Seconds per sentence of an annotator with its own model; 0 if the model is on a server."""
     annotator = settings.create()
     if isinstance(annotator, EndpointMethod):
-        return 0.0  # a check sends no sentence away, and spends nothing
+        return 0.0  # a check sends no sentence to a server, and costs nothing
     annotator.fit(list(gold))
     timed_sentences = _spread(raw)
     for part in (timed_sentences[: TIMED_SENTENCES // 4], timed_sentences):  # the first pass is slower
@@ -137,10 +137,10 @@ class RunTime:
     Args:
         gold: Labelled sentences to train on.
         raw: Raw sentences.
-        dev: Sentences that each training is evaluated on `EVALUATIONS` times.
-        speeds: What was timed, by settings, as JSON values.
+        dev: Number of sentences that each training is evaluated on `EVALUATIONS` times.
+        speeds: Timings by settings, as JSON values.
         timed: Called after each timing.
-        say: Called before each timing, which may take half a minute, with what is timed.
+        say: Called with a description before each timing, which may take half a minute.
     """
 
     recipe: Recipe
@@ -159,8 +159,8 @@ class RunTime:
         return Speed(**self._once(tagger, lambda: asdict(tagger_speed(tagger, self.gold))))
 
     def _once(self, settings: MethodSettings, measure: Callable[[], Any]) -> Any:
-        """What was measured of a method with these settings, measured now if it was not."""
-        model = settings.settings.get("model")  # models of one architecture lie in one folder
+        """The measurement of a method with these settings, taken now if there is none yet."""
+        model = settings.settings.get("model")  # models of one architecture share a folder
         location = {"model": ModelSource(model).location} if isinstance(model, str) else {}
         unscaled = {"steps": None, "batch_size": None}
         key = json.dumps([settings.method, {**settings.settings, **location, **unscaled}], sort_keys=True, default=str)
@@ -171,7 +171,7 @@ class RunTime:
         return self.speeds[key]
 
     def training(self, system: System) -> float:
-        """Seconds to train its tagger and to score it."""
+        """Seconds to train a system's tagger and to evaluate it on dev."""
         speed, tagger = self.speed(system), self.recipe.tagger_of(system)
         gold, added = len(self.gold), self.added(system)
         seconds = _seconds(speed, tagger, gold * system.repeats_of_gold(gold, added) + added)
@@ -180,25 +180,25 @@ class RunTime:
         return speed.start + seconds + EVALUATIONS * self.dev * speed.sentence
 
     def scoring(self, system: System, sentences: int) -> float:
-        """Seconds to label that many sentences with its trained tagger."""
+        """Seconds to label a number of sentences with a system's trained tagger."""
         return sentences * self.speed(system).sentence
 
     def contains_raw_text(self, system: System) -> bool:
-        """Whether raw text is in its training data."""
+        """Whether a system's training data contain raw text."""
         others = map(self.recipe.system, system.references)
         return system.labels_raw_text or any(map(self.contains_raw_text, others))
 
     def added(self, system: System) -> int:
-        """Sentences that its tagger trains on besides gold, at most; raw text counts once, however often labelled."""
+        """Maximum number of training sentences besides gold. Raw text counts once, however often it is labelled."""
         return (len(self.raw) if self.contains_raw_text(system) else 0) + self._made(system)
 
     def _made(self, system: System) -> int:
-        """Of these, how many are no raw text."""
+        """Maximum number of these sentences that are not raw text."""
         own = self.candidates(system) if system.method and not system.labels_raw_text else 0
         return own + sum(map(self._made, map(self.recipe.system, system.references)))
 
     def candidates(self, system: System) -> int:
-        """Sentences that it selects from, at most."""
+        """Maximum number of sentences that a system selects from."""
         if system.labels_raw_text:
             return len(self.raw)
         if system.method is None:
@@ -207,7 +207,7 @@ class RunTime:
         return (len(self.gold) + of_base) * system.copies
 
     def making(self, system: System) -> float:
-        """Seconds to make and select its sentences, at most."""
+        """Maximum number of seconds to make and select a system's sentences."""
         if not system.makes_sentences:
             return 0.0
         tagger, candidates = self.recipe.system(system.base or GOLD), self.candidates(system)
@@ -226,7 +226,7 @@ class RunTime:
         """Seconds to label the raw text, and to train the teacher that does it, if there is one.
 
         Args:
-            speed: Of the tagger that labels if the method names neither a model nor a teacher.
+            speed: Speed of the tagger that labels if the method names neither a model nor a teacher.
         """
         if "model" in method.settings:
             return len(self.raw) * float(self._once(method, lambda: annotator_speed(method, self.gold, self.raw)))
@@ -239,10 +239,10 @@ class RunTime:
         return seconds + speed.start + len(self.raw) * speed.sentence
 
     def _selecting(self, selector: MethodSettings, candidates: int, system: System) -> float:
-        """Seconds of a selector, at most: self-training may stop before its last step.
+        """Maximum number of seconds of a selector: self-training may stop before its last step.
 
         Args:
-            system: Its tagger judges the candidates.
+            system: The system whose tagger judges the candidates.
         """
         speed = self.speed(system)
         pass_seconds = speed.start + candidates * speed.sentence
@@ -253,7 +253,7 @@ class RunTime:
         return float(settings["steps"] * (training_seconds + settings["passes"] * pass_seconds))
 
     def total(self, system: System) -> float:
-        """Seconds of `making` and `training`, without those of its base."""
+        """Seconds of `making` and `training` for a system, without its base."""
         return self.making(system) + self.training(system)
 
 
@@ -264,16 +264,16 @@ def estimates(
     speeds: dict[str, Any] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, float]:
-    """Estimated seconds of each system for a seed, without its base; a few steps are timed for that.
+    """Time a few steps, and estimate the seconds of each system for a seed, without its base.
 
     Args:
-        corpora: By split, as a run reads them.
-        threads: Of the process that carries them out; None takes those of this process.
-        speeds: What other recipes have timed; what this one times is added.
+        corpora: Corpora by split, as a run reads them.
+        threads: Threads of the process that runs the systems; None takes those of this process.
+        speeds: Timings of other recipes; those of this one are added.
         say: See `RunTime`.
     """
     train = sorted(corpora["train"], key=lambda sentence: not sentence.entities)  # nothing is timed without entities
-    size, dev_size = (  # of each language with its own file
+    size, dev_size = (  # applies to each language with its own file
         count and count * len(recipe.data.files(split))
         for split, count in (("train", recipe.sample.size), ("dev", recipe.sample.dev_size))
     )
@@ -291,7 +291,7 @@ def _seconds(speed: Speed, tagger: MethodSettings, sentences: int) -> float:
 
 
 def steps_of(tagger: MethodSettings, sentences: int) -> int:
-    """Training steps of a tagger."""
+    """The number of training steps of a tagger."""
     settings = tagger.settings
     steps_per_epoch = math.ceil(sentences / batch_size(settings))
     if settings.get("steps"):
@@ -303,5 +303,5 @@ def steps_of(tagger: MethodSettings, sentences: int) -> int:
 
 
 def batch_size(settings: Mapping[str, Any]) -> int:
-    """Sentences in a training step of a tagger's settings."""
+    """The number of sentences in a training step, from a tagger's settings."""
     return int(settings.get("batch_size") or BATCH)

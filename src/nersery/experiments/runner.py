@@ -39,8 +39,8 @@ class Run(RunFolder):
         """Run all unfinished stages and write the report.
 
         Raises:
-            DataError: When the files cannot be used; before anything runs.
-            SettingsError: When the folder belongs to another run.
+            DataError: If the files cannot be used; raised before anything runs.
+            SettingsError: If the folder belongs to another run.
         """
         failures: list[Exception] = []
         with self.started() as fingerprint:
@@ -65,7 +65,7 @@ class Run(RunFolder):
 
     @contextmanager
     def started(self) -> Iterator[dict[str, Any]]:
-        """Check everything and lock the folder; within it, `run_system` may be called. Gives the run's fingerprint."""
+        """Check everything and lock the folder, so that `run_system` may be called. Yields the run's fingerprint."""
         fingerprint = self.check()
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
@@ -90,7 +90,7 @@ class Run(RunFolder):
             The fingerprint of the run.
 
         Raises:
-            NerseryError: Of the kind that fits what is wrong.
+            NerseryError: Of the class that fits the issue.
         """
         for file in (file for split in SPLITS for file in self.recipe.data.files(split)):
             refuse_within(self.folder, self.recipe.path(file.name))
@@ -105,7 +105,7 @@ class Run(RunFolder):
         return fingerprint
 
     def plan(self) -> dict[str, Any]:
-        """What `execute` would do, and how long that would take, as JSON values; first, `check`."""
+        """Run `check`, and return as JSON values what `execute` would do and how long that would take."""
         self.check()
         seconds = estimates(self.recipe, self.corpora, self.threads, say=self.say)
         return {
@@ -126,5 +126,5 @@ class Run(RunFolder):
             remove_folder(teachers_folder(self.folder, seed))
 
     def run_system(self, seed: int, system: System) -> None:
-        """Train and score one system, unless that is done."""
+        """Train and score one system, unless that has been done."""
         SystemRun(self, seed, system).execute()

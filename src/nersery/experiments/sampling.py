@@ -63,7 +63,7 @@ def sample_languages(corpus: Corpus, size: int, protocol: str = "stratified", se
     """Draw ``size`` sentences of each language independently; see `sample`.
 
     Raises:
-        SettingsError: Naming the language for which `sample` fails; also if no sentence has a language.
+        SettingsError: If `sample` fails for a language, which is named, or if no sentence has a language.
 
     >>> words = (("en", "one"), ("en", "two"), ("hi", "एक"), ("hi", "दो"), ("hi", "तीन"))
     >>> corpus = Corpus(Sentence((word,), language=language) for language, word in words)
@@ -141,7 +141,7 @@ def _types(sentence: Sentence) -> set[str]:
 
 
 def _first_of_each_type(shuffled: Sequence[Sentence]) -> list[Sentence]:
-    """For each type, rarest first, the first sentence with it, unless an earlier choice has it too."""
+    """The first sentence with each type, from the rarest type on, except for types that earlier choices cover."""
     counts = Counter(type_ for sentence in shuffled for type_ in _types(sentence))
     first: dict[str, Sentence] = {}
     for sentence in shuffled:
@@ -157,7 +157,7 @@ def _first_of_each_type(shuffled: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _densest_cover(shuffled: Sequence[Sentence]) -> list[Sentence]:
-    """Greedily, the first sentence with the most missing types."""
+    """A greedy cover: repeatedly the first sentence with the most missing types."""
     missing = types_in(shuffled)
     cover: list[Sentence] = []
     while missing:
@@ -204,7 +204,7 @@ def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
     while waiting:
         rarest = min((type_ for type_ in remaining if remaining[type_]), key=lambda type_: (remaining[type_], type_))
         for position in sorted(position for position in waiting if rarest in type_sets[position]):
-            side = int((needed[0][rarest], room[0]) < (needed[1][rarest], room[1]))  # of equals the sample
+            side = int((needed[0][rarest], room[0]) < (needed[1][rarest], room[1]))  # ties go to the sample
             if side == 0:
                 chosen.add(position)
             waiting.remove(position)
@@ -224,7 +224,7 @@ def _polished(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> C
     shared = member @ member.T if len(sets) <= MOST_TYPE_SETS else None
     available = np.array([corpus[types] for types in sets])
     taken = np.array([dealt[types] for types in sets])
-    total, infinite = int(available.sum()), np.iinfo(np.int64).max // 4  # a sum of two of them must not overflow
+    total, infinite = int(available.sum()), np.iinfo(np.int64).max // 4  # so that a sum of two cannot overflow
     while True:
         lacks = size * (available @ member) - total * (taken @ member)
         # Change of the squared error of the shares if a sentence of each set is added or removed.

@@ -18,10 +18,10 @@ from nersery.experiments.recipe_file.data_files import SPLITS, DataSettings
 from nersery.experiments.systems import LONGEST_NAME, System, folder_key
 
 MOST_SETTINGS = 2
-"""Settings that one table varies: its columns and its rows."""
+"""Maximum number of settings that one table varies: one by columns and one by rows."""
 SYSTEM = "system"
 _NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
-"""Characters that no name of a folder has."""
+"""Characters that must not occur in the name of a folder."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class SettingsTable:
 
     Args:
         keys: One or two settings: that of the columns, then that of the rows.
-        systems: The system of each combination of values, the value of the last setting changing first.
+        systems: The system of each combination of values. The last setting varies fastest.
     """
 
     system: str
@@ -84,7 +84,7 @@ class SettingsTable:
 
 
 def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[SettingsTable], list[str]]:
-    """A recipe's table with a system for each combination of values, their tables, and the issues of the settings."""
+    """A recipe's table, extended by a system for each combination of values; the tables of these systems; issues."""
     entries = {table_methods.entry_name(entry): entry for entry in table_methods.system_entries(table)}
     issues, tables, added_systems = list[str](), list[SettingsTable](), dict[str, dict[str, Any]]()
     entries_by_folder: dict[str, Mapping[str, Any]] = {folder_key(name): entry for name, entry in entries.items()}
@@ -122,7 +122,7 @@ def _issue(swept: Any, entries: Mapping[str, Any]) -> str:
 
 
 def _unknown_setting(table: Mapping[str, Any], entry: Mapping[str, Any], swept: Mapping[str, Any]) -> str:
-    """What is wrong if the system lacks a setting; nothing where its method is not known."""
+    """The issue if a system lacks a varied setting; empty if its method is unknown."""
     method, defaults = _defaults(table, entry)
     unknown = [key for key in swept if key != SYSTEM and key not in entry and key not in defaults]
     settings = registry.defaults(table_methods.kind_of(entry.get("method")), method) if method else {}
@@ -138,7 +138,7 @@ def _defaults(table: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, 
 
 
 def _folder_name(text: str, entry: Mapping[str, Any], taken: dict[str, Mapping[str, Any]]) -> str:
-    """A name that a folder can have; a long one, or that of another system, ends with a hash.
+    """A valid name for a folder. A name that is too long, or that another system has, ends with a hash.
 
     Args:
         taken: The systems by `folder_key`; this one is added.
@@ -152,7 +152,7 @@ def _folder_name(text: str, entry: Mapping[str, Any], taken: dict[str, Mapping[s
 
 @dataclass(frozen=True)
 class Part:
-    """A run of a sweep: a size and a language, where these are varied."""
+    """A run of a sweep: a size and a language, if these are varied."""
 
     size: int | None = None
     language: str = ""
@@ -163,7 +163,7 @@ class Part:
         return "-".join(filter(None, [str(self.size or ""), self.language])) or "run"
 
     def data(self, data: DataSettings) -> DataSettings:
-        """The files of its language alone."""
+        """The data settings with only the files of this language."""
         if not self.language:
             return data
         files: dict[str, Any] = {}

@@ -24,7 +24,7 @@ class SweepResults:
     """The scores of a sweep.
 
     Args:
-        recipe: With the sweep.
+        recipe: The recipe with the sweep.
         runs: The run of each part.
     """
 
@@ -37,7 +37,7 @@ class SweepResults:
         return self.recipe.sweep or SweepSettings()
 
     def cells(self) -> list[SweepCell]:
-        """Every system of every run with every seed."""
+        """The scores of every system of every run with every seed."""
         return [
             SweepCell(size=part.size, language=part.language, system=system.name, seed=seed, f1=f1)
             for part, run in self.runs
@@ -59,7 +59,7 @@ class SweepResults:
         swept_names = {name for table in self._settings.tables for name in table.systems}
         sources = {table.system for table in self._settings.tables}
         systems = [s for s in self.recipe.systems if s.name not in swept_names - sources]
-        swept = self._settings.languages  # each with runs of its own; else the scores of a run by language
+        swept = self._settings.languages  # each has its own runs; otherwise the scores of a run by language
         languages = swept or self._tested()
         runs = {(part.size, part.language): run for part, run in self.runs}
         sizes: list[int | None] = [*self._settings.sizes] or [None]
@@ -78,7 +78,7 @@ class SweepResults:
         return ReportTable("systems", self._caption, columns, rows)
 
     def _tested(self) -> list[str]:
-        """The languages of the test files; none for dev, whose score is known only for all languages together."""
+        """The languages of the test files; none for dev, because its score is known only for all languages together."""
         files = self.recipe.data.files("test") if self._settings.score == "test" else []
         return [file.language for file in files if file.language]
 
@@ -98,7 +98,7 @@ class SweepResults:
         )
 
     def _scores(self, run: RunFolder, system: System, language: str = "") -> list[float | None]:
-        """F1 of a system with each seed; None where it is unknown."""
+        """F1 of a system with each seed; None if it is unknown."""
         return [self._score(run.path(seed, system, "result.json"), language) for seed in run.recipe.seeds]
 
     def _score(self, path: Path, language: str) -> float | None:
@@ -110,7 +110,7 @@ class SweepResults:
         if self._settings.score == "dev":
             return both_trainings(result["training"]).dev_f1
         scores = result["scores"]
-        by_language = scores.get("per_language", {language: scores["micro"]})  # one language alone has none
+        by_language = scores.get("per_language", {language: scores["micro"]})  # a single language has none
         group = by_language.get(language) if language else scores["micro"]
         return float(group["f1"]) if group else None
 

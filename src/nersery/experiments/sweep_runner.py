@@ -2,7 +2,7 @@
 
 A folder holds one sweep. Each run has a folder within it, which resumes like any other::
 
-    run.json                    the recipe, as of a run
+    run.json                    the recipe, as for a single run
     100-en/…, 200-en/…          the runs; see `nersery.experiments.runner`
     report.{json,md,html}       the tables, rewritten after each system
     tables/*.{csv,tex}
@@ -42,7 +42,7 @@ class Sweep:
     """Runs all parts of a sweep.
 
     Args:
-        recipe: With a sweep.
+        recipe: A recipe with a sweep.
         folder: Created if missing; the folder of another run or sweep is refused.
         quiet: Show no progress.
         jobs: Processes that share the cells of all runs.
@@ -80,7 +80,7 @@ class Sweep:
         return replace(self.recipe, sample=sample, data=data, sweep=None, overrides=tuple(overrides))
 
     def check(self) -> list[str]:
-        """Check the folder, and each language's files and models with the extreme sizes; the notes on them."""
+        """Check the folder, and each language's files and models with the extreme sizes. Returns the notes."""
         check_folder(self.folder, run_fingerprint(self.recipe))
         sizes = self.settings.sizes
         extremes = {min(sizes), max(sizes)} if sizes else {None}
@@ -88,7 +88,7 @@ class Sweep:
         for part, run in self.runs():
             if part.size in extremes:
                 is_known = part.language in self._corpora
-                run.quiet = self.quiet or is_known  # the same files again
+                run.quiet = self.quiet or is_known  # these files were checked before
                 run.check()
                 if is_known:
                     for note in run.notes:
@@ -99,7 +99,7 @@ class Sweep:
         return [*notes]
 
     def plan(self) -> dict[str, Any]:
-        """As `Run.plan`."""
+        """Like `Run.plan`, for all runs."""
         speeds: dict[str, Any] = {}
         runs, notes = self.runs(), self.check()
         seconds = 0.0
@@ -116,7 +116,7 @@ class Sweep:
         }
 
     def execute(self) -> SweepReport:
-        """Run everything that is not finished; a system that fails is noted, and the others continue.
+        """Run everything that is not finished. A system that fails is noted, and the others continue.
 
         Raises:
             NerseryError: If the folder belongs to another run, or every system failed.
@@ -158,7 +158,7 @@ class Sweep:
                 if error is not None:
                     failed.add(number)
                     self._note_failure(f"{names[number]}, {cell}", error)
-                if (report := self.report()) != shown:  # a cell of an earlier call says nothing new
+                if (report := self.report()) != shown:  # cells of an earlier call do not change the report
                     write_sweep(shown := report, self.folder, is_over=False)
                 if number not in failed and cells.is_over(number, cell.seed):
                     run.remove_taggers(cell.seed)
@@ -171,7 +171,7 @@ class Sweep:
                     self._say(f"\nafter {names[number]}:\n\n{tables}\n")
 
     def _note_failure(self, label: str, error: Exception) -> None:
-        """Note an error instead of raising it, unless its cause concerns the other runs, too."""
+        """Note an error instead of raising it, unless its cause also affects the other runs."""
         if isinstance(error, ChangedInputError):
             raise error
         self.failures[label] = failure_text(error)
@@ -183,10 +183,10 @@ class Sweep:
 
     @cached_property
     def results(self) -> SweepResults:
-        """The scores that are there so far."""
+        """The scores so far."""
         return SweepResults(self.recipe, self.runs())
 
     def report(self) -> SweepReport:
-        """The tables, and every score that is there so far."""
+        """The report with the tables and all scores so far."""
         about, results = (self.recipe.name, self.recipe.description), self.results
         return SweepReport(*about, results.cells(), results.tables(), dict(self.failures), deepcopy(self.notes))

@@ -1,6 +1,6 @@
 """One system of a run with one seed: its sentences are made and selected, its tagger is trained and scored.
 
-Every stage writes its file as a whole or not at all, so the same command resumes. The files are listed in
+Every stage writes its file completely or not at all, so repeating the command resumes the run. The files are listed in
 `nersery.experiments.run_state.run_folder`.
 """
 
@@ -45,7 +45,7 @@ BaseAndOwn = tuple[Sequence[Sentence], Sequence[Sentence]]
 
 @dataclass(frozen=True)
 class SystemRun:
-    """A system of a run with a seed; what it needs of other systems is made on the way."""
+    """A system of a run with a seed. What it needs from other systems is made on demand."""
 
     run: RunFolder
     seed: int
@@ -63,11 +63,11 @@ class SystemRun:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What identifies its jobs, so that none resumes another's."""
+        """What identifies the jobs of this system, so that no job resumes another one."""
         return {"seed": self.seed, "system": asdict(self.system)}
 
     def path(self, *names: str) -> Path:
-        """The path of one of its files."""
+        """The path of one of the system's files."""
         return self.run.path(self.seed, self.system, *names)
 
     def other(self, name: str) -> SystemRun:
@@ -76,10 +76,10 @@ class SystemRun:
 
     @property
     def is_done(self) -> bool:
-        """Whether it was scored and its files are there; those that somebody has removed are made again.
+        """Whether the system was scored and its files exist. Files that somebody has removed are made again.
 
         Raises:
-            NerseryError: If one of them has another size than when it was scored.
+            NerseryError: If the size of a file has changed since the system was scored.
         """
         result = self.path("result.json")
         if not all(path.exists() for path in (result, *self._files)):
@@ -92,7 +92,7 @@ class SystemRun:
 
     @property
     def _files(self) -> list[Path]:
-        """Its files of sentences; those that its method made may be in the folder of another system."""
+        """The system's files of sentences. The generated ones may be in the folder of another system."""
         names, system = ["train.jsonl", "predicted.jsonl"], self.system
         if not system.makes_sentences:
             return [self.path(name) for name in names]
@@ -100,7 +100,7 @@ class SystemRun:
         return [*map(self.path, names), self.run.generated(self.seed, system)]
 
     def _sizes(self) -> dict[str, int]:
-        """The bytes of the files of sentences in its own folder, and of their rejects."""
+        """The sizes in bytes of the files of sentences in the system's own folder, and of their rejects."""
         own_files = [path for path in self._files if path.parent == self.path()]
         with_rejects = [path for file in own_files for path in (file, rejects_of(file)) if path.exists()]
         return {path.name: path.stat().st_size for path in with_rejects}
@@ -113,7 +113,7 @@ class SystemRun:
         self.run.done += 1
 
     def train_and_score(self) -> None:
-        """Make what of the system's files is missing; its scores are written last."""
+        """Make the missing files of the system. Its scores are written last."""
         system = self.system
         of_base, own_sentences = self.parts()
         kept, own_count = each_once(of_base, own_sentences), len(own_sentences)
@@ -145,7 +145,7 @@ class SystemRun:
     def kept(self) -> list[Sentence]:
         """All new sentences that the system adds to gold: those of its base, then its own.
 
-        Raw text that both have labelled is there once, with the labels of the later one.
+        Raw text that both have labelled occurs once, with the labels of the later one.
         """
         return each_once(*self.parts())
 
@@ -160,18 +160,18 @@ class SystemRun:
 
     @cached_property
     def start(self) -> Corpus:
-        """What the system's method and selectors start from: gold, and the new sentences of its base."""
+        """The sentences that the system's method and selectors start from: gold, and the new ones of its base."""
         return Corpus([*self.gold, *self.kept_by_base])
 
     def generate(self) -> Corpus:
-        """The sentences that the system generated, before it selects some; generated if they do not exist."""
+        """The sentences that the system generated, before selection. They are generated now if they do not exist."""
         path, start, method = self.run.generated(self.seed, self.system), self.start, self.system.method
         if _must_make(path) and not self._take_over_shared(path):
             if method is None:
                 self._write(path, self._merged(), list, "generate")  # a step that changes nothing
             else:
                 self._run_stage(path, *self._stage(start), "generate", "learn")
-        remove_folder(training_folder(path))  # a kill may have left it behind a finished job
+        remove_folder(training_folder(path))  # a kill may have left it after the end of the job
         rows = len(self.run.corpora["raw"]) if self.system.labels_raw_text else len(start) * self.system.copies
         return read_made(path, None if method is None else rows)
 
@@ -180,7 +180,7 @@ class SystemRun:
         StageJob(stage, io.InMemory(rows), path, *labels, self.fingerprint, options).run()
 
     def _take_over_shared(self, path: Path) -> bool:
-        """Take the sentences of another seed or system that makes the same ones; whether there were any."""
+        """Take the sentences of another seed or system that makes the same ones. Returns whether there were any."""
         if sharing.take_over_labels(self.run, self.seed, self.system):
             return True
         if (larger := sharing.with_more_copies(self.run.recipe, self.system)) is None:
@@ -203,7 +203,7 @@ class SystemRun:
     def _merged(self) -> list[Sentence]:
         """The sentences that the merged systems kept, each once.
 
-        They vote with what they have labelled themselves, not with what they go on from.
+        They vote with the labels that they made themselves, not with those of their bases.
         """
         parts = [self.other(name).parts() for name in self.system.merge]
         if not self.system.vote:
@@ -216,7 +216,7 @@ class SystemRun:
             name = settings.method
             path = self.path(sharing.selected_name(self.system, number))
             if _must_make(path) and not sharing.take_over_selection(self.run, self.seed, self.system, number):
-                gold = [s for s in self.start if s.id not in candidates.by_id]  # what is judged is not gold
+                gold = [s for s in self.start if s.id not in candidates.by_id]  # candidates do not count as gold
                 stage = SelectStage(
                     name,
                     settings.settings,
@@ -253,7 +253,7 @@ class SystemRun:
         return other.trained(train)
 
     def trained(self, train: Sequence[Sentence]) -> Tagger:
-        """The system's tagger; trained if it does not exist."""
+        """The system's tagger, trained now if it does not exist."""
 
         def fit(training: Path) -> Tagger:
             return self._fitted(train, self._chosen(train), "train", training)
@@ -276,7 +276,7 @@ class SystemRun:
         return tagger
 
     def _chosen(self, train: Sequence[Sentence]) -> Settings:
-        """The system's settings from the grid, for all seeds: the best ones on dev with the first seed."""
+        """The system's settings from the grid. All seeds use those that are best on dev with the first seed."""
         trials = combinations(self.run.recipe.grid, self.run.recipe.tagger_of(self.system).settings)
 
         def f1(number: int, changes: Settings) -> float:
@@ -314,7 +314,7 @@ class SystemRun:
 
 
 def _must_make(path: Path) -> bool:
-    """Whether the file of a stage is missing; rejects that are left over from it are removed."""
+    """Whether the file of a stage is missing. Rejects that are left over from it are removed."""
     if not is_missing(path):
         return False
     if not unfinished_path(path).exists():

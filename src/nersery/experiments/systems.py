@@ -29,17 +29,17 @@ RESERVED = (GOLD, "gold only", "sample", TEACHERS)
 """Folders of every run, and the name of the baseline in the report: no system may have these names."""
 
 LONGEST_NAME = 200
-"""In bytes of UTF-8; file systems allow 255."""
+"""Maximum length of a name in bytes of UTF-8; file systems allow 255."""
 
 MOST_COPIES = 1_000_000
-"""Of a sentence; a larger number is a typing error."""
+"""Maximum number of copies of a sentence; a larger number is a typing error."""
 
 MADE_FROM = ("method", "base", "merge", "vote")
 """Keys of a system that its sentences depend on, apart from the number of copies."""
 
 
 def folder_name(name: str) -> str:
-    """The same name; a `ValueError` if it cannot name a folder."""
+    """The name unchanged; a `ValueError` if a folder cannot have it."""
     if not name:
         raise ValueError('expected one for a folder, e.g. "my-corpus"')
     if name != name.strip() or name.startswith(".") or "/" in name or "\\" in name:
@@ -67,7 +67,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 @dataclass
 class MethodSettings:
-    """A method by name with its settings.
+    """The name of a method, and its settings.
 
     Args:
         kind: The kind of plug-in, see `nersery.core.registry.KINDS`.
@@ -78,11 +78,11 @@ class MethodSettings:
     kind: str = "augment"
 
     def with_changes(self, own: Mapping[str, Any]) -> MethodSettings:
-        """The same method with some settings replaced; naming ``steps`` clears ``epochs``, and the reverse."""
+        """The same method with some settings replaced. Naming ``steps`` clears ``epochs``, and vice versa."""
         return replace(self, settings={**self.settings, **changed(self.settings, own)})
 
     def issues(self) -> list[str]:
-        """What is wrong with the settings; see `nersery.core.registry.check`."""
+        """The issues of the settings; see `nersery.core.registry.check`."""
         return registry.check(self.kind, self.method, self.settings)
 
     def issues_with(self, *changes: Mapping[str, Any]) -> list[str]:
@@ -92,7 +92,7 @@ class MethodSettings:
         return [issue for issue in issues if issue not in known]
 
     def create(self) -> Any:
-        """The method itself; a `SettingsError` if it cannot be made."""
+        """Create the method; a `SettingsError` if that is impossible."""
         return registry.create(self.kind, self.method, self.settings)
 
 
@@ -150,12 +150,12 @@ class System:
 
     @property
     def asks_questions(self) -> bool:
-        """Whether its method labels raw text by questions; such labels depend on no fold."""
+        """Whether its method labels raw text by questions. Such labels do not depend on the fold."""
         return self.method is not None and self.method.method == "qa_prompting"
 
     @property
     def asks_for_tagger(self) -> bool:
-        """Whether its method or a selector takes the tagger of its base, or of gold only, where settings name none."""
+        """Whether its method or a selector names no tagger, but needs one: that of its base, or of gold only."""
         settings = [method.settings for method in (self.method, *self.select) if method is not None]
         return any("tagger" in values and not values["tagger"] for values in settings)
 
@@ -164,7 +164,7 @@ class System:
         return [*gold] * self.repeats_of_gold(len(gold), len(kept)) + [*kept]
 
     def repeats_of_gold(self, gold: int, kept: int) -> int:
-        """How often each gold sentence is in the training data, by the numbers of gold and of kept sentences."""
+        """How often each gold sentence is in the training data, given the numbers of gold and of kept sentences."""
         share = copies_for_upsampling(gold, kept, self.upsampling)
         return max(self.gold_copies, share) if self.gold_copies else 0
 
@@ -177,7 +177,7 @@ class System:
         return self._made_from == other._made_from and self.copies == other.copies
 
     def selects_the_same_as(self, other: System, selectors: int) -> bool:
-        """Whether their first selectors keep the same sentences, so that one of them can do that for both."""
+        """Whether the first selectors of both keep the same sentences, so that one system can select for both."""
         selected, have_same_tagger = self.select[:selectors], self.tagger_settings == other.tagger_settings
         return have_same_tagger and selected == other.select[:selectors] and self.makes_the_same_as(other)
 
@@ -219,7 +219,7 @@ def parse_systems(table: Mapping[str, Any]) -> tuple[list[System], list[str]]:
 
 
 def folder_key(name: str) -> str:
-    """What is equal for names of one folder in a file system that ignores case."""
+    """A key that is equal for all names of one folder in a file system that ignores case."""
     return composed(name).casefold()
 
 
@@ -273,7 +273,7 @@ def _vote_issues(system: System, labellers: set[str]) -> list[str]:
 
 
 def _method_clashes(system: System, above: Mapping[str, Sequence[System]]) -> list[str]:
-    """A method that a system would contain twice, unless that was reported of one that it refers to."""
+    """A method that a system would contain twice, unless this was reported for a system that it refers to."""
     same = _same_methods([*_contained(system, above), system])
     if not same or any(_same_methods(above.get(name, [])) for name in system.references):
         return []
@@ -305,7 +305,7 @@ def _quoted(name: str) -> str:
 
 
 def _list(table: Mapping[str, Any], key: str, expected: str) -> tuple[list[Any], list[str]]:
-    """The entries under a key, and an issue if they are no list."""
+    """The entries under a key, and an issue if they are not a list."""
     entries = table.get(key, [])
     if isinstance(entries, list):
         return entries, []
@@ -337,7 +337,7 @@ def _selectors(table: Mapping[str, Any]) -> tuple[list[MethodSettings], list[str
 
 
 def _system(number: int, entry: Any, select: list[MethodSettings]) -> tuple[System, list[str]]:
-    """A system, in which values that were refused are the defaults, and its issues."""
+    """A system, with defaults in place of values that were refused, and its issues."""
     if not isinstance(entry, dict):
         return System(""), [f"system {number} is {entry!r:.60}; write [[systems]] and below it method = …"]
     name = entry.get("name", entry.get("method", ""))

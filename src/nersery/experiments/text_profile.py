@@ -1,4 +1,4 @@
-"""What a corpus is like: its language, its case, its types, and whether raw text is like the labelled sentences."""
+"""The profile of a corpus: its language, case and types, and whether raw text resembles the labelled sentences."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER
 from nersery.models.known_languages import knows, knows_script
 
 READ = 2000
-"""Sentences that are looked at."""
+"""Maximum number of sentences that are inspected."""
 ENGLISH = 0.15
-"""From this share of English function words among words with a letter on, text in Latin script counts as English."""
+"""Minimum share of English function words, among words with a letter, for text in Latin script to count as English."""
 ENOUGH = 100
-"""Words; of fewer, the language is uncertain."""
+"""Number of words below which the language is uncertain."""
 CASED = 0.02
-"""From this share of capitalized words on, text counts as cased."""
+"""Minimum share of capitalized words for text to count as cased."""
 
 OWN_TAGGER = "train a tagger on a model of its language (nersery train --set model=…)"
 
 
 @dataclass(frozen=True)
 class TextProfile:
-    """What sentences are like.
+    """The script, language and case of sentences.
 
     Args:
-        script: Of most letters, e.g. ``LATIN`` or ``DEVANAGARI``.
-        language: ``en``, another one that the user or the file names, or empty where it is unknown.
+        script: The script of most letters, e.g. ``LATIN`` or ``DEVANAGARI``.
+        language: ``en``, another language that the user or the file names, or empty if it is unknown.
         cased: Whether capital letters occur.
     """
 
@@ -44,7 +44,7 @@ class TextProfile:
 
     @property
     def is_english(self) -> bool:
-        """Whether the bundled English models suit it."""
+        """Whether the bundled English models suit the text."""
         return primary(self.language) == "en"
 
     def __str__(self) -> str:
@@ -53,10 +53,10 @@ class TextProfile:
 
 
 def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
-    """Look at the first sentences.
+    """Profile a corpus by its first sentences.
 
     Args:
-        language: Named by the user; empty to detect.
+        language: The language that the user names; empty to detect it.
     """
     sample = list(islice(sentences, READ))
     words = [word for sentence in sample for word in sentence.words]
@@ -75,7 +75,7 @@ def _looks_english(words: Iterable[str], script: str) -> bool:
 
 
 def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
-    """A note if sentences that are named English do not look like it; else empty."""
+    """A note if sentences that are marked as English do not look English; else empty."""
     words_by_language: dict[str, list[str]] = defaultdict(list)
     for sentence in islice(sentences, READ):
         words_by_language[sentence.language] += sentence.words
@@ -109,7 +109,7 @@ def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
 
 
 def note_of_encoder(model: str, text: TextProfile, fix: str) -> str:
-    """A note if a bundled encoder knows no word in the script of text that its tagger is to learn from; else empty."""
+    """A note if a bundled encoder knows no word in the script of its tagger's training text; else empty."""
     if model not in BUNDLED or knows_script(text.script, model):
         return ""
     return (
