@@ -13,10 +13,10 @@ from nersery.io import ReadOptions
 from nersery.io.base import LANGUAGE_TAG
 
 SPLITS = ("train", "dev", "test", "raw")
-"""The keys of files; raw is text to label."""
+"""The keys of files; ``raw`` is text to label."""
 
 PLACEHOLDER = "{language}"
-"""In the name of a file, stands for each language."""
+"""Stands for each language in the name of a file."""
 
 EXAMPLE = '{ en = "en.conll", hi = "hi.conll" }'
 
@@ -26,8 +26,8 @@ class DataFile:
     """A file of a split.
 
     Args:
-        name: As in the recipe.
-        language: Of all its sentences, if the split has a file for each language; else empty.
+        name: The name as in the recipe.
+        language: The language of all its sentences, if the split has a file for each language; else empty.
     """
 
     split: str
@@ -87,7 +87,7 @@ class DataSettings:
 
     @property
     def reading(self) -> ReadOptions:
-        """How the files are read; a `SettingsError` with all values that cannot be used."""
+        """How the files are read; a `SettingsError` that lists all values that cannot be used."""
         options = {key: value for key, value in asdict(self).items() if key not in (*SPLITS, "languages")}
         return ReadOptions(**{**options, "repair": tuple(self.repair)})
 
@@ -124,7 +124,7 @@ class DataSettings:
 
 
 def _table_issues(key: str, table: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a table from languages to files."""
+    """The issues of a table from languages to files."""
     if not table:
         return [f"{key} is an empty table: expected a file for each language, e.g. {EXAMPLE}"]
     issues = []

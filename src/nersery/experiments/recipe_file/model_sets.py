@@ -15,7 +15,7 @@ from nersery.models.bundled import ENGLISH, MULTILINGUAL
 
 PAPER = "paper"
 NOT_BUNDLED = None
-"""In a table of models: there is none for this role, so systems that need it are left out."""
+"""Marks a role without a model in a table of models. Systems that need such a model are left out."""
 
 _BUNDLED = ("encoder", "masked", "denoiser", "similarity", "questions", "fluency")
 MODELS: Mapping[str, Mapping[str, str | None]] = {
@@ -32,7 +32,7 @@ MODELS: Mapping[str, Mapping[str, str | None]] = {
         "aligner": "bert-base-multilingual-cased",
     },
 }
-"""The model of each role, by the value of ``--models``. ``paper`` replaces bundled models alone."""
+"""The model of each role, by the value of ``--models``. ``paper`` replaces only bundled models."""
 
 ROLES: Mapping[str, str] = {
     "aclm": "denoiser",
@@ -77,7 +77,7 @@ def with_models(table: Mapping[str, Any], chosen: str) -> tuple[dict[str, Any], 
 
 
 def lacks_model(chosen: str, method: str) -> bool:
-    """Whether a choice of models has none for the role of a method's model."""
+    """Whether a set of models has no model for the role that a method needs."""
     return method in ROLES and MODELS[chosen][ROLES[method]] is NOT_BUNDLED
 
 
@@ -101,7 +101,7 @@ class Replacement:
 
     Args:
         chosen: A key of `MODELS`.
-        paper: The recipe's paper, whose preset the tagger then has with ``paper``.
+        paper: The recipe's paper. The tagger gets its preset if ``paper`` is chosen.
     """
 
     chosen: str
@@ -113,20 +113,20 @@ class Replacement:
         return self.paper if self.paper in table_methods.presets() else "melm"
 
     def tagger(self, entry: Any) -> Any:
-        """The recipe's tagger; where the papers' replaces a bundled one, with their preset."""
+        """The recipe's tagger, with the paper's preset if the paper's model replaces a bundled one."""
         settings = self.method("tagger", entry)
         if self.chosen != PAPER or settings == entry:
             return settings
         return {"preset": self.preset, **{key: entry[key] for key in entry if key not in ("model", "steps")}}
 
     def own_model(self, kind: str, entry: Any) -> Any:
-        """As `method`, for systems: their settings of the tagger name a model only where it is their own."""
+        """Like `method`, for systems. Their settings of the tagger name a model only if it is their own."""
         if kind == "tagger" and "model" not in entry:
             return entry
         return self.method(kind, {"method": entry} if kind == "select" and isinstance(entry, str) else entry)
 
     def method(self, kind: str, entry: Any, default: str = "") -> Any:
-        """The settings of a method, and of those within it."""
+        """The settings of a method, and of the methods within it, with the models replaced."""
         if not isinstance(entry, Mapping):
             return entry
         settings = dict(entry)
@@ -170,7 +170,7 @@ class PaperModel:
 
     Args:
         gigabytes: Size of the download.
-        pickled: Whether the hub had no safetensors of it when this list was written.
+        pickled: Whether the hub had no safetensors for it when this list was written.
         auto_class: The transformers class to convert it with.
     """
 
@@ -196,7 +196,7 @@ CHECKPOINTS: Mapping[str, PaperModel] = {
 
 
 def conversion(name: str, folder: str) -> str:
-    """Python that writes a pickled checkpoint as safetensors, to be run where the pickle is trusted."""
+    """Python code that writes a pickled checkpoint as safetensors. Run it only where the pickle is trusted."""
     model = CHECKPOINTS.get(name, PaperModel(0))
     return (
         f"from transformers import AutoTokenizer, {model.auto_class} as M; "

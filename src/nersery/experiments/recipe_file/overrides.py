@@ -18,14 +18,14 @@ from nersery.io.input_files.shipped import EXAMPLE_PREFIX
 SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 """A number without digits on one side of the point; many people write this, but TOML refuses it."""
 IN_BRACKETS = {"[]": ("list", '["PER", "LOC"]'), "{}": ("table", '{ PER = "person" }')}
-"""What text in such brackets was meant as, and an example."""
+"""What text in these brackets was meant to be, and an example."""
 
 
 def settings_from(pairs: Sequence[str]) -> dict[str, Any]:
     """Settings given as ``key=value`` on the command line, or ``key.name=value`` for a line of a table.
 
     Raises:
-        SettingsError: With all wrong pairs.
+        SettingsError: If a pair is wrong; lists all wrong pairs.
 
     >>> settings_from(["rate=0.3", "vectors.en=wiki.en.vec"])
     {'rate': 0.3, 'vectors': {'en': 'wiki.en.vec'}}
@@ -60,12 +60,12 @@ _KEY = re.compile(r""" "[^"]*" | '[^']*' | [^.]+ """, re.VERBOSE)
 
 
 def _unquoted(name: str) -> str:
-    """A key without quotes, which TOML requires for keys with special characters."""
+    """A key without the quotes that TOML requires for keys with special characters."""
     return name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "\"'" else name
 
 
 def apply(table: dict[str, Any], override: str) -> str:
-    """Put ``a.b=value`` into a recipe's table; returns the issue, or an empty string.
+    """Set ``a.b=value`` in a recipe's table. Returns the issue, or an empty string.
 
     An entry of a list is identified by its name, or by its method if only one entry has it.
     """
@@ -108,7 +108,7 @@ def _issue(pair: str, example: str) -> str:
 
 
 def null_issues(value: Any, key: str = "") -> Iterator[str]:
-    """The keys of TOML values with a null character, which the system takes for the end of a file's name.
+    """The issues of TOML values with a null character, which the operating system takes for the end of a file name.
 
     >>> [*null_issues({"data": {"train": "a\\0.conll", "dev": "b.conll"}})]
     ['data.train has the character \\\\u0000, which no name may have; remove it']
@@ -142,7 +142,7 @@ def _section(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any], int]:
-    """The entry of a list that the first keys name, and the number of these keys, because a name may contain dots."""
+    """The entry of a list that the first keys name, and how many keys that takes: a name may contain dots."""
     tables = [entry for entry in entries if isinstance(entry, dict)]
     methods = [str(entry.get("method", "")) for entry in tables]
     names = [*map(entry_name, tables)]
@@ -158,9 +158,9 @@ def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any],
 
 
 def _absolute(value: Any) -> Any:
-    """A data file, or a table of them; paths on the command line start from the working directory.
+    """A data file, or a table of them, as absolute paths: those on the command line start from the working directory.
 
-    What is neither stays as it is, and the recipe's check refuses it.
+    Other values stay as they are, and the recipe's check refuses them.
     """
     if isinstance(value, dict):
         return {key: _absolute(name) for key, name in value.items()}
@@ -177,6 +177,6 @@ def toml_value(text: str) -> Any:
     """
     try:
         table = tomllib.loads(f"value = {text}")
-    except (ValueError, RecursionError):  # also for a number of thousands of digits
+    except (ValueError, RecursionError):  # also for a number with thousands of digits
         return float(text) if SHORT_NUMBER.fullmatch(text) else text
     return table["value"] if len(table) == 1 else text

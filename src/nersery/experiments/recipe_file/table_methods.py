@@ -1,4 +1,4 @@
-"""The methods in a recipe's table, as TOML gives it, before it is checked: what is no method stays as it is."""
+"""The methods in a recipe's table as read from TOML, before it is checked. Invalid entries stay as they are."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ def presets() -> dict[str, dict[str, Any]]:
 
 
 def preset_of(kind: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings of the preset that a tagger's entry names, if it does."""
+    """The settings of the preset that a tagger's entry names; empty if it names none."""
     return presets().get(str(entry.get("preset")), {}) if kind == "tagger" else {}
 
 
 def method_name(kind: str, entry: Mapping[str, Any], default: str = "") -> str:
-    """The method of an entry: named, or by its preset, or by default; empty if there is no such method."""
+    """The method that an entry, its preset or the default names; empty if there is no such method."""
     name = entry.get("method", preset_of(kind, entry).get("method", default or DEFAULTS.get(kind, "")))
     return str(name) if name in registry.names(kind) else ""
 
 
 def map_methods(table: Mapping[str, Any], change: Callable[[str, Any], Any]) -> Table:
-    """A recipe's table with other settings of its methods.
+    """A recipe's table with changed settings of its methods.
 
     Args:
-        change: Takes the kind of a method and its entry, whatever that is, and gives the new entry.
+        change: Takes the kind of a method and its entry, of whatever type, and returns the new entry.
     """
 
     def with_selectors(part: Mapping[str, Any]) -> Table:
-        """The recipe, or a system, with other selectors."""
+        """The recipe, or a system, with changed selectors."""
         selectors = part.get("select")
         return {**part, "select": [change("select", s) for s in selectors]} if isinstance(selectors, list) else {**part}
 
@@ -71,7 +71,7 @@ def map_methods(table: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
 
 
 def section(table: Mapping[str, Any], key: str) -> Table:
-    """A section of a recipe's table; empty if it is no table."""
+    """A section of a recipe's table; empty if it is not a table."""
     value = table.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -94,10 +94,10 @@ def entry_name(entry: Mapping[str, Any]) -> str:
 
 
 def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
-    """A recipe's table, in which the files and models that settings of methods name start from the recipe's folder.
+    """A recipe's table, in which the files and models in settings of methods are paths from the recipe's folder.
 
-    A model does where such a folder is there; else it is a name. The files of [data] stay as they are, for
-    `Recipe.path` finds them.
+    A model becomes a path only if such a folder exists; otherwise it is a name. The files of `[data]` stay as they
+    are, because `Recipe.path` finds them.
     """
 
     def placed(kind: str, entry: Any) -> Any:
@@ -116,7 +116,7 @@ def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
 
 
 def _map_swept(table: Mapping[str, Any], swept: Any, change: Callable[[str, Any], Any]) -> Any:
-    """An entry of ``sweep.settings``, in which each value is changed as one of its system."""
+    """An entry of ``sweep.settings``, in which each value is changed like a setting of its system."""
     if not isinstance(swept, dict):
         return swept
     systems = system_entries(table)
