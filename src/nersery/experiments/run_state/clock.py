@@ -24,7 +24,7 @@ RUN_TIME_FILE = "run_time.json"
 class Clock:
     """Measures the systems of a run in its folder.
 
-    The record is the only file of a run that differs between equal runs. A process that is killed loses its time; the
+    The record is the only file of a run that differs between equal runs. The time of a killed process is lost; the
     record notes that.
     """
 
@@ -46,11 +46,11 @@ class Clock:
     def estimates(
         self, recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None, say: Callable[[str], None]
     ) -> dict[str, float]:
-        """The estimated seconds of each system for a seed; estimated and noted by the first call.
+        """The estimated seconds of each system for a seed; the first call estimates and notes them.
 
         Args:
-            corpora: By split, as a run reads them.
-            threads: Of the process that carries them out; None takes those of this process.
+            corpora: Corpora by split, as a run reads them.
+            threads: Threads of the process that runs the systems; None takes those of this process.
             say: See `RunTime`.
         """
         record = self.record()
@@ -61,7 +61,7 @@ class Clock:
         return record["estimates"]
 
     def resume(self) -> None:
-        """Note which systems a kill stopped, if there is a record."""
+        """Note in the record, if there is one, which systems a kill stopped."""
         if self.path.exists():
             record = self.record()
             for by_seed in record["systems"].values():
@@ -71,7 +71,7 @@ class Clock:
 
     @contextmanager
     def running(self, system: str, seed: int) -> Iterator[None]:
-        """Measure a system with a seed; what fails or is interrupted counts too.
+        """Measure the time of a system with a seed. Failed and interrupted work counts, too.
 
         Raises:
             DiskError: If somebody has removed the folder in the meantime.

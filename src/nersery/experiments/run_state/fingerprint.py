@@ -44,7 +44,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
         Unfinished systems of an earlier recipe that this recipe no longer has.
 
     Raises:
-        SettingsError: Naming what the folder contains, and the differences.
+        SettingsError: If the folder belongs to something else; names its content and the differences.
     """
     refuse_unwritable(folder)
     path = folder / "run.json"
@@ -69,7 +69,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
 
 
 def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
-    """The hash of a split's file, or of each language's."""
+    """The hash of a split's file, or of the file of each language."""
     hashes = {file.language: content_hash(recipe.path(file.name)) for file in recipe.data.files(split)}
     return hashes if recipe.data.has_languages(split) else hashes[""]
 
@@ -98,7 +98,7 @@ def comparable(fingerprint: dict[str, Any]) -> dict[str, Any]:
 def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
     """A method with hashes of files in place of their paths."""
     kind, name, settings = method["kind"], method["method"], method["settings"]
-    if name not in registry.names(kind):  # of another package, which is no longer installed
+    if name not in registry.names(kind):  # from another package, which is no longer installed
         return method
     names = file_settings.names_in(registry.get(kind, name), settings)
     contents = {keys: f"a file with the SHA-256 {files[path]}" for keys, _, path in names if path in files}
@@ -120,7 +120,7 @@ def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any
 
 
 def has_results(folder: Path, system: str) -> bool:
-    """Whether a run, or one of a sweep, has results of a system, or what people have decided about its sentences."""
+    """Whether a run, or one of a sweep, has results of a system, or people's decisions about its sentences."""
     paths = [f"seed-*/{glob.escape(system)}/{name}" for name in ("result.json", f"*{CHECKED}*")]
     return any(chain(*(folder.glob(path) for path in paths), *(folder.glob(f"*/{path}") for path in paths)))
 
@@ -131,9 +131,9 @@ def remove_abandoned(folder: Path, names: Sequence[str]) -> list[str]:
     Other systems with the same method may share the generated sentences. The files move to the first such system.
 
     Returns:
-        A note on each.
+        A note on each system.
     """
-    for leftover in folder.rglob("nersery-*.tmp"):  # a kill while `io.write` ran
+    for leftover in folder.rglob("nersery-*.tmp"):  # left by a kill while `io.write` ran
         leftover.unlink()
     if not names:
         return []

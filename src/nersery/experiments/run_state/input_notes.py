@@ -1,4 +1,4 @@
-"""Notes on data files of a recipe that are suspicious, each alone or beside the others."""
+"""Notes on data files of a recipe that are suspicious, on their own or compared with the others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def input_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
 
 
 def _size_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
-    """A small sample with a large dev, which a low-resource setting would not have."""
+    """Notes on large dev files next to a small sample, which a low-resource setting would not have."""
     size = recipe.sample.size
     if size is None or recipe.sample.dev_size is not None:
         return []
@@ -66,14 +66,14 @@ def _overlap_notes(parts: CorpusByFile) -> list[str]:
 
 
 def _punctuation_notes(parts: CorpusByFile) -> Iterator[str]:
-    """Where words are split otherwise in raw text than in the labelled sentences of its language."""
+    """Notes on raw text whose words are split differently than in the labelled sentences of its language."""
     for file, raw in parts_of(parts, "raw"):
         if text := note_of_punctuation(chain.from_iterable(train_of(parts, file.language)), raw):
             yield f"{file.label}: {text}" if file.language else text
 
 
 def _encoder_notes(recipe: Recipe, parts: CorpusByFile) -> Iterator[str]:
-    """Where the encoder of a tagger knows no word of labelled sentences."""
+    """Notes on encoders of taggers that know no word in the script of labelled sentences."""
     taggers = (recipe.tagger_of(system).create() for system in recipe.systems)
     models = dict.fromkeys(getattr(tagger, "model", "") for tagger in taggers)
     for file, part in parts_of(parts, "train"):
@@ -84,7 +84,7 @@ def _encoder_notes(recipe: Recipe, parts: CorpusByFile) -> Iterator[str]:
 
 
 def _known_text_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
-    """How many sentences bundled models were trained on, if a system uses one of them."""
+    """Notes on sentences that bundled models were trained on, if a system uses one of these models."""
     users = [system.name for system in recipe.systems if _uses_labelled_text(recipe, system)]
     if not users:
         return []

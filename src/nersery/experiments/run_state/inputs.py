@@ -1,4 +1,4 @@
-"""The data files of a recipe: read whole, and checked together before anything runs."""
+"""The data files of a recipe: read completely, and checked together before anything runs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from nersery.io.word_splitting.tokenization import attached_share
 
 
 def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, Corpus], list[str]]:
-    """The corpora of a recipe by split, and notes on suspicious data; a split without a file is empty.
+    """Read the corpora of a recipe by split, with notes on suspicious data. A split without a file is empty.
 
     Args:
         say: Called with a line on how each file was read.
 
     Raises:
-        DataError: With all issues of all files; if each file is valid, with all conflicts between them.
+        DataError: Lists all issues of all files; if each file is valid, all conflicts between them.
     """
     parts: dict[DataFile, Corpus] = {}
     notes: list[str] = []
@@ -59,10 +59,10 @@ def refuse_changed(recipe: Recipe, inputs: Mapping[str, Any]) -> None:
     """Refuse files that have changed since a run began.
 
     Args:
-        inputs: The hashes then, as in the fingerprint of the run, or of the sweep that it belongs to.
+        inputs: The hashes at that time, as in the fingerprint of the run, or of the sweep that it belongs to.
 
     Raises:
-        ChangedInputError: Naming the first such file.
+        ChangedInputError: If there are such files; names the first one.
     """
     files = [file for split in inputs for file in recipe.data.files(split)]
     for file in files:
@@ -96,7 +96,7 @@ def _read(recipe: Recipe, file: DataFile, parts: CorpusByFile, say: Callable[[st
 
 
 def _of_language(corpus: Corpus, file: DataFile) -> Corpus:
-    """The sentences of a language's file with its language, in their ids too, so that ids of languages differ.
+    """The sentences of a language's file, marked with the language. Their ids contain it, too, so that they differ.
 
     Raises:
         DataError: If a sentence is marked as another language.

@@ -1,4 +1,4 @@
-"""Checks what a recipe needs beside its data (models, files, devices) and reports all issues before anything runs."""
+"""Checks what a recipe needs besides its data (models, files, devices) and reports all issues before anything runs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from nersery.select.base import Selector
 def check_prerequisites(recipe: Recipe, types: Collection[str] = (), raw: Sequence[Sentence] = ()) -> list[str]:
     """Check that everything that the tagger, methods and selectors of a recipe name exists and fits together.
 
-    Gives what the methods note on their settings, with the system.
+    Returns the notes of the methods on their settings, with the system.
 
     Args:
-        types: Those of the labelled sentences; none checks no types.
+        types: The types of the labelled sentences; empty checks no types.
         raw: Sentences that annotators are going to label.
 
     Raises:

@@ -41,7 +41,7 @@ from nersery.experiments.systems import System
 from nersery.io.jsonl import rejects_of
 
 NOTHING_LEARNT = "no training sentence has an entity, so the tagger learnt nothing and finds no entity in test"
-"""What a system's note says if it had nothing to train on."""
+"""The note on a system that had nothing to train on."""
 
 
 @dataclass
@@ -53,10 +53,10 @@ class RunFolder:
         folder: Created if missing; the folder of another run is refused.
         quiet: Show no progress.
         jobs: Processes that share the cells, see `nersery.experiments.execution.jobs`.
-        threads: Of each job; None takes those of this process, or for several jobs `threads_of_jobs`.
-        is_part: Whether the folder above is that of a sweep.
-        inputs: Hashes of its files by split, as of the beginning of the run or sweep; empty before.
-        done: How many cells have begun before, for the lines of progress.
+        threads: Threads of each job; None takes those of this process, or for several jobs `threads_of_jobs`.
+        is_part: Whether the parent folder is that of a sweep.
+        inputs: Hashes of the data files by split when the run or sweep began; empty before that.
+        done: Number of cells that have begun before, for the lines of progress.
     """
 
     recipe: Recipe
@@ -83,7 +83,7 @@ class RunFolder:
         """Read all files and report suspicious data.
 
         Raises:
-            DataError: When they cannot be used, or have changed since the run began.
+            DataError: If they cannot be used, or have changed since the run began.
         """
         self.corpora, self.notes = read_inputs(self.recipe, self.say)
         refuse_changed(self.recipe, self.inputs)
@@ -91,7 +91,7 @@ class RunFolder:
             self.say(f"note: {note}")
 
     def refuse_removed(self) -> None:
-        """Raise `DiskError` if somebody has removed the folder; what the run has written since then is no run."""
+        """Raise `DiskError` if somebody has removed the folder. Files written into it since then are not a run."""
         if not (self.folder / "run.json").exists():
             raise removed(self.folder)
 
@@ -105,13 +105,13 @@ class RunFolder:
         return self.folder.joinpath(f"seed-{seed}", system.name, *names)
 
     def test(self, seed: int) -> Corpus:
-        """The sentences that a seed is scored on: its fold in cross-validation, else those of the file."""
+        """The sentences that a seed is scored on: its fold in cross-validation, else the test file."""
         folds = self.recipe.sample.folds
         return fold(self.corpora["train"], folds, seed) if folds and seed < folds else self.corpora["test"]
 
     def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
         """The gold and dev sentences of a seed, drawn once and saved."""
-        if self._last_sample is None or self._last_sample[0] != seed:  # those of all seeds would take memory
+        if self._last_sample is None or self._last_sample[0] != seed:  # samples of all seeds would take memory
             self._last_sample = seed, self._drawn(seed)
         return self._last_sample[1]
 
@@ -147,7 +147,7 @@ class RunFolder:
 
 
 def damaged(path: Path) -> NerseryError:
-    """The error for a file of a run that is not as nersery wrote it, e.g. after a loss of power."""
+    """The error for a file of a run that is not as nersery wrote it, e.g. after a power failure."""
     return NerseryError(f"{path} is damaged. Delete it, and repeat the command")
 
 
@@ -155,7 +155,7 @@ def read_made(path: Path, rows: int | None) -> Corpus:
     """The sentences that a stage has made; a `NerseryError` if the file or that of its rejects is damaged.
 
     Args:
-        rows: How many there are in both files together, if that is known.
+        rows: Number of rows in both files together, if it is known.
     """
     row_count = sum(file.read_bytes().count(b"\n") for file in (path, rejects_of(path)) if file.exists())
     if rows not in (None, row_count):

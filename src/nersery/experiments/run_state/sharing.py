@@ -1,4 +1,4 @@
-"""Generated sentences that a system need not make, because another seed or system has made them."""
+"""Reuse of generated sentences that another seed or system has already made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nersery.io.jsonl import rejects_of
 
 
 def are_labels_shared(system: System) -> bool:
-    """Whether a system labels raw text, and its labels depend on no seed."""
+    """Whether a system labels raw text, and its labels do not depend on the seed."""
     if system.method is None or not system.labels_raw_text:
         return False
     method = system.method.create()
@@ -27,7 +27,7 @@ def are_labels_shared(system: System) -> bool:
 
 
 def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
-    """Take the labels of raw text from another seed or size, if they depend on neither; whether there were any."""
+    """Copy the labels of raw text of another seed or size, if they depend on neither. Returns whether there are any."""
     if not are_labels_shared(system):
         return False
     others = (part.generated(other, system) for part in _with_equal_raw_text(run) for other in part.recipe.seeds)
@@ -35,13 +35,13 @@ def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
 
 
 def _copy_first(others: Iterable[Path], path: Path, *companions: Callable[[Path], Path]) -> bool:
-    """Copy the first of the files that exists, and those beside it; whether there was one."""
+    """Copy the first of the files that exists, and its companions. Returns whether there was one."""
     source = next((other for other in others if other.exists()), None)
     if source is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         for companion in companions:
             copy_atomic(companion(source), companion(path))
-        shutil.rmtree(unfinished_path(path), ignore_errors=True)  # of a job that stopped before the other ended
+        shutil.rmtree(unfinished_path(path), ignore_errors=True)  # left by a job that stopped before the other ended
         copy_atomic(source, path)  # last, because it marks the stage as finished
     return source is not None
 
@@ -58,10 +58,10 @@ def _with_equal_raw_text(run: RunFolder) -> Iterator[RunFolder]:
 
 
 def take_over_selection(run: RunFolder, seed: int, system: System, number: int) -> bool:
-    """Take what a selector kept from another system that starts with the same selectors; whether there was one.
+    """Copy what a selector kept in another system with the same first selectors. Returns whether there was one.
 
     Args:
-        number: Of the selector, from 1.
+        number: Number of the selector, from 1.
     """
     name = selected_name(system, number)
     same = [other for other in run.recipe.systems if other.selects_the_same_as(system, number)]
@@ -75,18 +75,18 @@ def selected_name(system: System, number: int) -> str:
 
 
 def history_of(selected: Path) -> Path:
-    """Where the history of a selector lies beside what it kept."""
+    """The path of a selector's history, next to the file with what it kept."""
     return selected.with_suffix(".history.json")
 
 
 def with_more_copies(recipe: Recipe, system: System) -> System | None:
-    """The system with the most copies of the same sentences, if it has more of them."""
+    """The system with the most copies of the same sentences; None if no system has more than the given one."""
     same = [other for other in recipe.systems if other.makes_more_copies_than(system)]
     return max(same, key=lambda other: other.copies, default=None)
 
 
 def take_first_copies(made: Path, path: Path, method: str, copies: int) -> bool:
-    """Take the first copies of each sentence from a file with more; whether each line says which copy it is.
+    """Take the first copies of each sentence from a file with more. Returns whether each line names its copy.
 
     An item's randomness depends on its copy alone, so a job with fewer copies would write the same lines.
 
@@ -108,5 +108,5 @@ def take_first_copies(made: Path, path: Path, method: str, copies: int) -> bool:
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a JSONL file, if any; they end at line feeds only, because words may hold U+2028 and the like."""
+    """The lines of a JSONL file, if it exists. Only line feeds end them: words may contain U+2028 and the like."""
     return re.findall(".*\n", path.read_bytes().decode() if path.exists() else "")

@@ -37,7 +37,7 @@ def teachers_folder(run: Path, seed: int) -> Path:
 
 
 def trained_once(folder: Path, fit: Callable[[Path], Tagger], settings: Mapping[str, Any]) -> Tagger:
-    """The tagger in a folder; trained and saved first if there is none.
+    """The tagger in a folder. It is trained and saved first if there is none.
 
     Args:
         fit: Trains it; its argument is the folder for the checkpoint.
@@ -52,7 +52,7 @@ def trained_once(folder: Path, fit: Callable[[Path], Tagger], settings: Mapping[
                 shutil.rmtree(unfinished, ignore_errors=True)
                 tagger.save(unfinished)
                 os.replace(unfinished, folder)
-    shutil.rmtree(training, ignore_errors=True)  # here, for a kill may have left it behind a finished tagger
+    shutil.rmtree(training, ignore_errors=True)  # here, because a kill may have left it after the tagger was finished
     return load_tagger(folder, **{key: settings[key] for key in LOADING if key in settings})
 
 
@@ -62,8 +62,8 @@ def trained_teacher(run: Path, system: Path, tagger: Tagger, gold: Sequence[Sent
     Args:
         run: The folder of the run.
         system: The folder of the system for this seed.
-        tagger: Untrained.
-        gold: What the system starts from: gold, and the kept sentences of its base.
+        tagger: The teacher, untrained.
+        gold: The sentences that the system starts from: gold, and the kept ones of its base.
     """
     # Systems with equal teachers find each other by this hash. Two jobs that train it at once wait in `trained_once`.
     depends_on = json.dumps({"tagger": name_of(tagger), **training_record(tagger, gold, training.dev)}, sort_keys=True)

@@ -1,4 +1,4 @@
-"""The versions and the computer that the results of a run may depend on beside its recipe."""
+"""The versions and the computer that the results of a run may depend on, besides its recipe."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from nersery.core.own_process import THREADS
 from nersery.core.version import __version__
 
 version = cache(metadata.version)
-"""The version of a library, which costs a parse of its whole description."""
+"""The version of a library. It is cached because reading it parses the library's whole description."""
 LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 
 
 def versions(threads: int | None = None) -> dict[str, str]:
-    """What a result may depend on beside the recipe: versions, processor, precision and threads.
+    """What a result may depend on besides the recipe: versions, processor, precision and threads.
 
     Args:
-        threads: Of the process that makes the result; None takes those of this process.
+        threads: Threads of the process that makes the result; None takes those of this process.
     """
     from nersery.models.computer import computer
 
@@ -36,7 +36,7 @@ def check_computer(folder: Path, threads: int | None = None) -> None:
     Another processor is not refused, because a run may have to move to another machine; the report says so.
 
     Raises:
-        SettingsError: Saying how to set what the run began with.
+        SettingsError: If they differ; explains how to set those that the run began with.
     """
     from nersery.models.computer import ANY
     from nersery.models.loading import PRECISION
@@ -65,7 +65,7 @@ def began_with(folder: Path) -> dict[str, str]:
 
 
 def first_threads(folder: Path) -> int | None:
-    """The threads with which the run in a folder began, if it has begun and they matter."""
+    """The number of threads with which the run in a folder began, if it has begun and they matter."""
     threads = began_with(folder).get("threads", "")
     return int(threads) if threads.isdecimal() else None
 
