@@ -1,6 +1,6 @@
 """What the labels of a sentence would teach: the entity errors that taggers are expected to make on it.
 
-Whole entities are counted. So a long sentence without entities, of which a tagger is sure, is worth nothing; averaging
+Whole entities are counted. So a long sentence is worth nothing if a tagger is sure that it has no entities. Averaging
 the uncertainty of words would hide one doubtful mention among twenty certain words.
 
 Reference:
@@ -8,10 +8,10 @@ Reference:
     sections 3.1 (uncertainty of a sequence) and 3.2 (query by committee).
 
 Departures:
-    - They sum or average the entropy of tags over words, or take that of whole sequences. Here the number of wrong and
-      missed entities is expected, because F1 counts entities.
-    - Their committee votes on each word's tag; here it votes on whole entities, each vote as strong as the tagger's
-      probability.
+    - They sum or average the entropy of tags over words, or take that of whole sequences. Here it is the expected
+      number of wrong and missed entities, because F1 counts entities.
+    - Their committee votes on each word's tag. Here it votes on whole entities, and each vote is weighted by the
+      tagger's probability.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from nersery.core.sentence import Sentence
 def expected_errors(readings: Sequence[Sentence]) -> float:
     """The number of entities that a tagger is expected to get wrong or miss, on average over the taggers.
 
-    What is true is judged by all taggers together: an entity is as likely as the mean of the probabilities that they
-    give it. A wrong entity is one that is predicted and not true. A missed one is predicted by another tagger, or
-    begins, by the tagger's own probabilities, at a word outside the entities that it predicts.
+    All taggers together judge what is true: the probability of an entity is the mean of the probabilities that they
+    give it. A wrong entity is predicted but not true. A missed one is predicted by another tagger, or begins, by the
+    tagger's own probabilities, at a word outside the entities that it predicts.
 
     Args:
         readings: A sentence with the entities and soft labels that each tagger predicts, see `Tagger.predict_soft`.

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from nersery.models.text_encoder import TextEncoder
 
 MOST_READ = 10_000
-"""Raw sentences that are predicted; of more, this number is drawn."""
+"""Maximum number of raw sentences that are predicted. If there are more, this number is drawn."""
 CANDIDATES = 20
-"""The number of sentences of the highest worth that are compared for each one to choose."""
+"""Number of sentences with the highest worth that are compared, per sentence to choose."""
 BATCH = 256
 SCORE = "expected_errors"
 
@@ -39,9 +39,9 @@ class NextSentences:
     Args:
         corpus: The most valuable sentence first, with predicted entities and the score ``expected_errors``.
         read: Sentences that were read.
-        known: Of these, how many repeat another one or are labelled already.
+        known: How many of these repeat another one or are labelled already.
         predicted: How many were predicted and compared.
-        types: Those that the taggers can predict.
+        types: The types that the taggers can predict.
     """
 
     corpus: Corpus
@@ -80,12 +80,12 @@ def next_sentences(
 
     Args:
         raw: Sentences, or a file of them; their labels are ignored.
-        taggers: The folder of a tagger, what `nersery.train` returned, or several; where these disagree, a sentence is
-            worth more.
+        taggers: The folder of a tagger, what `nersery.train` returned, or several. Sentences on which these disagree
+            are worth more.
         count: Sentences to choose.
         labelled: Sentences that are labelled already, or the names of their files.
-        most: Of more raw sentences, this number is drawn at random. Memory does not grow beyond it.
-        seed: Of the draw.
+        most: If there are more raw sentences, this number is drawn at random, which also limits memory.
+        seed: Seed of the draw.
         quiet: Show no progress.
 
     Raises:
@@ -105,7 +105,7 @@ def next_sentences(
     known_words = [sentence.words for sentence in known_sentences]
     raw = opened(raw, "raw", raw=True, attached_share=attached_share_for(known_sentences, tagger_list[0]))
     kept, read, known = _drawn(raw, {*map(unspaced, known_words)}, most, seed)
-    drawn = Corpus(kept).sentences  # ids of two sentences show before the long prediction
+    drawn = Corpus(kept).sentences  # reports ids that occur twice before the long prediction
     if not drawn:
         raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
     readings, types, encoder = _readings(drawn, tagger_list, quiet=quiet)
@@ -119,7 +119,7 @@ def next_sentences(
 
 
 def _listed(taggers: object) -> list[str | Tagger]:
-    """The taggers, of which some may be in memory; a `SettingsError` if there is none, or something else."""
+    """The taggers, as folders or in memory; a `SettingsError` if there are none, or something else is among them."""
     listed = [*taggers] if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
     if not listed:
         raise SettingsError("there is no tagger, expected one or more")
@@ -135,7 +135,7 @@ def _drawn(raw: Iterable[Sentence], labelled: set[str], most: int, seed: int) ->
     """Distinct sentences without labels in the order of the file, how many were read, and how many of these are known.
 
     The sentences with the smallest random numbers are kept. The number depends on the words, so that a repeated
-    sentence is found among the kept ones; one that was not kept needs no memory.
+    sentence is found among the kept ones. A sentence that was not kept needs no memory.
     """
     kept: dict[int, tuple[int, Sentence]] = {}
     read = known = 0
@@ -157,8 +157,8 @@ def _drawn(raw: Iterable[Sentence], labelled: set[str], most: int, seed: int) ->
 def _readings(
     sentences: Sequence[Sentence], taggers: Sequence[str | Tagger], *, quiet: bool
 ) -> tuple[list[list[Sentence]], tuple[str, ...], TextEncoder]:
-    """Each sentence as each tagger reads it, the types that the taggers know, and the encoder of the first that has
-    one, else the bundled one.
+    """Each sentence as each tagger predicts it, the types that the taggers know, and the encoder of the first tagger
+    that has one, else the bundled encoder.
     """
     readings: list[list[Sentence]] = [[] for _ in sentences]
     types: dict[tuple[str, ...], None] = {}
@@ -192,7 +192,7 @@ def _predicted(name: str, tagger: Tagger, sentences: Sequence[Sentence]) -> list
 
 
 def _shown(readings: Sequence[Sentence]) -> Sentence:
-    """The sentence as the first tagger reads it, with the entities of the others where it has none."""
+    """The sentence as the first tagger predicts it, with entities of the others at words where it has none."""
     entities: list[Entity] = []
     for reading in readings:
         taken = {position for entity in entities for position in entity.positions}
@@ -211,7 +211,7 @@ def _encoder(tagger: Tagger) -> TextEncoder | None:
 
 
 def taggers_of(folder: str | Path) -> list[Path]:
-    """The taggers of the systems of a run, of its first seed that has any; or the one that `nersery grow` has left.
+    """The taggers of a run's systems with the first seed that has any, or the tagger that `nersery grow` has left.
 
     Raises:
         MissingResourceError: If the folder has none.
