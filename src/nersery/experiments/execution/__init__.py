@@ -1,4 +1,4 @@
-"""How the work of a run is carried out: in which order, in which processes, how long, and logged where.
+"""How the work of a run is carried out: the order, the processes, the time that it takes, and what is shown.
 
 Used by the runner and by sweeps.
 """

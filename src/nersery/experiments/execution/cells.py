@@ -1,4 +1,4 @@
-"""The cells of runs: a system with a seed each. Which cells wait for others, and in which order jobs take them."""
+"""The cells of runs, each a system with a seed: which cells wait for others, and in which order jobs take them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cell:
 
 
 def cells(recipe: Recipe, number: int = 0) -> dict[Cell, set[Cell]]:
-    """The cells of a recipe in its order, each with those whose files it reads."""
+    """The cells of a recipe in its order, each with the cells whose files it reads."""
     dependencies = {}
     for seed in recipe.seeds:
         for system in recipe.systems:
@@ -54,9 +54,9 @@ def _before(recipe: Recipe, system: System) -> set[str]:
 
 
 class CellQueue:
-    """Hands out the cells of recipes: the first ones whose files are there. Cells that failed count as finished.
+    """Hands out the cells of recipes in order, each when the files that it needs exist. Failed cells count as finished.
 
-    Those that wait for a failed cell then make its files themselves, or fail for the same reason.
+    Cells that wait for a failed cell then make its files themselves, or fail for the same reason.
     """
 
     def __init__(self, recipes: Sequence[Recipe]) -> None:
@@ -64,7 +64,7 @@ class CellQueue:
         self._waiting, self._finished = [*self._needs], set[Cell]()
 
     def take(self) -> Cell | None:
-        """A cell that may start, or None where all others wait."""
+        """The next cell that may start, or None if all others wait."""
         cell = next((cell for cell in self._waiting if self._needs[cell] <= self._finished), None)
         if cell is not None:
             self._waiting.remove(cell)
@@ -83,7 +83,7 @@ def makespan(recipe: Recipe, seconds: Mapping[str, float], jobs: int) -> float:
     """The seconds that a recipe takes with a number of jobs.
 
     Args:
-        seconds: Those of each system for a seed.
+        seconds: Seconds of each system for a seed.
     """
     queue, now, running = CellQueue([recipe]), 0.0, list[tuple[float, Cell]]()
     while True:

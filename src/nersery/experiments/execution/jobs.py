@@ -1,7 +1,7 @@
-"""Carries out the cells of runs, in this process or in several; results are the same bytes.
+"""Carries out the cells of runs, in this process or in several. The results are the same bytes.
 
-A job is a process that carries out one cell at a time, as a run with one job does. What it computes depends on its
-number of threads, and not on what other jobs do.
+A job is a process that carries out one cell at a time, as a run with one job does. Its results depend on its number
+of threads, but not on other jobs.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ Row = tuple[Cell, int]
 
 
 def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
-    """The threads of each job: what the user sets, what the runs began with, or else a share of the cores.
+    """The number of threads of each job: what the user sets, what the runs began with, or else a share of the cores.
 
     Returns:
         None for a single job, which has the threads of this process.
 
     Raises:
-        SettingsError: If the number of jobs is none, or this process may start no job.
+        SettingsError: If the number of jobs is invalid, or this process may not start a job.
     """
     if not is_whole(jobs) or not 1 <= jobs <= MOST_WORKERS:
         raise SettingsError(f"jobs is {jobs!r:.60}, expected a whole number from 1 to {MOST_WORKERS}")
@@ -58,10 +58,10 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
 
 
 class CellRunner:
-    """Carries out the cells of runs, by a number of jobs.
+    """Carries out the cells of runs in a number of jobs.
 
     Args:
-        runs: Of one recipe or of the parts of a sweep.
+        runs: The run of a recipe, or the runs of a sweep.
         begin: Called before the first cell of a run; returns whether the run can start.
     """
 
@@ -72,7 +72,7 @@ class CellRunner:
         self._taken, self._reported = dict[int, int](), list[Cell]()
 
     def results(self, jobs: int) -> Iterator[tuple[Cell, Exception | None]]:
-        """Cells as they are finished, with what failed; the others continue.
+        """Yield cells as they finish, each with its error or None. After an error, the other cells continue.
 
         Raises:
             DiskError: If somebody has removed the folder of a run.
@@ -84,13 +84,13 @@ class CellRunner:
                 yield cell, error
 
     def is_over(self, run: int, seed: int | None = None) -> bool:
-        """Whether the results have all cells of a run, with a seed or in all."""
+        """Whether the results so far have all cells of a run, or all its cells with a seed."""
         recipe = self.runs[run].recipe
         reported = sum(cell.run == run and seed in (None, cell.seed) for cell in self._reported)
         return reported == (len(recipe.seeds) if seed is None else 1) * len(recipe.systems)
 
     def _take(self) -> Cell | None:
-        """A cell that may start, of a run that can."""
+        """The next cell that may start, of a run that can start."""
         while (cell := self.queue.take()) is not None:
             if cell.run not in self._can_start:
                 self._can_start[cell.run] = self._begin(cell.run)
@@ -112,7 +112,7 @@ class CellRunner:
 
     def _by_jobs(self, jobs: int) -> Generator[tuple[Cell, Exception | None]]:
         finished, first_run = deque[Cell](), self.runs[0]
-        # Corpora would be sent to each job; it reads them itself, for the runs whose cells it gets.
+        # Without the corpora, which would be sent to each job. A job reads those of the runs whose cells it gets.
         bare_runs = [replace(run, quiet=True, jobs=1, threads=None) for run in self.runs]
         stage = CellStage(tuple(bare_runs), first_run.quiet)
         board = Board(first_run.quiet)
@@ -155,7 +155,7 @@ def failure_text(error: Exception) -> str:
 
 
 def _error_in(answer: Answer) -> Exception | None:
-    """What made a cell fail: the exception that its job sent, or the end of the job."""
+    """The error that made a cell fail: the exception that its job sent, or the end of the job."""
     if answer.output:
         return pickle.loads(base64.b64decode(answer.output))
     reason = next(iter(answer.tally.reasons), None)
@@ -167,7 +167,7 @@ class CellStage(Stage[Row, Row]):
     """Carries out cells in the process of a job.
 
     Args:
-        runs: Without their corpora, which a job reads itself.
+        runs: The runs without their corpora, which a job reads itself.
         quiet: Show no progress and no notes.
     """
 
@@ -178,7 +178,7 @@ class CellStage(Stage[Row, Row]):
         """There is nothing to load."""
 
     def fit(self, method: None, folder: Path | None, progress: Progress | None) -> Step[Any]:
-        """The step; it returns for each cell the exception that made it fail, or None."""
+        """The step. It returns for each cell the exception that made it fail, or None."""
         NO_NOTES.set(self.quiet)
         return lambda rows: [self._carried_out(*row) for row in rows]  # type: ignore[misc]
 
@@ -186,14 +186,14 @@ class CellStage(Stage[Row, Row]):
         run = self.runs[cell.run]
         try:
             if not run.corpora:
-                for other in self.runs:  # the corpora of all would take memory
+                for other in self.runs:  # the corpora of all runs would take memory
                     other.corpora = {}
                 run.quiet = True
                 run.read_corpora()
                 run.quiet = self.quiet
             run.done = done
             system = run.recipe.system(cell.system)
-            SystemRun(run, cell.seed, system).train_and_score()  # its time is measured over there
+            SystemRun(run, cell.seed, system).train_and_score()  # the main process measures its time
         except Exception as error:
             return portable(error)
         return None
@@ -203,12 +203,12 @@ class CellStage(Stage[Row, Row]):
         return str(row[0])
 
     def encode(self, made: Any) -> str:
-        """An exception as text; nothing for a cell without one."""
+        """An exception as text; empty for a cell without one."""
         return "" if made is None else base64.b64encode(pickle.dumps(made)).decode()
 
 
 class Board:
-    """Shows what the jobs do: in a terminal a line for each cell that runs, in a log the lines as they come."""
+    """Shows what the jobs do: one line for each running cell in a terminal, the lines as they come in a log."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._lines = quiet, dict[Cell, str]()
@@ -222,7 +222,7 @@ class Board:
             self._draw()
 
     def note(self, text: str) -> None:
-        """Show a note; it stays."""
+        """Show a note, which stays visible."""
         if not self._quiet:
             print_line(f"note: {text}", end="\n")
 
