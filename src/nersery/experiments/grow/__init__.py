@@ -1,4 +1,4 @@
-"""From labelled sentences and raw text to the best tagger that a time budget allows: chooses among systems on folds.
+"""Finds the best tagger that a time budget allows, from labelled sentences and raw text: compares systems on folds.
 
 Imports from `experiments` and below.
 """

@@ -12,14 +12,14 @@ from pathlib import Path
 from nersery.core.files import write_atomic
 
 CAUTION = 1.25
-"""Estimates are this much too long on purpose."""
+"""The factor by which estimates are too long on purpose."""
 CLOSING, CLOSING_SHARE = 20.0, 1 / 6
-"""Seconds to write the results, and the most of a short budget that is kept for that."""
+"""Seconds that are kept for writing the results, and the maximum share of a short budget for that."""
 LARGEST_STEP = 3.0
-"""One measurement changes the factor by at most this."""
+"""One measurement changes the correction factor by at most this ratio."""
 
 BEAT = 5.0
-"""Seconds between two notes of the time that is spent: a kill loses no more."""
+"""Seconds between two notes of the time spent. A kill loses no more than this."""
 
 
 @dataclass
@@ -27,8 +27,8 @@ class Budget:
     """Compares estimates with the time that is left, and corrects them by what earlier work took.
 
     Args:
-        seconds: For the whole job.
-        spent: By earlier calls.
+        seconds: Seconds for the whole job.
+        spent: Seconds that earlier calls spent.
     """
 
     seconds: float
@@ -52,18 +52,18 @@ class Budget:
         return min(CLOSING, CLOSING_SHARE * self.seconds)
 
     def expected(self, estimate: float) -> float:
-        """An estimate, corrected for this machine at present."""
+        """An estimate, corrected for the present speed of this machine."""
         return estimate * self.factor
 
     def learn(self, estimate: float, actual: float) -> None:
-        """Correct later estimates: the mean of the last factor and the latest one."""
+        """Correct later estimates: the new factor is the mean of the previous one and the latest measurement."""
         latest = CAUTION * actual / max(estimate, 0.1)
         latest = min(max(latest, self.factor / LARGEST_STEP), self.factor * LARGEST_STEP)
         self.factor = (self.factor + latest) / 2
 
     @contextlib.contextmanager
     def noted(self, path: Path) -> Iterator[None]:
-        """Within it, note the seconds since the job began in a file now and then."""
+        """Regularly note the seconds since the job began in a file, while the context is open."""
         ended = threading.Event()
 
         def note() -> None:
@@ -81,7 +81,7 @@ class Budget:
 
 
 def noted_seconds(path: Path) -> float:
-    """What `Budget.noted` has noted; 0 without such a file."""
+    """The seconds that `Budget.noted` has noted; 0 if there is no such file."""
     try:
         return float(path.read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The systems that may help, as entries of a recipe, by what the data are like."""
+"""The systems that may help with the given data, as entries of a recipe."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ ANSWERS_IN_MANY_LANGUAGES = MULTILINGUAL
 STARTS = {encoder: tagger for tagger, encoder in ENCODERS.items()}
 """The bundled tagger on each bundled encoder, from which other taggers for names start."""
 HEAD_RATE = 1e-3
-"""In a second training on gold; half of the first one's."""
+"""Learning rate of the head in a second training on gold: half of that in the first training."""
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
 OTHER, BACK = "other encoder", "other encoder and back"
-"""Two rounds in which another encoder's tagger learns the labels, and the first one's learns those of that tagger."""
+"""Two rounds: another encoder's tagger learns the labels, then the first encoder's tagger learns the new labels."""
 ENOUGH_FOR_CONTEXT = 300
-"""From this number of sentences on, new context around known names can help; see docs/results.md."""
+"""Minimum number of sentences for which new context around known names can help; see docs/results.md."""
 LONGEST_NAME = 60
-"""Characters of an encoder's name in names of systems, which are names of folders."""
+"""Maximum number of characters of an encoder's name in names of systems, which are names of folders."""
 
 Entry = dict[str, Any]
 
 
 def models_for(text: TextProfile, named: str = "") -> list[str]:
-    """The encoders to try; the first is that of gold only, and the named one follows."""
+    """The encoders to try: first that of gold only, then the one that the user names, then others."""
     # For lower-case text, too: on MultiCoNER en, gold only gains four points with it.
     suited = [ENGLISH, MULTILINGUAL] if text.is_english else [MULTILINGUAL]
     return list(dict.fromkeys([suited[0], *filter(None, [named]), *suited[1:]]))
 
 
 def other_encoder(text: TextProfile, models: Sequence[str], *, has_english: bool) -> str:
-    """The bundled encoder whose tagger takes turns with that of the first one; empty if none suits the text."""
+    """The bundled encoder whose tagger takes turns with that of the first encoder; empty if none suits the text."""
     if models[0] == ENGLISH:
         return MULTILINGUAL if MULTILINGUAL in models else ""
     suits = models[0] == MULTILINGUAL and has_english and text.is_english and not text.cased
@@ -55,11 +55,11 @@ def systems_for(
     """All systems that might be tried, the most promising first, as entries of ``[[systems]]``.
 
     Args:
-        types: That questions ask about; empty: none are asked.
-        are_names: Whether the mentions are mostly names, so that taggers with a bundled encoder, but that of gold only,
-            start from the bundled tagger.
-        definitions: The user's own, of some of them.
-        other: The bundled encoder that relabels raw text by turns with the first one; empty: none does.
+        types: The types that questions ask about; empty asks none.
+        are_names: Whether the mentions are mostly names, so that taggers with a bundled encoder, except that of gold
+            only, start from the bundled tagger.
+        definitions: The user's own definitions of some types.
+        other: The bundled encoder that relabels raw text in turns with the first one; empty for none.
     """
     entries: list[Entry] = []
     annotator = _questions(text, types, models, definitions or {})
@@ -80,7 +80,7 @@ def systems_for(
 
 
 def _suffixes(models: Sequence[str]) -> list[str]:
-    """What the names of systems with each encoder end in: nothing for the first, else its name, or part of it."""
+    """The end of the names of systems with each encoder: empty for the first, else the encoder's name or part of it."""
     suffixes = [""]
     for model in models[1:]:
         base_name = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
@@ -91,7 +91,7 @@ def _suffixes(models: Sequence[str]) -> list[str]:
 
 
 def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], definitions: Mapping[str, str]) -> Entry:
-    """The entry that labels raw text by questions; empty where no model can answer them, or nothing is asked."""
+    """The entry that labels raw text by questions; empty if no model can answer them, or nothing is asked."""
     if not types:
         return {}
     entry: Entry = {"method": "qa_prompting", "types": list(types)}  # named, so that labels do not depend on the fold

@@ -1,4 +1,4 @@
-"""How long the systems of a grow job take, without what is done already."""
+"""How long the systems of a grow job take, without work that is done already."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Costs:
     """Estimated seconds of the systems of a run.
 
     Args:
-        run: Its recipe has a seed for each fold, and one more for all sentences.
+        run: The run. Its recipe has a seed for each fold, and one more for all sentences.
     """
 
     run: Run
@@ -24,20 +24,20 @@ class Costs:
 
     @property
     def _folds(self) -> int:
-        """The seed of that number trains on all sentences."""
+        """The number of folds. The seed with this number trains on all sentences."""
         return self.run.recipe.sample.folds or 0
 
     def on_fold(self, system: System, fold: int) -> float:
-        """To make, train and score a system and those that it goes on from."""
+        """Seconds to make, train and score a system and its bases on a fold."""
         return self._seconds(self.run_time, system, fold)
 
     def on_all(self, system: System, schedule: Schedule | None = None) -> float:
-        """The same on all sentences, once it was tried on a fold.
+        """The same seconds on all sentences, after the system was tried on a fold.
 
-        Gold only is included where its tagger is needed: for labels, or for comparison on a test file.
+        Gold only is included if its tagger is needed: for labels, or for comparison on a test file.
 
         Args:
-            schedule: Of the trainings; None: that of the search.
+            schedule: Schedule of the trainings; None takes that of the search.
         """
         recipe, times = self.run.recipe, self.run_time
         if schedule:
@@ -48,10 +48,10 @@ class Costs:
         return sum(self._seconds(times, part, self._folds, tried=system) for part in trained)
 
     def _seconds(self, times: RunTime, system: System, seed: int, tried: System | None = None) -> float:
-        """To make, train and score a system and those that it goes on from, for a seed.
+        """Seconds to make, train and score a system and its bases, for a seed.
 
         Args:
-            tried: It or those before it have asked questions for all folds at once, which is done.
+            tried: A system that was tried. It and its bases have asked their questions for all folds at once already.
         """
         run, seconds = self.run, 0.0
         answered = run.recipe.chain(tried) if tried else []
@@ -67,6 +67,6 @@ class Costs:
         return seconds
 
     def _scored_on(self, seed: int) -> int:
-        """How many sentences a system of that seed is scored on: those of the fold, or of test."""
+        """The number of sentences that systems with a seed are scored on: those of the fold, or of test."""
         corpora = self.run.corpora
         return len(corpora["test"]) if seed == self._folds else math.ceil(len(corpora["train"]) / self._folds)

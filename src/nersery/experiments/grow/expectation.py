@@ -1,6 +1,6 @@
-"""What a system can be expected to gain: what such systems usually gain, corrected by what it gained on the folds.
+"""The expected gain of a system: the usual gain of similar systems, corrected by the system's gain on the folds.
 
-Folds of a few dozen sentences say little: their standard error is often larger than any difference between systems.
+Folds of a few dozen sentences mean little: their standard error is often larger than any difference between systems.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ USUAL = {
 }
 """The `Gain` of systems with the encoder of gold only; see docs/results.md."""
 TWO_ENCODERS = {ENGLISH: (0.015, 0.015), MULTILINGUAL: (0.005, 0.015)}
-"""What labels usually gain more if taggers on two encoders relabel them by turns: by the encoder of the last
+"""The usual additional gain of labels if taggers on two encoders relabel them in turns, by the encoder of the last
 tagger; see docs/results.md."""
 LEFT = 0.5
-"""What is left of a method's usual gain where its tagger starts from the bundled one."""
+"""The share of a method's usual gain that is left if its tagger starts from the bundled one."""
 CASED: Gain = (0.065, 0.05)
-"""What the multilingual encoder usually gains over the English one, which reads lower case only, where English has
+"""The usual gain of the multilingual encoder over the English one, which reads lower case only, on English text with
 capitals."""
 UNUSUAL = (0.0, 0.15)
 """The `Gain` of a method that does not suit the data, or of an unknown encoder."""
 SUITS = 0.9
 """The probability that a method suits the data."""
 LEAST_ERROR = 0.2
-"""Standard error of a difference on one sentence, at least: few sentences may agree by chance."""
+"""Minimum standard error of a difference on one sentence: few sentences may agree by chance."""
 RETRAINING = 0.014
 """Standard deviation of a difference between two taggers if both are trained again with another seed."""
 
 
 def expected_gain(usual: Gain | None, compared: Comparison, folds: int) -> float:
-    """F1 over gold only that is expected on other sentences.
+    """The gain in F1 over gold only that is expected on other sentences.
 
-    The gain is taken to come from one of two normal distributions, the usual one or `UNUSUAL`, and the folds to show
-    it with normal noise: the result is the mean of what it may be then (of the posterior distribution).
+    The gain is assumed to come from one of two normal distributions, the usual one or `UNUSUAL`. The folds are assumed
+    to show it with normal noise. The result is the mean of the posterior distribution.
 
     Args:
-        usual: What such systems usually gain; None if nothing is known.
-        compared: The system and gold only on the folds.
-        folds: How many taggers of each were compared.
+        usual: The usual gain of such systems; None if nothing is known.
+        compared: The comparison of the system with gold only on the folds.
+        folds: Number of taggers of each that were compared.
     """
     standard_error = max((compared.high - compared.low) / (2 * 1.96), LEAST_ERROR / math.sqrt(compared.sentences))
     noise_variance = standard_error**2 + RETRAINING**2 / folds
@@ -73,20 +73,20 @@ def _density(distance: float, variance: float) -> float:
 
 
 def better_encoders(text: TextProfile, encoder: str) -> dict[str, Gain]:
-    """The encoders that usually gain more than any method does, by what is known of the text.
+    """The encoders that usually gain more on such text than any method does, with their gains.
 
     Args:
-        encoder: Of gold only.
+        encoder: The encoder of gold only.
     """
     return {MULTILINGUAL: CASED} if encoder == ENGLISH and text.is_english and text.cased else {}
 
 
 def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]) -> Gain | None:
-    """What the last of some systems, each of which goes on from the one before, usually gains; None if unknown.
+    """The usual gain of the last system of a chain, in which each is the base of the next; None if unknown.
 
     Args:
-        encoder: Of gold only.
-        better: Of `better_encoders`; nothing is known of others.
+        encoder: The encoder of gold only.
+        better: The result of `better_encoders`. Nothing is known about other encoders.
     """
     system, methods = chain[-1], [s.method.method for s in chain if s.method is not None]
     models = [str(s.tagger_settings.get("model", encoder)) for s in chain]
@@ -107,7 +107,7 @@ def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]
 
 
 def _kind(system: System, methods: Sequence[str]) -> str:
-    """The key of `USUAL` of a system that makes sentences, after those methods."""
+    """The key in `USUAL` of a system that makes sentences, by the methods of its chain."""
     if methods[0] == "qa_prompting":
         return "questions again" if len(methods) > 1 else "questions"
     return "self-training" if system.labels_raw_text else methods[-1]

@@ -22,19 +22,19 @@ from nersery.io.word_splitting.tokenization import attached_share
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
-"""With entities; fewer cannot be divided into folds that each have something to learn from."""
+"""Minimum number of sentences with entities; fewer cannot be divided into folds that all have some to learn from."""
 RAW_ID = "# raw sentence "
-"""Begins the comment with the id that a raw sentence has in the user's file."""
+"""The start of the comment with the id that a raw sentence has in the user's file."""
 
 
 @dataclass(frozen=True)
 class GrowData:
-    """What a grow job works with.
+    """The data that a grow job works with.
 
     Args:
         raw: Sentences without labels; those in gold or test are left out.
-        notes: What the user should know of it.
-        definitions: The user's own, of some types.
+        notes: Notes on the data for the user.
+        definitions: The user's own definitions of some types.
     """
 
     gold: Corpus
@@ -56,11 +56,11 @@ def read_data(
     """Read and check all files.
 
     Args:
-        train: One or more files. Where a text is in several, its labels in the last one hold.
-        most_raw: Of more raw sentences, this number is drawn.
+        train: One or more files. If several have the same text, its labels in the last one count.
+        most_raw: If there are more raw sentences, this number is drawn.
 
     Raises:
-        DataError: If they cannot be used.
+        DataError: If the files cannot be used.
     """
     gold, relabelled = _joined(train, options)
     _require_enough(gold, train)
@@ -124,7 +124,7 @@ def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
 
 
 def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:
-    """The sentences of all files; ids that an earlier file has, or a method would give, get their file's name in front.
+    """The sentences of all files. Ids that an earlier file has, or that a method would give, are prefixed by the file.
 
     Raises:
         DataError: If a file is plain text.
@@ -157,7 +157,7 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
 
 
 def _with_new_ids(sentence: Sentence, new_ids: Mapping[str, str]) -> Sentence:
-    """The sentence with its new id, and those of its parents in its own file."""
+    """The sentence with its new id, and with the new ids of its parents in the same file."""
     origin = sentence.origin
     if origin is not None:
         origin = replace(origin, parents=tuple(new_ids.get(parent, parent) for parent in origin.parents))
@@ -186,9 +186,9 @@ def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, m
 
 
 def _drawn(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
-    """Raw sentences under ids that no labelled sentence has, in the order of the file, each text once.
+    """Raw sentences with ids that no labelled sentence has, in the order of the file, each text once.
 
-    A comment keeps the id that the user knows.
+    A comment keeps the id from the user's file.
     """
     distinct: dict[tuple[str, ...], tuple[int, str, str]] = {}
     total = 0
@@ -214,7 +214,7 @@ def _drawn(source: Iterable[Sentence], known_texts: set[str], most: int, ids: se
 
 
 def save_data(data: GrowData, folder: Path) -> None:
-    """Write the files that the recipe names; a method's ids need gold without ids of generated sentences."""
+    """Write the files that the recipe names. For the ids of methods, gold must have no ids of generated sentences."""
     folder.mkdir(parents=True, exist_ok=True)
     language = data.text.language
     corpora = {"train": data.gold, "raw": data.raw, "test": data.test}

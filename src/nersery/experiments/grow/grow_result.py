@@ -1,4 +1,4 @@
-"""The results of a grow job: tagger, corpus, recipe and report, in their places."""
+"""The results of a grow job, saved in its folder: tagger, corpus, recipe and report."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from nersery.report.model import CHOSEN, FileLink, ScoredSentence, TriedReport, 
 from nersery.report.rendering import write_report
 
 SHOWN = 20
-"""Raw sentences that the report lists as worth labelling."""
+"""Maximum number of raw sentences that the report lists as worth labelling."""
 PREDICTED = 1000
-"""Sentences of raw text and of gold that are read for that."""
+"""Maximum number of sentences of raw text, and of gold, that are read for this list."""
 REPEATED = "grow-repeated"
-"""Name of the recipe and so of its run's folder; `runs/grow` is the default folder of the job itself."""
+"""Name of the recipe, and so of the folder of its run; `runs/grow` is the default folder of the job itself."""
 
 
 @dataclass(frozen=True)
 class GrowResult:
-    """What a grow job has found.
+    """The results of a grow job.
 
     Args:
-        folder: Where everything lies.
+        folder: The folder with all results.
         best: The chosen system; ``gold`` if no other was better.
-        dev_f1: Of gold only and of the best, over the same folds.
-        dev: The difference of the two.
+        dev_f1: F1 of gold only and of the best system, over the same folds.
+        dev: The difference between the two.
         test_f1: The same on test, each None if the time was too short; None without a test file.
-        test: The difference of the two, if both are known.
-        notes: What weakens the result.
-        compared: How many other systems were scored.
-        expected: Gain in F1 that the best is expected to have on other sentences; see `Trials.gain`.
+        test: The difference between the two, if both are known.
+        notes: Notes on what weakens the result.
+        compared: Number of other systems that were scored.
+        expected: Gain in F1 that is expected of the best system on other sentences; see `Trials.gain`.
     """
 
     folder: Path
@@ -64,7 +64,7 @@ class GrowResult:
     expected: float = 0.0
 
     def __str__(self) -> str:
-        """Five lines for readers."""
+        """The result in five lines, for readers."""
         tagger, recipe = (shlex.quote(str(self.folder / name)) for name in ("tagger", "recipe.toml"))
         return worded("\n".join([
             self.verdict,
@@ -76,7 +76,7 @@ class GrowResult:
 
     @property
     def verdict(self) -> str:
-        """The first line, as the report has it."""
+        """The first of these lines, which is also in the report."""
         gold, best = (100 * value for value in self.dev_f1)
         if not best:
             finds_some = self.test_f1 is not None and self.test_f1[1]
@@ -107,10 +107,10 @@ class GrowResult:
 
 
 def save_result(trials: Trials, folder: Path, seed: int | None, notes: Sequence[str]) -> GrowResult:
-    """Put the best system's results in their places.
+    """Save the results of the best system in the folder of the job.
 
     Args:
-        seed: Of the training on all sentences; None takes a training of a fold.
+        seed: Seed of the training on all sentences; None takes the training of a fold.
     """
     best = trials.best()
     assert best is not None
@@ -138,7 +138,7 @@ def save_result(trials: Trials, folder: Path, seed: int | None, notes: Sequence[
 
 
 def _with_equal_columns(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """The sentences with as many extra columns as the one with the most: raw text has none."""
+    """The sentences with extra columns added until all have the same number: raw text has none."""
     column_count = max((len(sentence.columns) for sentence in sentences), default=0)
 
     def filled(sentence: Sentence) -> Sentence:
@@ -149,7 +149,7 @@ def _with_equal_columns(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 
 def remove_other_taggers(trials: Trials, keep: tuple[int, System]) -> None:
-    """Remove the taggers of all seeds and systems but one, which the same call finds again."""
+    """Remove the taggers of all seeds and systems except one, which the same call finds again."""
     run = trials.run
     for seed in run.recipe.seeds:
         for system in run.recipe.systems:
@@ -243,7 +243,7 @@ def _tried(trials: Trials, tried: SystemTrial, best: SystemTrial) -> TriedReport
 
 
 def _winning_recipe(trials: Trials, folder: Path, system: System) -> str:
-    """The recipe of the search with the best system and those that it goes on from."""
+    """The recipe of the search, with only the best system and its bases."""
     table = tomllib.loads((folder / "search.toml").read_text("utf-8"))
     table["name"] = REPEATED
     names = {one.name for one in trials.run.recipe.chain(system)}

@@ -29,22 +29,23 @@ from nersery.models.bundled import ENGLISH, MULTILINGUAL
 from nersery.models.loading import ModelSource
 
 SEARCH_SHARE = 0.4
-"""Of the time that is left after the timing, at most, for gold only and the most promising system on a fold."""
+"""Maximum share of the time that is left after the timing, for gold only and the most promising system on a fold."""
 FINAL_SHARE = 0.4
 """The same for the training on all sentences. The rest is for other systems and folds."""
 GOLD_SEARCH_SHARE = 0.2
-"""As `SEARCH_SHARE`, where the time allows gold only and no more."""
+"""Like `SEARCH_SHARE`, if the time allows no system but gold only."""
 GOLD_FINAL_SHARE = 0.6
-"""As `FINAL_SHARE`, where the time allows gold only and no more."""
+"""Like `FINAL_SHARE`, if the time allows no system but gold only."""
 LABELLING_SHARE = 0.15
-"""Of the time, at most, for labelling the raw text once."""
+"""Maximum share of the time that is left, for labelling the raw text once."""
 ASKING_SHARE = 0.5
-"""Of the time: if labelling the fewest raw sentences by questions takes more, no question is timed or asked."""
+"""Share of the time that is left. If labelling `FEWEST_RAW` sentences by questions takes more, none are timed or asked.
+"""
 FEWEST_RAW = 300
 SHOWN_TYPES = 8
-"""Names of types in a note."""
+"""Maximum number of types that a note names."""
 MANY = 1000
-"""From this number of sentences on, a fifth of them is enough to compare systems on."""
+"""Minimum number of sentences of which a fifth is enough to compare systems on."""
 MANY_FOLDS = 5
 FEW_FOLDS = 3
 
@@ -54,9 +55,9 @@ class Plan:
     """What a grow job will do.
 
     Args:
-        data: With as much raw text as the time allows.
+        data: The data, with as much raw text as the time allows.
         table: The recipe of the search.
-        final_schedule: How long the training on all sentences is, at least.
+        final_schedule: Minimum schedule of the training on all sentences.
     """
 
     data: GrowData
@@ -66,7 +67,7 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     def seconds(self) -> dict[str, float]:
-        """An estimate for each system on one fold, without its base."""
+        """The estimated seconds of each system on one fold, without its base."""
         systems = self.times.recipe.systems
         return {system.name: CAUTION * self.times.total(system) for system in systems}
 
@@ -79,13 +80,13 @@ def make_plan(
     speeds: dict[str, Any] | None = None,
     timed: Callable[[], None] = lambda: None,
 ) -> Plan:
-    """Choose systems, steps and raw text for the time that is left; timing a few steps takes part of it.
+    """Choose systems, steps and raw text for the time that is left. Timing a few steps takes part of it.
 
-    What the time surely does not allow is not even timed, because loading a large encoder may take a short budget.
+    What the time clearly does not allow is not timed, because loading a large encoder may use up a short budget.
 
     Args:
         named: An encoder that the user names.
-        speeds: What an earlier call has timed; new timings are added.
+        speeds: Timings of an earlier call; new ones are added.
         timed: Called after each timing.
     """
     say(f"{len(data.gold)} labelled sentences, {plural(len(data.raw), 'raw one')}; {data.text}")
@@ -97,7 +98,7 @@ def make_plan(
     all_names = bool(start) and are_names(start, data.gold)
     known_speeds = {} if speeds is None else speeds
     draft = _PlanDraft(data, models, named, all_names, ENGLISH in models, known_speeds, timed, say)
-    with without_notes():  # on encoders that are timed and then not used
+    with without_notes():  # those on encoders that are timed and then not used
         plan = _plan_of(draft, budget)
         if not named and (stronger := _stronger(plan, draft, budget)):
             stronger_plan = _plan_of(replace(draft, models=[stronger]), budget)
@@ -114,7 +115,7 @@ def make_plan(
 
 
 def _plan_of(draft: _PlanDraft, budget: Budget) -> Plan:
-    """The plan with the encoders of a draft, or those of them that the time allows."""
+    """The plan with those encoders of a draft that the time allows."""
     asks, question_notes = _time_for_questions(draft.data, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, asks=asks)
     data, raw_notes = _with_affordable_raw_text(draft.data, draft.times_with(SCHEDULES[0]), budget)
@@ -129,9 +130,9 @@ def _plan_of(draft: _PlanDraft, budget: Budget) -> Plan:
 
 
 def _stronger(plan: Plan, draft: _PlanDraft, budget: Budget) -> str:
-    """An encoder that is better than the first one, if it can surely be trained long enough; empty if there is none.
+    """An encoder that is better than the first one and can surely be trained long enough; empty if there is none.
 
-    It is taken to need as much more time as its layers have more parameters.
+    Its time is assumed to be proportional to the number of parameters of its layers.
     """
     first, *others = draft.models
     if MULTILINGUAL not in others or not plan.data.text.is_english:
@@ -145,7 +146,7 @@ def _stronger(plan: Plan, draft: _PlanDraft, budget: Budget) -> str:
 
 
 def _time_for_questions(data: GrowData, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
-    """Whether there is time for questions, and a note if not: each type takes about as long as a tagger's pass."""
+    """Whether there is time for questions, and a note if not. Each type takes about as long as a tagger's pass."""
     gold, *others = times.recipe.systems
     if not any(system.asks_questions for system in others):
         return True, []
@@ -169,11 +170,11 @@ def _undefined(data: GrowData, table: Mapping[str, Any]) -> list[str]:
 
 
 def _affordable(draft: _PlanDraft, times: RunTime, budget: Budget) -> tuple[list[str], list[str]]:
-    """The encoders that might be tried, and a note on others.
+    """The encoders that might be tried, and notes on the others.
 
-    Before an encoder but the first, gold only is tried on a fold, and the most promising system unless the encoder is
-    a better one; the best of them is trained on all sentences later. It is taken to need as much more time than the
-    first encoder as its layers have more parameters.
+    Before any encoder but the first, gold only is tried on a fold. So is the most promising system, unless the encoder
+    is a better one. The best of them is trained on all sentences later. The time of a larger encoder is assumed to be
+    proportional to the number of parameters of its layers.
     """
     models, (gold, *others) = draft.models, times.recipe.systems
     better = better_encoders(draft.data.text, models[0])
@@ -196,7 +197,7 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
     """The models that are installed, and notes on the others.
 
     Raises:
-        MissingResourceError: If the named one is missing, or none is there.
+        MissingResourceError: If the named model is missing, or no model is installed.
     """
     available, notes = [], []
     for model in models:
@@ -231,10 +232,10 @@ def _with_affordable_raw_text(data: GrowData, times: RunTime, budget: Budget) ->
 
 @dataclass(frozen=True)
 class _PlanDraft:
-    """A plan whose schedules are not chosen yet.
+    """A plan before its schedules are chosen.
 
-    It needs time for gold only and the most promising system on a fold, and for the best on all sentences, at least.
-    That system has the encoder that the user named, if any, which is tried on gold only before.
+    It needs at least the time for gold only and the most promising system on a fold, and for the best on all sentences.
+    The most promising system has the encoder that the user named, if any. Before it, gold only is tried with that one.
 
     Args:
         are_names: Whether the labelled mentions are mostly names, as far as a bundled tagger knows.
@@ -252,7 +253,7 @@ class _PlanDraft:
     asks: bool = True
 
     def table(self, schedule: Schedule) -> dict[str, Any]:
-        """The recipe with that schedule."""
+        """The table of the recipe with a schedule."""
         data, models, folds = self.data, self.models, _folds(self.data)
         return {
             "name": "grow",
@@ -275,14 +276,14 @@ class _PlanDraft:
         }
 
     def times_with(self, schedule: Schedule) -> RunTime:
-        """What the recipe with that schedule takes."""
+        """The run time of the recipe with a schedule."""
         recipe, issues = parse_recipe(self.table(schedule))
         assert recipe is not None, issues
         gold, raw = self.data.gold.sentences, self.data.raw.sentences
         return RunTime(recipe, gold, raw, speeds=self.speeds, timed=self.timed, say=self.say)
 
     def seconds(self, schedule: Schedule, *, is_final: bool, gold_only: bool = False) -> float:
-        """An estimate with that schedule: of the search, or of the training on all sentences."""
+        """The estimated seconds with a schedule, of the search or of the training on all sentences."""
         times = self.times_with(schedule)
         gold, *others = times.recipe.systems
         with_named = [system for system in others if system.tagger_settings.get("model", self.models[0]) == self.named]
@@ -297,7 +298,7 @@ class _PlanDraft:
         return CAUTION * (making + sum(times.training(system) + times.scoring(system, scored) for system in trained))
 
     def schedules(self, budget: Budget) -> tuple[Schedule, Schedule]:
-        """The longest that the time allows: of the search, and of the training on all sentences."""
+        """The longest schedules that the time allows, of the search and of the training on all sentences."""
         shares = (False, SEARCH_SHARE, FINAL_SHARE), (True, GOLD_SEARCH_SHARE, GOLD_FINAL_SHARE)
         for gold_only, search, final in shares:
             longest = self._first(SCHEDULES, final * budget.left, is_final=True, gold_only=gold_only)
@@ -311,7 +312,7 @@ class _PlanDraft:
         return next((schedule for schedule in schedules if self.seconds(schedule, **kind) <= seconds), None)
 
     def note(self, search: Schedule, final: Schedule, budget: Budget) -> list[str]:
-        """What short schedules mean."""
+        """A note on what short schedules mean; empty if the schedule of the search is the longest."""
         if search == SCHEDULES[0]:
             return []
         text = f"each training has {search}"

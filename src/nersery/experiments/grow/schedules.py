@@ -9,7 +9,7 @@ from nersery.experiments.recipe import Recipe
 
 
 class Schedule(NamedTuple):
-    """How many steps a training has, and how many sentences each step."""
+    """The number of steps of a training, and of sentences in each step."""
 
     steps: int
     batch_size: int
@@ -19,7 +19,7 @@ class Schedule(NamedTuple):
 
     @property
     def is_poor(self) -> bool:
-        """Whether its tagger is poor."""
+        """Whether a tagger trained by this schedule is poor."""
         return self in SCHEDULES[SCHEDULES.index(LONGEST_POOR) :]
 
 
@@ -37,20 +37,20 @@ SCHEDULES = (
     Schedule(10, 4),
 )
 """From the best to the shortest. In the same time, many small steps beat few large ones, but steps of four sentences
-suffer from wrong labels: ``benchmarks/short_trainings.toml``.
+suffer from wrong labels; see ``benchmarks/short_trainings.toml``.
 """
 STAGE_STEPS = 100
-"""Of a second training on gold alone; fewer leave too much of the wrong labels."""
+"""Steps of a second training on gold alone; fewer leave too much of the wrong labels."""
 FEWEST_STEPS = 60
-"""Fewer are taken only if not even gold only could be trained with this number."""
+"""Minimum number of steps. Fewer are taken only if not even gold only could be trained with this number."""
 SHORTEST_FOR_SECOND_FOLD = Schedule(300, 16)
 """The training on all sentences is not made shorter than this for a second fold; see docs/results.md."""
 ENOUGH = Schedule(300, 8)
 """Usually enough for a good tagger."""
 LONGEST_POOR = Schedule(100, 8)
-"""The tagger of this one and shorter ones is poor."""
+"""Taggers that are trained by this schedule or a shorter one are poor."""
 
 
 def with_schedule(recipe: Recipe, schedule: Schedule) -> Recipe:
-    """A recipe whose taggers are trained by that schedule."""
+    """A recipe whose taggers are trained by a schedule."""
     return replace(recipe, tagger=recipe.tagger.with_changes(schedule._asdict()))

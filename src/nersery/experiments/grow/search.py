@@ -1,4 +1,4 @@
-"""The search: systems are tried on the same folds, the weaker half is dropped after each, and F1 there decides."""
+"""The search: systems are tried on the same folds, and after each fold the half with less expected gain is dropped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nersery.experiments.systems import GOLD, System
 from nersery.report.model import label_of
 
 LEAST = 60.0
-"""Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger was in vain."""
+"""Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger is in vain."""
 
 
 @dataclass
@@ -28,9 +28,9 @@ class Search(Trials):
     """Tries the systems of a run; see `Trials` for its other arguments.
 
     Args:
-        save: Called after each system with what was tried.
-        named: The encoder that the user asked for, if any.
-        final_schedule: How long the training on all sentences is, at least; None: as long as those of the search.
+        save: Called after each system, to save what was tried.
+        named: The encoder that the user named, if any.
+        final_schedule: Minimum schedule of the training on all sentences; None takes that of the search.
     """
 
     run_time: RunTime
@@ -45,7 +45,7 @@ class Search(Trials):
         self.costs = Costs(self.run, self.run_time)
 
     def execute(self) -> None:
-        """Try what the time allows."""
+        """Try the systems that the time allows."""
         planned = self.final_schedule
         gold, *others = encoders = [system for system in self.run.recipe.systems if not system.makes_sentences]
         self.attempt(gold, 0)
@@ -71,17 +71,17 @@ class Search(Trials):
             least_seconds = self._least_seconds(systems, fold)
             while fold == 1 and not self._fits(gold, fold, least_seconds) and self._shorten_final():
                 least_seconds = self._least_seconds(systems, fold)
-            if not self.attempt(gold, fold, needed_later=least_seconds):  # alone it would say nothing
+            if not self.attempt(gold, fold, needed_later=least_seconds):  # gold only alone would show nothing
                 return
             for system in systems:
                 self.attempt(system, fold)
 
     def _least_seconds(self, systems: Sequence[System], fold: int) -> float:
-        """Estimated seconds of the quickest system on a fold and on all sentences."""
+        """Estimated seconds of the fastest system on a fold and on all sentences."""
         return min(self.costs.on_fold(system, fold) + self._final_cost(system) for system in systems)
 
     def _shorten_final(self, shortest: Schedule = SHORTEST_FOR_SECOND_FOLD) -> bool:
-        """Plan a shorter training on all sentences, if there is one: promising systems and second folds count more."""
+        """Plan a shorter training on all sentences, if possible: promising systems and second folds matter more."""
         if self.final_schedule is None or math.prod(self.final_schedule) <= math.prod(shortest):
             return False
         self.final_schedule = SCHEDULES[SCHEDULES.index(self.final_schedule) + 1]
@@ -102,9 +102,9 @@ class Search(Trials):
         return sum(self.costs.on_fold(system, 0) for system in once) + max(map(self._final_cost, once), default=0.0)
 
     def _methods(self, encoder: System) -> list[System]:
-        """The systems that make sentences, and whose tagger has that encoder, or else starts from a tagger on it.
+        """The systems that make sentences and whose tagger has the given encoder, or else starts from a tagger on it.
 
-        Of rounds, the first tagger counts.
+        For rounds of relabelling, the first tagger counts.
         """
         systems = [system for system in self.run.recipe.systems if system.makes_sentences]
         roots = [(system, self.run.recipe.chain(system)[0]) for system in systems]
@@ -112,7 +112,7 @@ class Search(Trials):
         return same or [system for system, root in roots if self.encoder(root) == self.encoder(encoder)]
 
     def _try_methods(self, encoder: System, planned: Schedule | None) -> None:
-        """Try the methods with a tagger of that encoder on the first fold.
+        """Try the methods with a tagger of the given encoder on the first fold.
 
         Args:
             planned: The schedule on all sentences, before another encoder made it shorter.
@@ -129,15 +129,15 @@ class Search(Trials):
                 self.attempt(system, 0, needed_later=needed_later)
 
     def _seconds_of_surer_gains(self, encoder: System, planned: Schedule | None) -> float:
-        """Estimated seconds of what gains more than methods on gold alone and other encoders: a second fold, or the
-        planned training on all sentences.
+        """Estimated seconds of the work that gains more than methods on gold alone and other encoders: a second fold,
+        or the planned training on all sentences.
         """
         return max(self._seconds_of_second_fold(), self._final_cost(encoder, planned))
 
     def _seconds_of_second_fold(self) -> float:
         """Estimated seconds that the best system with labelled raw text needs on a second fold and on all sentences.
 
-        The first fold is small and misleads, so what gains less in most cases is not tried instead.
+        The first fold is small and misleading, so systems that usually gain less are not tried instead.
         """
         systems = [system for system in self.run.recipe.systems if system.labels_raw_text and system.name in self.tried]
         tried_systems = [system for system in systems if self.tried[system.name].folds]
@@ -174,7 +174,7 @@ class Search(Trials):
         return None
 
     def _halve(self, folds: int) -> None:
-        """Drop the weaker half after that many folds, unless an earlier call has done so."""
+        """Drop the weaker half after a number of folds, unless an earlier call has done so."""
         if any(tried.dropped == folds for tried in self.tried.values()):
             return
         racing = sorted(self.racing(folds), key=lambda tried: self.gain(tried, folds), reverse=True)
@@ -185,12 +185,12 @@ class Search(Trials):
             self._give_up(tried, f"dropped after {scored_on}: {gap:.1f} F1 less expected than of the best")
 
     def _final_cost(self, system: System, schedule: Schedule | None = None) -> float:
-        """Estimated seconds to train it on all sentences, by the planned schedule or another one."""
+        """Estimated seconds to train a system on all sentences, by the planned schedule or another one."""
         return self.costs.on_all(system, schedule or self.final_schedule)
 
     def longest_schedule(self, system: System) -> Schedule:
-        """The longest schedule by which it can be trained on all sentences in the time that is left, or the shortest
-        that was planned."""
+        """The longest schedule by which a system can be trained on all sentences in the time that is left, but at
+        least that of the search."""
         settings = self.run.recipe.tagger.settings
         planned = Schedule(settings["steps"], settings["batch_size"])
         free = self.budget.left - self.budget.expected(self.budget.closing)
@@ -198,7 +198,7 @@ class Search(Trials):
         return next((s for s in longer if self.budget.expected(self._final_cost(system, s)) <= free), planned)
 
     def attempt(self, system: System, fold: int, needed_later: float = 0.0) -> bool:
-        """Train and score a system on a fold if the time allows; whether that was done.
+        """Train and score a system on a fold if the time allows. Returns whether that was done.
 
         Args:
             needed_later: Estimated seconds that other work needs.
@@ -215,7 +215,7 @@ class Search(Trials):
             if not tried.folds:
                 free = _free_text(self.budget.left - reserve, is_later=bool(needed_later))
                 fate = f"not tried: it needs about {minutes}"
-                if tried.fate:  # it was said before
+                if tried.fate:  # it was reported before
                     tried.fate = fate
                 else:
                     self._give_up(tried, fate, f"; {free}")
@@ -233,14 +233,14 @@ class Search(Trials):
         return True
 
     def _run_within(self, most_seconds: float, system: System, fold: int, estimate: float) -> float | None:
-        """Train and score a system on a fold, and learn from its seconds, which it returns; None if it gave up."""
+        """Train and score a system on a fold, correct later estimates, and return its seconds; None if given up."""
         tried, parts, began = self.tried[system.name], self.run.recipe.chain(system), time.monotonic()
         is_new = not any(self.run.path(fold, part, "result.json").parent.exists() for part in parts)
         try:
             with time_limit(most_seconds):
                 if self._answers_badly(system):
                     return None
-                began = time.monotonic()  # the time of the questions is no part of the training
+                began = time.monotonic()  # the time of the questions is not part of the training
                 for part in parts:
                     self.run.run_system(fold, part)
         except OutOfTimeError:
@@ -253,12 +253,12 @@ class Search(Trials):
             self._give_up(tried, f"failed: {error.text}")
             return None
         seconds = time.monotonic() - began
-        if is_new:  # the rest of an interrupted training says nothing of the whole
+        if is_new:  # the rest of an interrupted training says nothing about the whole
             self.budget.learn(estimate, seconds)
         return seconds
 
     def _give_up(self, tried: SystemTrial, fate: str, hint: str = "") -> None:
-        """Note and say what became of a system."""
+        """Record and report why a system is given up."""
         tried.fate = fate
         self.say(f"{label_of(tried.name)}: {fate}{hint}")
 

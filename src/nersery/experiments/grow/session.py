@@ -1,14 +1,14 @@
-"""A grow job in its folder: plan, search, training on all sentences, results; a kill or Ctrl-C loses little.
+"""A grow job in its folder: plan, search, training on all sentences, results. A kill or Ctrl-C loses little.
 
 The folder::
 
     grow.json              what the job depends on, its plan, and what was tried
-    spent.txt              the seconds that it has worked, noted now and then
+    spent.txt              the seconds that it has worked, noted regularly
     data/                  the labelled, raw and test sentences that it uses
     search.toml, run/      the recipe with all systems, and the run that they are tried in
     tagger/                the best tagger
     corpus.{jsonl,conll}   gold sentences and those that were made for the tagger, with their origin
-    recipe.toml            repeats the best system beside gold only
+    recipe.toml            repeats the best system and gold only
     report.{json,md,html}
 """
 
@@ -65,7 +65,7 @@ from nersery.report.model import label_of
 
 SPENT_FILE = "spent.txt"
 MOST_RAW = 20_000
-"""Raw sentences that are ever used; more gain nothing that the time would not be better spent on."""
+"""Maximum number of raw sentences that are used; the time for more is better spent on other work."""
 MUCH_FASTER = 0.6
 """If gold only takes at most this share of its estimate on the first fold, other work has slowed down the timing."""
 
@@ -178,7 +178,7 @@ class GrowJob:
         return {name: path for name, path in files.items() if path}
 
     def _differences(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-        """In what an earlier job differs, with names of files in place of their hashes."""
+        """The differences from an earlier job, with names of files in place of their hashes."""
         old_files, new_files = old.get("files", {}), new["files"]
         changed = {name for name in (*old_files, *new_files) if old_files.get(name) != new_files.get(name)}
         paths = self._files()
@@ -191,16 +191,16 @@ class GrowJob:
         return differences({**old, "files": before}, {**new, "files": now})
 
     def plan(self) -> Plan:
-        """What would be done, with estimates; nothing is written."""
+        """Make the plan, with estimates, and write nothing."""
         return make_plan(self._data(), self.model, Budget(60 * self.minutes), self._say)
 
     def execute(self) -> GrowResult:
-        """Do it, or resume it.
+        """Run the job, or resume it.
 
         Raises:
             DataError: If the files cannot be used.
             SettingsError: If the folder belongs to another job.
-            KeyboardInterrupt: After the best tagger so far was put in its place.
+            KeyboardInterrupt: After the best tagger so far was saved in its place.
         """
         self._record = record = self._earlier_record()
         spent = max(record["spent"], noted_seconds(self.folder / SPENT_FILE)) if "spent" in record else 0.0
@@ -221,7 +221,7 @@ class GrowJob:
         return read_data(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions)
 
     def _earlier_record(self) -> dict[str, Any]:
-        """What an earlier call has left; a `SettingsError` if the folder belongs to another job."""
+        """The record of an earlier call, or a new one; a `SettingsError` if the folder belongs to another job."""
         refuse_unwritable(self.folder)
         path, fingerprint = self.folder / "grow.json", self.fingerprint()
         if not path.exists():
@@ -257,7 +257,7 @@ class GrowJob:
         self._save(budget)
 
     def _begin_again(self, budget: Budget) -> None:
-        """Plan again with speeds as gold only has shown them; its training is lost."""
+        """Plan again with the speeds that gold only has shown. Its training is lost."""
         gold, self._record["planned again"] = self._record.pop("tried")[GOLD], True
         del self._record["recipe"]
         share = gold["seconds"] / gold["estimate"]
@@ -269,17 +269,17 @@ class GrowJob:
         self._begin(budget)
 
     def _refuse_removed(self, record: Mapping[str, Any]) -> None:
-        """Raise `DiskError` if the plan that the record speaks of is gone."""
+        """Raise `DiskError` if the record names a plan that no longer exists."""
         if "recipe" in record and not (self.folder / "search.toml").exists():
             raise removed(self.folder)
 
     def _save(self, budget: Budget) -> None:
-        self._refuse_removed(self._record)  # else the folder would be there again, with the record alone
+        self._refuse_removed(self._record)  # otherwise the folder would exist again, with only the record
         timings = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
         write_json(self.folder / "grow.json", {**self._record, **timings})
 
     def _work(self, budget: Budget) -> GrowResult | None:
-        """The search and what follows; None if it has to be planned again."""
+        """Search, train on all sentences and save the results; None if the job has to be planned again."""
         recipe, record = self._recipe(), self._record
         for note in record["notes"]:
             self._say(f"note: {note}")
@@ -327,7 +327,7 @@ class GrowJob:
             return result
 
     def _was_slow(self, search: Search) -> bool:
-        """Whether gold only shows on the first fold that a poor plan comes from a machine that was busy."""
+        """Whether gold only shows on the first fold that the plan is poor because the machine was busy."""
         if not Schedule(*self._record["last"]).is_poor or search.tried or "planned again" in self._record:
             return False
         search.attempt(search.run.recipe.baseline, 0)
@@ -335,7 +335,7 @@ class GrowJob:
         return bool(gold.folds) and gold.seconds <= MUCH_FASTER * gold.estimate
 
     def _adopt_finished_training(self, search: Search, best: str) -> int | None:
-        """The seed of the training on all sentences if the best system has ended it; sets its schedule."""
+        """The seed of the training on all sentences if the best system has finished it. Sets its schedule."""
         final = self._record.get("final", {})
         seed, system = search.folds, search.run.recipe.system(best)
         if final.get("system") != best or not search.run.path(seed, system, "tagger").exists():
@@ -344,7 +344,7 @@ class GrowJob:
         return seed
 
     def _finish(self, search: Search) -> int | None:
-        """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
+        """Train the best system on all sentences. Returns the seed, or None if the time was too short."""
         best, planned, budget = search.best(), Schedule(*self._record["last"]), search.budget
         if best is None:
             advice = f" and name another folder (--out): this one keeps its short trainings, of {planned}"
@@ -366,7 +366,7 @@ class GrowJob:
                 for name in dict.fromkeys(one.name for one in [*recipe.chain(system), *baselines]):
                     search.run.run_system(seed, recipe.system(name))
         except KeyboardInterrupt:
-            search.run.recipe = search_recipe  # it leaves the tagger of a fold
+            search.run.recipe = search_recipe  # the result is then the tagger of a fold
             raise
         except OutOfTimeError:
             if not search.run.path(seed, system, "tagger").exists():
@@ -375,7 +375,7 @@ class GrowJob:
         return seed
 
     def _final_schedule(self, search: Search, best: str) -> Schedule:
-        """How long to train on all sentences: as an earlier call has begun it, unless another system is best now."""
+        """The schedule on all sentences: the one that an earlier call began, unless another system is best now."""
         record = self._record
         begun = record.get("final", {})
         if begun.get("system") != best:

@@ -1,4 +1,4 @@
-"""What a grow job has tried, and what each system can be expected to gain."""
+"""The systems that a grow job has tried, and their expected gains."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from nersery.models.bundled import ENCODERS
 
 @dataclass
 class SystemTrial:
-    """What became of a system.
+    """The trial of a system.
 
     Args:
-        folds: Those that it was scored on.
-        seconds: What they took together.
+        folds: The folds that it was scored on.
+        seconds: Seconds that these folds took together.
         fate: Why it was dropped; empty while it is in the race.
-        dropped: After that many folds it was in the weaker half; 0 if it never was.
-        answers: F1 of its questions alone on some labelled sentences; None if that was not measured, 1 if they say
-            too little.
+        dropped: Number of folds after which it was in the weaker half; 0 if it never was.
+        answers: F1 of its questions alone on some labelled sentences; None if it was not measured, 1 if these
+            sentences have too few mentions.
         leads: Whether its encoder was chosen for the methods; a resumed search keeps it.
     """
 
@@ -43,8 +43,8 @@ class Trials:
     """The systems of a run that were tried on folds.
 
     Args:
-        run: Its recipe has a seed for each fold, and one more for all sentences.
-        tried: By name, gold only first.
+        run: The run. Its recipe has a seed for each fold, and one more for all sentences.
+        tried: Trials by name, gold only first.
         better: Encoders that usually gain more than any method, and what they gain.
     """
 
@@ -55,19 +55,19 @@ class Trials:
 
     @property
     def folds(self) -> int:
-        """How many folds there are; the seed of that number trains on all sentences."""
+        """The number of folds. The seed with this number trains on all sentences."""
         return self.run.recipe.sample.folds or 0
 
     def f1(self, tried: SystemTrial, first: int | None = None) -> float:
-        """F1 over the sentences of its folds.
+        """F1 of a system over the sentences of its folds.
 
         Args:
-            first: Of that many folds only, so that a resumed search decides as before.
+            first: Use only this number of folds, so that a resumed search decides as before.
         """
         return pooled_f1(self._counts(tried.name, tried.folds[:first])[0])
 
     def against_gold(self, tried: SystemTrial) -> Comparison:
-        """The difference from gold only on its folds."""
+        """The difference of a system from gold only on its folds."""
         key = tried.name, tuple(tried.folds)
         if key not in self._compared:
             counts, gold_counts = (self._counts(name, tried.folds) for name in (tried.name, GOLD))
@@ -78,14 +78,14 @@ class Trials:
         return counts_on_test(self.run.part(folds), self.run.recipe.system(name))
 
     def best(self) -> SystemTrial | None:
-        """The system with the largest expected gain, or gold only, which is tried first, if no other is expected to."""
+        """The system with the largest expected gain; gold only, which is tried first, if no gain is above 0."""
         return max((tried for tried in self.tried.values() if tried.folds), key=self.gain, default=None)
 
     def gain(self, tried: SystemTrial, first: int | None = None) -> float:
-        """F1 over gold only that can be expected of a system; 0 of gold only.
+        """The gain in F1 over gold only that can be expected of a system; 0 for gold only.
 
         Args:
-            first: Judged by that many folds only, so that a resumed search decides as before.
+            first: Use only this number of folds, so that a resumed search decides as before.
         """
         if tried.name == GOLD:
             return 0.0
@@ -97,11 +97,11 @@ class Trials:
         )
 
     def racing(self, fold_count: int) -> list[SystemTrial]:
-        """The systems that were scored on the first folds, that many, and not dropped; others cannot be compared."""
+        """The systems that were scored on this number of folds and not dropped. Others cannot be compared."""
         racing = [tried for tried in self.tried.values() if tried.name != GOLD and not tried.dropped]
         return [tried for tried in racing if len(tried.folds) >= fold_count]
 
     def encoder(self, system: System) -> str:
-        """The encoder of a system's tagger; a bundled tagger's own, if it starts from that."""
+        """The encoder of a system's tagger. If this starts from a bundled tagger, the encoder of that one."""
         model = str(system.tagger_settings.get("model", self.run.recipe.tagger.settings.get("model")))
         return ENCODERS.get(model, model)

@@ -1,4 +1,4 @@
-"""Whether questions and names suit the data: what models find in labelled sentences without having seen any."""
+"""Whether questions and names suit the data: what models find in labelled sentences without training on them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL_NER
 from nersery.taggers.base import load_tagger, strict_f1
 
 ASKED = 60
-"""Sentences, at most."""
+"""Maximum number of sentences that are asked about."""
 LEAST_MENTIONS = 30
-"""In these sentences; with fewer, F1 is mostly chance."""
+"""Minimum number of mentions in these sentences; with fewer, F1 is mostly chance."""
 HOPELESS = 0.5
 """Share of gold only's F1 that the answers must reach: worse ones teach a tagger too many mistakes."""
 
 
 NAMES = {ENGLISH_NER: 0.7, MULTILINGUAL_NER: 0.5}
-"""From this share of labelled mentions on that touch a name which a bundled tagger finds, mentions count as names. The
-multilingual one misses more.
+"""Minimum share of labelled mentions that touch a name found by the bundled tagger, for mentions to count as names. The
+multilingual tagger misses more names.
 """
 
 
 def asked(gold: Corpus) -> list[Sentence]:
-    """The labelled sentences to ask; none if they say too little."""
+    """The labelled sentences to ask about; empty if they have too few mentions."""
     drawn = sorted(gold, key=lambda sentence: item_seed(0, "asked", sentence.id))[:ASKED]
     return drawn if sum(len(sentence.entities) for sentence in drawn) >= LEAST_MENTIONS else []
 
@@ -43,7 +43,7 @@ def zero_shot_f1(method: MethodSettings, labelled: Sequence[Sentence]) -> float:
         answers = annotator.annotate(batch)
         pairs = zip(batch, answers, strict=True)
         predicted += [s.with_entities(()) if isinstance(answer, Reject) else answer for s, answer in pairs]
-        progress.advance()  # which stops it when the time is up
+        progress.advance()  # raises an error when the time is up
     return strict_f1(labelled, predicted)
 
 
