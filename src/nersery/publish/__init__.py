@@ -1,4 +1,4 @@
-"""A dataset for others: splits without leakage, Parquet and JSONL, a card.
+"""Publishes a dataset: splits without leakage, Parquet and JSONL, and a card.
 
 Imports from the methods and below.
 """

@@ -1,4 +1,4 @@
-"""What only the user knows of a dataset (name, licence, sources), and what files say of how it was made."""
+"""What only the user knows about a dataset (name, licence, sources), and what its files say about how it was made."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class About:
     """What a card says about a dataset beyond its files.
 
     Args:
-        name: Of the dataset; empty takes that of the folder.
+        name: Name of the dataset; empty takes that of the folder.
         description: Its content and purpose.
         license: E.g. ``cc-by-4.0``; identifiers of Hugging Face's list work on its hub.
         citation: How to cite it.
-        sources: Where it comes from.
+        sources: The sources of its texts or labels.
     """
 
     name: str = ""
@@ -65,11 +65,11 @@ def read_about(path: str | Path) -> About:
 
     Raises:
         MissingResourceError: If it does not exist.
-        SettingsError: With all issues in it.
+        SettingsError: If it has issues; lists all of them.
     """
     try:
         table = tomllib.loads(_text_of(path))
-    except ValueError as error:  # also for a number of thousands of digits
+    except ValueError as error:  # also for a number with thousands of digits
         raise SettingsError(f"{path} is not TOML: {error}") from None
     values, issues = typed_settings.validated(About, Path(path).stem, table)
     if issues:
@@ -103,20 +103,20 @@ def read_evaluation(path: str | Path) -> dict[str, Any]:
     except (ValueError, LookupError, TypeError, AttributeError):
         raise DataError(
             Issue("this is no evaluation with kinds of errors", str(path)),
-            fix="write one by: nersery evaluate GOLD PREDICTED --errors --json > errors.json",  # this may be a corpus
+            fix="write one by: nersery evaluate GOLD PREDICTED --errors --json > errors.json",  # `path` may be a corpus
         ) from None
     return {"file": Path(path).name, "f1": f1, "per_type": per_type}
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What `gather` finds.
+    """The result of `gather`.
 
     Args:
-        sentences: All, each id once.
+        sentences: All sentences, each id once.
         given: The given split of each id that has one.
         records: A record of each file.
-        repeated: Sentences that were dropped because a later split has the same one: the id, and both splits.
+        repeated: The id and both splits of each sentence that was dropped because a later split has the same one.
     """
 
     sentences: SentenceTable
@@ -140,7 +140,7 @@ def gather(inputs: Sequence[tuple[io.Source, str]], leaks: Leaks = "refuse") -> 
     repeated: list[Repeated] = []
     records: dict[int, dict[str, Any]] = {}
     order = [*range(len(inputs))]
-    if leaks == "drop":  # what stays comes first
+    if leaks == "drop":  # the sentences to keep come first
         order.sort(key=lambda position: SPLITS.index(inputs[position][1] or TRAIN), reverse=True)
     for position in order:
         source, split = inputs[position]
@@ -174,7 +174,7 @@ def _fix_of_repeated(*, is_same: bool, is_leak: bool) -> str:
 
 
 def _record(source: io.Source, split: str, sentences: int) -> dict[str, Any]:
-    """What is to be known of a file: its name, content, split, and what earlier stages left out of it, by reason."""
+    """The record of a file: its name, hash, split and size, and how many sentences were rejected, by reason."""
     path = source.file.path
     reasons = Counter(reject.reason for reject in (*source.rejects, *io.read_rejects(rejects_of(path))))
     return {

@@ -1,4 +1,4 @@
-"""The card of a dataset: ``README.md`` with what Hugging Face reads at its head, and what people read below."""
+"""The card of a dataset: ``README.md`` with metadata for Hugging Face at its head, and text for people below."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_GENERATED = "as it was read"
 NO_LANGUAGE = "none named"
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
-"""As Hugging Face writes sizes."""
+"""Size categories as Hugging Face writes them."""
 SCORE = Kind(lambda value: f"{value:.4g}")
 
 
@@ -33,8 +33,8 @@ class CardLayout:
     """The files of a dataset.
 
     Args:
-        files: By split, relative to the card.
-        features: Their columns, as Hugging Face writes them.
+        files: Paths by split, relative to the card.
+        features: Columns of the files, as Hugging Face writes them.
     """
 
     files: Mapping[str, str]
@@ -46,10 +46,10 @@ Parts = Mapping[str, Sequence[Sentence]]
 
 
 def card(about: About, divided: Divided, record: Mapping[str, Any], layout: CardLayout) -> str:
-    """The text of the card, by `report/templates/card.md.j2`.
+    """The text of the card, from the template `report/templates/card.md.j2`.
 
     Args:
-        record: As `nersery.publish.dataset.publish` returns it.
+        record: The record as `nersery.publish.dataset.publish` returns it.
     """
     splits, similarity = divided.splits, record["division"]["similarity"]
     languages = sorted({sentence.language for corpus in splits.values() for sentence in corpus})
@@ -81,7 +81,7 @@ def card(about: About, divided: Divided, record: Mapping[str, Any], layout: Card
 
 
 def front_matter(about: About, divided: Divided, layout: CardLayout) -> str:
-    """What Hugging Face reads, between two lines of dashes."""
+    """The metadata that Hugging Face reads, between two lines of dashes."""
     import yaml
 
     sentences = sum(map(len, divided.splits.values()))
@@ -126,7 +126,7 @@ def _methods(splits: Parts) -> ReportTable:
 
 
 def _scores(splits: Parts) -> ReportTable:
-    """The scores of the sentences; the lowest one of a selector lies where its threshold lay, or above."""
+    """The scores of the sentences. The lowest score of a selector is its threshold or above."""
     scores: dict[str, array[float]] = {}
     for sentence in chain.from_iterable(splits.values()):
         for name, score in sentence.scores.items():

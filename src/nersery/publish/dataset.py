@@ -1,4 +1,4 @@
-"""Writes the folder: Parquet with tags, JSONL with spans, the card, and a record of how it was made."""
+"""Writes the folder of a dataset: Parquet with tags, JSONL with spans, the card, and a record of how it was made."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ CARD = "README.md"
 TAGS = "tags"
 """The folder of the Parquet files."""
 FILES = (CARD, DESCRIPTION, SPANS, TAGS)
-"""All that a published dataset holds."""
+"""Everything that the folder of a published dataset contains."""
 TAG_SHAPES: Mapping[str, Shape] = {
     "id": "string", "language": "string", "tokens": ["string"], "ner_tags": ["int64"], "origin": ORIGIN,
 }  # fmt: skip
 """The columns of the Parquet files."""
 OPTIONAL = SHAPES.keys() - {"id", "words", "language", "entities", "origin"}
-"""Keys of JSONL that the card names only where a sentence has them."""
+"""Keys of JSONL that the card names only if a sentence has them."""
 Feature = Mapping[str, Any]
 
 
@@ -46,7 +46,7 @@ def check_parquet() -> None:
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
-    """Raise `SettingsError` for a folder of anything but a dataset, or of a dataset without ``force``."""
+    """Raise `SettingsError` if a folder contains anything but a dataset, or a dataset and ``force`` is not set."""
     check_replaceable(folder, DESCRIPTION, "dataset", FILES, force=force)
 
 
@@ -62,21 +62,21 @@ def publish(
     """Write a dataset completely or not at all.
 
     Args:
-        record: How it was made: ``inputs``, ``division`` and ``evaluation``.
+        record: How the dataset was made: ``inputs``, ``division`` and ``evaluation``.
         force: Replace an existing folder at the end.
 
     Returns:
-        The record in the folder.
+        The record that was written to the folder.
 
     Raises:
         MissingResourceError: If Parquet is requested and pyarrow is not installed.
-        SettingsError: If there is no sentence, or by `check_folder`.
+        SettingsError: If there is no sentence, or if `check_folder` refuses the folder.
     """
     if not divided.splits:
         raise SettingsError("there is no sentence to publish")
     if parquet:
         check_parquet()
-    # Each on one line, for the hub knows no licence with a line break at its end.
+    # Each on one line, because the hub knows no licence with a line break at its end.
     name, license = (" ".join(text.split()) for text in (about.name.strip() or folder.name, about.license))
     about = replace(about, name=name, license=license)
     full = {
@@ -90,7 +90,7 @@ def publish(
         spans = _write_spans(divided, unfinished)
         layout = _write_tags(divided, unfinished) if parquet else spans
         write_atomic(unfinished / CARD, card(about, divided, full, layout))
-        if parquet:  # one card speaks of one format
+        if parquet:  # a card describes one format
             names = {split: f"{split}.jsonl" for split in spans.files}
             text = front_matter(about, divided, replace(spans, files=names))
             write_atomic(unfinished / SPANS / CARD, f"{text}\nSee the [card](../README.md) one folder up.\n")
@@ -100,7 +100,7 @@ def publish(
 
 
 def _write_spans(divided: Divided, folder: Path) -> CardLayout:
-    """JSONL as nersery reads it."""
+    """Write JSONL as nersery reads it."""
     files = {split: f"{SPANS}/{split}.jsonl" for split in divided.splits}
     for split, corpus in divided.splits.items():
         io.write(corpus, folder / files[split])
@@ -108,7 +108,7 @@ def _write_spans(divided: Divided, folder: Path) -> CardLayout:
 
 
 def _write_tags(divided: Divided, folder: Path) -> CardLayout:
-    """Parquet as most token-classification datasets have it."""
+    """Write Parquet as most token-classification datasets have it."""
     files = {split: f"{TAGS}/{split}.parquet" for split in divided.splits}
     types = sorted(types_in(chain.from_iterable(divided.splits.values())))
     names = ["O", *(f"{letter}-{type_}" for type_ in types for letter in "BI")]
@@ -124,7 +124,7 @@ def _write_tags(divided: Divided, folder: Path) -> CardLayout:
 
 
 def _features(shapes: Mapping[str, Shape]) -> list[Feature]:
-    """Columns as the head of a card writes them."""
+    """Columns as the head of a card describes them."""
     return [{"name": name, **_feature(shape)} for name, shape in shapes.items()]
 
 
@@ -138,7 +138,7 @@ def _feature(shape: Shape) -> Feature:
 
 
 def _span_features(sentences: Iterable[Sentence]) -> list[Feature]:
-    """Of the keys of native JSONL those that occur."""
+    """The columns of native JSONL, with optional keys only if they occur."""
     scores, occurring = set[str](), set[str]()
     for sentence in sentences:
         scores.update(sentence.scores)
@@ -148,7 +148,7 @@ def _span_features(sentences: Iterable[Sentence]) -> list[Feature]:
 
 
 def _described(shape: Shape) -> Feature:
-    """A column as Hugging Face's datasets describes it in a file."""
+    """A column as the datasets library of Hugging Face describes it in a file."""
     if isinstance(shape, str):
         return {"dtype": shape, "_type": "Value"}
     if isinstance(shape, Mapping):

@@ -1,4 +1,4 @@
-"""Sentences that must not be parted: near-duplicates, and what comes from one parent."""
+"""Sentences that must share a split: near-duplicates, and sentences that come from one parent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def groups(sentences: Sequence[Sentence], similarity: float) -> list[array[int]]
 
 
 def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
-    """Each sentence with the ids of its parents and theirs, whether they are there or not, and they with their own."""
+    """Each sentence with the ids of its ancestors, and each ancestor with its own id. Ancestors may be missing."""
     named = {id_ for sentence in sentences for id_ in ancestors(sentence)}
     for number, sentence in enumerate(sentences):
         for id_ in (sentence.id, *ancestors(sentence)):
@@ -52,10 +52,10 @@ def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
 
 
 def _join_alike(joined: DisjointSets, sentences: Sequence[Sentence], similarity: float) -> None:
-    """Join sentences that are alike.
+    """Join sentences that are similar.
 
-    Texts are compared only where they share a rare word. A large set is asked apart, and only until one of its texts is
-    alike; otherwise a corpus of many near-duplicates would take quadratic time.
+    Texts are compared only if they share a rare word. A large set is compared separately, and only until one of its
+    texts is similar. Otherwise, a corpus with many near-duplicates would take quadratic time.
     """
     exact, near, numbers = ExactDuplicates(), NearDuplicates(similarity), array("L")
     for number, sentence in enumerate(sentences):
@@ -86,7 +86,7 @@ def _join_alike(joined: DisjointSets, sentences: Sequence[Sentence], similarity:
 
 
 class _Places:
-    """Earlier texts with one word; those of a large set apart, for of these a single one that is alike will do."""
+    """Earlier texts with one word. Those of a large set are kept apart, because one similar text of a set is enough."""
 
     __slots__ = ("_sorted", "large", "others")
 
@@ -96,7 +96,7 @@ class _Places:
         self._sorted = 0
 
     def sort(self, joined: DisjointSets, numbers: Sequence[int]) -> None:
-        """Follow what has been joined, where there is enough to make it worth the while."""
+        """Update the large sets after sentences were joined; sort the other texts only if there are enough of them."""
         for old in [root for root in self.large if joined.root(root) != root]:
             self._add(joined.root(old), self.large.pop(old))
         if len(self.others) < 2 * self._sorted + LARGE:
@@ -111,7 +111,7 @@ class _Places:
         self._sorted = len(self.others)
 
     def _add(self, root: object, places: list[int]) -> None:
-        """Put the shorter list behind the longer one."""
+        """Append the shorter list to the longer one."""
         few, many = sorted((places, self.large.get(root, [])), key=len)
         many.extend(few)
         self.large[root] = many

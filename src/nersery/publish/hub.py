@@ -1,4 +1,4 @@
-"""Puts a published dataset on the Hugging Face hub."""
+"""Uploads a published dataset to the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nersery.publish.dataset import FILES
 
 
 def hub_client(repository: str, *, private: bool) -> Any:
-    """A client of the hub that may write, checked before any work.
+    """A client of the hub with permission to write, which is checked before any work.
 
     Args:
         repository: ``OWNER/NAME``.
         private: Whether nobody else may read the dataset.
 
     Raises:
-        SettingsError: If this is no name of a repository, or everybody can read the repository but nobody should.
+        SettingsError: If this is not the name of a repository, or the repository is public but should be private.
         MissingResourceError: If there is no token, or the hub cannot be reached.
     """
     from huggingface_hub import HfApi
@@ -42,13 +42,13 @@ def hub_client(repository: str, *, private: bool) -> Any:
             f"the Hugging Face hub does not let you write: {reason}. Log in with: hf auth login, or set HF_TOKEN; "
             "unset HF_HUB_OFFLINE"
         ) from None
-    if private and is_public:  # the hub keeps a repository as it is
+    if private and is_public:  # the hub leaves an existing repository public
         raise SettingsError(f"{repository} is public on the hub; make it private there, or push to another name")
     return client
 
 
 def push(client: Any, folder: Path, repository: str, *, private: bool) -> str:
-    """Upload a dataset's folder, and return its address; what an earlier upload had and it has not is removed.
+    """Upload a dataset's folder, and return its address. Files that only an earlier upload had are removed.
 
     Raises:
         NerseryError: If the hub refuses it. The folder stays, so the call can be repeated.

@@ -1,4 +1,4 @@
-"""Which sentence goes into which split, so that nothing in dev or test was as good as seen in train."""
+"""Assigns sentences to splits, so that train contains nothing that is nearly the same as a sentence of dev or test."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from nersery.core.sentence import Sentence
 from nersery.publish.groups import groups
 
 TRAIN, DEV, TEST = SPLITS = ("train", "validation", "test")
-"""As the datasets of Hugging Face call them; the later, the more it must be kept apart."""
+"""The names of the splits in Hugging Face datasets. The later a split, the more it must be kept apart."""
 NOWHERE = -1
-"""In place of the number of a split."""
+"""Stands for no split in place of a split's number."""
 ENOUGH = 2
 """Documents stay whole if the smallest split can have at least this many groups of them."""
 Leaks = Literal["refuse", "drop", "keep"]
 Leak = tuple[str, str]
-"""The split that a sentence stands in, and the one further on that has a similar one."""
+"""The split of a sentence, and the later split that has a similar sentence."""
 Repeated = tuple[str, Leak]
-"""The id of a sentence that the later split has, too."""
+"""The id of a sentence that a later split has, too, and both splits."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class SentenceSubset(Sequence[Sentence]):
     @overload
     def __getitem__(self, place: slice) -> SentenceSubset: ...
     def __getitem__(self, place: int | slice) -> Sentence | SentenceSubset:
-        """The sentence at a place, or those of a slice."""
+        """The sentence at a position, or those of a slice."""
         numbers = self._numbers[place]
         return self._corpus[numbers] if isinstance(numbers, int) else SentenceSubset(self._corpus, numbers)
 
@@ -85,10 +85,10 @@ class Divided:
         groups: Number of groups of sentences that belong together.
         largest: Size of the largest group.
         leaks: Number of sentences per pair of splits with a near-duplicate in the later one.
-        dropped: Ids of the dropped ones.
-        generated: Ids of generated sentences that were left out, because their like is in validation or test.
+        dropped: Ids of the dropped sentences.
+        generated: Ids of generated sentences that were left out, because their group is in validation or test.
         documents: Number of documents that sentences come from.
-        parted: Number of those with sentences in several splits.
+        parted: Number of these documents with sentences in several splits.
     """
 
     splits: Mapping[str, SentenceSubset]
@@ -104,12 +104,12 @@ class Divided:
 def divide(
     sentences: Sequence[Sentence], given: Mapping[str, str], settings: Division, repeated: Sequence[Repeated] = ()
 ) -> Divided:
-    """Divide sentences into splits; near-duplicates and sentences of one parent share a split.
+    """Divide sentences into splits. Near-duplicates and sentences of one parent share a split.
 
     So do sentences of one document, if no split is given and there are enough documents. Sentences of given splits
-    stay. Others join related sentences in train, or go at random to the splits that are not given, but generated ones
-    to train only. The shares are of sentences that were not generated, if there are any, and hold for each language and
-    in total, as far as groups allow.
+    stay there. Others join related sentences in train, or go at random to the splits that are not given. Generated ones
+    go to train only. The shares refer to sentences that were not generated, if there are any. They hold for each
+    language and in total, as far as groups allow.
 
     Args:
         sentences: With unique ids.
@@ -165,19 +165,19 @@ def divide(
 
 
 def _fill(placed: array[int], sentence_groups: Iterable[Sequence[int]]) -> dict[int, Leak]:
-    """Place whole groups if a sentence has a given split, the others of it in train; returns those that leak."""
+    """Place groups that have a sentence of a given split, their others in train. Returns the sentences that leak."""
     leaking: dict[int, Leak] = {}
     for group in sentence_groups:
         last = max(placed[number] for number in group)
         for number in group if last != NOWHERE else ():
-            placed[number] = max(placed[number], 0)  # TRAIN, where none is given
+            placed[number] = max(placed[number], 0)  # TRAIN, if none is given
             if placed[number] != last:
                 leaking[number] = (SPLITS[placed[number]], SPLITS[last])
     return leaking
 
 
 def _by_document(sentences: Sequence[Sentence], sets: list[array[int]], settings: Division) -> list[array[int]]:
-    """The groups with the sentences of each document in one, or as they were if too few or too large ones remain."""
+    """The groups, merged by document. If too few or too large ones would remain, the groups as they were."""
     joined = DisjointSets()
     for index, group in enumerate(sets):
         for document in {sentences[number].document for number in group} - {""}:
@@ -211,10 +211,10 @@ def _dealt(
     given: set[str],
     settings: Division,
 ) -> Iterator[tuple[int, str]]:
-    """The number of each sentence of groups without a split, and its split.
+    """The number of each sentence in groups without a split, and its split.
 
     Args:
-        generated: Sentences that were generated, which should be in train, and do not count.
+        generated: Numbers of generated sentences. They should be in train, and do not count for the shares.
     """
     shares = {DEV: settings.dev_share, TEST: settings.test_share}
     shares = {name: share for name, share in shares.items() if name not in given}
@@ -232,12 +232,12 @@ def _dealt(
             continue
         wanted = {name: share * sum(sizes.values()) for name, share in shares.items()}
         least = min(lack for lack in wanted.values() if lack)
-        # What earlier languages lack is made up for, by about one group: else small ones would never get a test.
+        # Make up for what earlier languages lack, by about one group. Otherwise, small ones would never get a test.
         most = max(map(abs, lacks.values()))
         part = min(1.0, largest / most) if most else 0.0
         lacks = {name: lack + part * lacks[name] for name, lack in wanted.items()}
-        # Larger groups than a split has room for come first, when train lacks most.
-        # By the ids of a group, so that the order of the sentences does not matter.
+        # Groups that are larger than a split has room for come first, when train lacks most.
+        # Draw by the ids of a group, so that the order of the sentences does not matter.
         ids = {group[0]: min(sentences[number].id for number in group) for group in language_groups}
         draws = {first: item_seed(settings.seed, "publish", id) for first, id in ids.items()}
         plain = {group[0]: sizes[group[0]] == len(group) for group in language_groups}
