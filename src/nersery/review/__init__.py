@@ -1,4 +1,4 @@
 """A page where a person reads sentences, corrects their labels, and accepts or rejects them.
 
-`decisions` keeps what was decided, `server` shows the page; nothing of it is reachable from another machine.
+`decisions` keeps what was decided, and `server` shows the page. Other machines cannot reach it.
 """

@@ -1,4 +1,4 @@
-"""What a person has decided about sentences, kept line by line so that a kill loses nothing."""
+"""A person's decisions about sentences, written line by line so that a kill loses nothing."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 Verdict = Literal["accept", "reject", ""]
 VERDICTS: tuple[Verdict, ...] = ("accept", "reject", "")
-"""The last takes a decision back."""
+"""The empty verdict takes a decision back."""
 FILE = "decisions.jsonl"
 LONGEST_NOTE = 500
-"""In characters."""
+"""Maximum length of a note in characters."""
 
 
 class OutdatedError(NerseryError):
-    """A decision on a sentence about which somebody else has decided meanwhile."""
+    """A decision on a sentence about which somebody else has decided in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person says of a sentence.
+    """A person's decision about a sentence.
 
     Args:
-        verdict: ``accept``, ``reject``, or empty where nothing has been decided.
-        labels: The entities that it has by that person, as ``(start, end, type)``.
-        note: What else the person says; it becomes a comment of the sentence.
+        verdict: ``accept``, ``reject``, or empty if nothing has been decided.
+        labels: The entities of the sentence according to that person, as ``(start, end, type)``.
+        note: A note by the person; it becomes a comment of the sentence.
     """
 
     verdict: Verdict
@@ -53,8 +53,8 @@ class Decision:
         """A decision from an object with verdict, labels and note.
 
         Raises:
-            LookupError, TypeError, ValueError, AttributeError: When it is something else.
-            NerseryError: When there is no such verdict.
+            LookupError, TypeError, ValueError, AttributeError: If the value is something else.
+            NerseryError: If there is no such verdict.
         """
         labels = tuple((whole(start), whole(end), type_ + "") for start, end, type_ in value["labels"])
         decision = cls(value["verdict"], labels, value.get("note", "") + "")
@@ -64,15 +64,15 @@ class Decision:
 
 
 class Decisions:
-    """The decisions on the sentences of a corpus, in a folder of their own; the last on a sentence holds.
+    """The decisions on the sentences of a corpus, in their own folder. The last decision on a sentence counts.
 
     Args:
-        corpus: What is reviewed; sentences may still be added, each after `check`.
-        folder: Where each decision is written down as it is made.
-        encode: Writes a sentence as the output's format does, so that what it cannot write is refused at once.
+        corpus: The sentences under review; more may be added, each after `check`.
+        folder: The folder to which each decision is written as it is made.
+        encode: Writes a sentence in the output's format, so that a sentence that it cannot write is refused at once.
 
     Attributes:
-        types: Those that were given, in the order in which they first were.
+        types: The types that decisions have used, in the order of their first use.
     """
 
     def __init__(self, corpus: SentenceTable, folder: Path, encode: Callable[[Sentence], str] = str) -> None:
@@ -87,14 +87,14 @@ class Decisions:
     def opened(
         cls, corpus: SentenceTable, folder: Path, encode: Callable[[Sentence], str] = str, *, start_over: bool = False
     ) -> Iterator[Self]:
-        """The decisions that are there, and a place for more; a second process is kept out.
+        """Open the decisions in a folder to read them and add more. The folder is locked against other processes.
 
         Args:
-            start_over: Leave out the decisions that are there; call `put_aside` before the first new one.
+            start_over: Leave out the existing decisions; call `put_aside` before the first new one.
 
         Raises:
-            SettingsError: When another process reviews into this folder.
-            DataError: When a line there is damaged.
+            SettingsError: If another process reviews into this folder.
+            DataError: If a line of the file is damaged.
         """
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
@@ -107,14 +107,14 @@ class Decisions:
                 yield decisions
             except NerseryError:
                 if is_new and not decisions.file.stat().st_size:
-                    decisions.file.unlink()  # else the next call would take this one for a review that has begun
+                    decisions.file.unlink()  # otherwise the next call would take it for a review that has begun
                 raise
 
     def put_aside(self) -> Path | None:
-        """Rename the file, for what a person has decided is never deleted, and begin a new one.
+        """Rename the file and start a new one. Decisions made by people are never deleted.
 
         Returns:
-            Where the decisions are now; None if there were none.
+            The new path of the decisions; None if there were none.
         """
         if not self.file.stat().st_size:
             return None
@@ -125,7 +125,7 @@ class Decisions:
         return aside
 
     def __getitem__(self, id: str) -> Decision:
-        """The decision on a sentence; the sentence's own labels where there is none."""
+        """The decision on a sentence; if there is none, an empty verdict with the sentence's own labels."""
         return self._by_id.get(id) or Decision("", self._sentence(id).labels)
 
     @property
@@ -137,7 +137,7 @@ class Decisions:
 
     @property
     def counts(self) -> Counter[str]:
-        """How many sentences were accepted and rejected, and how many of the accepted corrected."""
+        """How many sentences were accepted, how many rejected, and how many of the accepted ones corrected."""
         counts: Counter[str] = Counter(decision.verdict for decision in self._by_id.values() if decision.verdict)
         counts["corrected"] = sum(
             decision.verdict == "accept" and decision.labels != self._sentence(id).labels
@@ -146,11 +146,11 @@ class Decisions:
         return counts
 
     def version(self, id: str) -> int:
-        """How often was decided about a sentence."""
+        """The number of decisions that were made about a sentence."""
         return self._versions[id]
 
     def by_method(self) -> dict[str, Acceptance]:
-        """What was accepted of the sentences that each method made, by its name."""
+        """The acceptance of the sentences that each method made, by its name."""
         pairs: dict[str, list[tuple[Sentence, Sentence | None]]] = {}
         for id, decision in self._by_id.items():
             sentence = self._sentence(id)
@@ -160,16 +160,16 @@ class Decisions:
         return {method: acceptance(p) for method, p in sorted(pairs.items())}
 
     def decide(self, id: str, decision: Decision, version: int | None = None) -> None:
-        """Write a decision down; when this returns, it is on the disk.
+        """Write a decision. When this returns, it is on the disk.
 
         Args:
-            version: That of the decision which the person saw; None replaces any.
+            version: The version of the decision that the person saw; None replaces any version.
 
         Raises:
-            DataError: When there is no such sentence, or the labels do not fit it, the note is too long, or the
+            DataError: If there is no such sentence, or the labels do not fit it, the note is too long, or the
                 output's format cannot hold it.
-            OutdatedError: When there is a newer version.
-            OSError: When it cannot be written; what was there before is left as it was.
+            OutdatedError: If there is a newer version.
+            OSError: If it cannot be written; earlier decisions stay as they were.
         """
         original = self._sentence(id)
         sentence = _corrected(original, decision)
@@ -189,7 +189,7 @@ class Decisions:
         self._take(id, decision)
 
     def _append(self, line: bytes) -> None:
-        """Add a line whole or not at all."""
+        """Append a line completely or not at all."""
         with naming_the_full_disk(self.file), self.file.open("ab", buffering=0) as stream:
             size = stream.tell()
             try:
@@ -206,7 +206,7 @@ class Decisions:
         self.types |= dict.fromkeys(type_ for _, _, type_ in decision.labels)
 
     def outcome(self, sentence: Sentence) -> Outcome:
-        """What was decided about a sentence of the corpus: the accepted one, as corrected, or why there is none."""
+        """The outcome for a sentence of the corpus: the accepted sentence, as corrected, or why there is none."""
         decision = self[sentence.id]
         if decision.verdict == "accept":
             return _noted(_corrected(sentence, decision), decision.note)
@@ -218,7 +218,7 @@ class Decisions:
         return sentence
 
     def _lines(self) -> Iterator[bytes]:
-        """The lines of the file; half a line at the end, which a kill has left, is cut off."""
+        """The lines of the file. An incomplete line at the end, which a kill has left, is cut off."""
         complete = 0
         with self.file.open("rb+") as stream:
             for line in stream:
@@ -248,7 +248,7 @@ class Decisions:
         """Compare a sentence with the one that a decision was made about.
 
         Raises:
-            DataError: When they differ, or the labels of the decision do not fit the sentence.
+            DataError: If they differ, or the labels of the decision do not fit the sentence.
         """
         number, shown = self._unchecked.pop(sentence.id, (0, ""))
         if not number:
@@ -273,14 +273,14 @@ class Decisions:
 
 
 def whole(value: Any) -> int:
-    """A whole number as it is; a `TypeError` for anything else, also truth values."""
+    """A whole number unchanged; a `TypeError` for anything else, including truth values."""
     if not is_whole(value):
         raise TypeError
     return value
 
 
 def _corrected(sentence: Sentence, decision: Decision) -> Sentence:
-    """The sentence under a decision's labels; an entity that was there before keeps its score."""
+    """The sentence with a decision's labels. An entity that it had before keeps its score."""
     entities = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
     return sentence.with_entities(entities.get(label) or Entity(*label) for label in sorted(decision.labels))
 
@@ -291,5 +291,5 @@ def _noted(sentence: Sentence, note: str) -> Sentence:
 
 
 def _shown(sentence: Sentence) -> str:
-    """What a person saw of a sentence, as a hash."""
+    """A hash of what a person saw of a sentence."""
     return f"{item_seed(sentence.words, sentence.labels):x}"

@@ -1,4 +1,4 @@
-"""Reads what is reviewed while the first sentences are on the page already."""
+"""Reads the sentences under review while the page already shows the first ones."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review.decisions import Decisions
 
 PATIENCE = 1.0
-"""Seconds; a corpus that is read by then is on the page as a whole at once."""
+"""Seconds to wait. The page shows a corpus that is read within this time completely from the start."""
 
 
 class ReviewLoader:
-    """Reads sentences into a table, and those that are shown beside them.
+    """Reads sentences into a table, and those that are shown beside them into another.
 
     Args:
-        source: What is reviewed.
-        decisions: Their table receives the sentences; each sentence is compared with the decision on it.
-        beside: The sentences to show beside: those of the same id, and those that a sentence was made from.
-        by: A score; the sentences with the lowest come first.
+        source: The sentences under review.
+        decisions: The decisions, whose table receives the sentences. Each is compared with the decision on it.
+        beside: The sentences to show beside those: the ones with the same id, and those that they were made from.
+        by: Name of a score; the sentences with the lowest score come first.
         goal: The number of sentences to review, drawn evenly over types and methods; None shows all.
 
     Attributes:
-        order: The numbers of the sentences as they are shown; None as they stand in the file.
-        whole: Done when everything is read; has the error where that failed.
+        order: The numbers of the sentences in the order in which they are shown; None for the order of the file.
+        whole: Done when everything is read; has the error if that failed.
     """
 
     def __init__(
@@ -55,14 +55,14 @@ class ReviewLoader:
 
     @property
     def types(self) -> list[str]:
-        """The types of the sentences read so far; once `start` has returned, a type never changes its place."""
+        """The types of the sentences read so far; once `start` has returned, a type keeps its position."""
         return list(dict.fromkeys([*self._known_first, *self._types]))
 
     def start(self) -> None:
         """Read in the background, and return when there is something to show.
 
         Raises:
-            NerseryError: When the sentences cannot be read, if that is known by then.
+            NerseryError: If the sentences cannot be read, and that is known by then.
         """
         threading.Thread(target=self._load, daemon=True).start()  # no executor, whose threads would delay Ctrl-C
         wait([self.whole], None if self._by or self._sample else PATIENCE)
@@ -75,7 +75,7 @@ class ReviewLoader:
         """Wait until everything is read.
 
         Raises:
-            NerseryError: When the sentences cannot be read, or a decision was made about another sentence.
+            NerseryError: If the sentences cannot be read, or a decision was made about another sentence.
         """
         self.whole.result()
 
@@ -127,14 +127,14 @@ class ReviewLoader:
             )
 
     def shown_beside(self, sentence: Sentence) -> list[Sentence]:
-        """The sentence of the same id among those beside, and its parents."""
+        """The sentences to show beside a sentence: the one with the same id, and its parents."""
         parents = sentence.origin.parents if sentence.origin else ()
         candidates = map(self.beside.find, dict.fromkeys((sentence.id, *parents)))
         return [other for other in candidates if other is not None]
 
 
 class StratifiedDraw:
-    """Draws sentences so that all pairs of a type and a method get the same number, if they have them.
+    """Draws sentences so that all pairs of a type and a method get the same number, if they have enough.
 
     A sentence with entities of several types belongs to several pairs; one without entities to a pair of its own. The
     draw depends on ids alone, so that the same command shows the same sentences. Memory: `goal` numbers for each pair.
@@ -152,9 +152,9 @@ class StratifiedDraw:
         self._smallest: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, number: int, sentence: Sentence) -> None:
-        """Note a sentence by its number."""
+        """Add a sentence by its number."""
         method = sentence.origin.method if sentence.origin else ""
-        chance = -(item_seed("review", sentence.id) >> 64)  # a heap gives up its smallest: negated, the largest
+        chance = -(item_seed("review", sentence.id) >> 64)  # a heap drops its smallest number: negated, the largest
         for type_ in {entity.type for entity in sentence.entities} or {""}:
             heap = self._smallest[type_, method]
             if len(heap) < self._goal:
@@ -163,7 +163,7 @@ class StratifiedDraw:
                 heappushpop(heap, (chance, number))
 
     def drawn(self) -> array[int]:
-        """The numbers, one of each pair in turn, so that a review that stops early is even too."""
+        """The numbers of the drawn sentences, one of each pair in turn, so that a partial review is balanced, too."""
         queues = [[number for _, number in sorted(heap)] for _, heap in sorted(self._smallest.items())]
         chosen: dict[int, None] = {}
         while any(queues) and len(chosen) < self._goal:

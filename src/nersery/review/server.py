@@ -20,31 +20,31 @@ from nersery.review.review_loader import ReviewLoader
 
 HOST = "127.0.0.1"
 HTTP_PORT = 80
-"""That of addresses without one; browsers leave it out."""
+"""The port of addresses that name none; browsers leave it out."""
 POLL_SECONDS = 0.05
-"""So long the end may wait."""
+"""Seconds that the end of the server may have to wait."""
 PAGE: Mapping[str, tuple[str, str]] = {
     "": ("index.html", "text/html"),
     "page.js": ("page.js", "text/javascript"),
     "changes.js": ("changes.js", "text/javascript"),
     "page.css": ("page.css", "text/css"),
 }
-"""What a browser asks for, the file that it gets, and its type."""
+"""The path that a browser requests, the file that it gets, and the file's media type."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 )
 LONGEST_BODY = 1_000_000
-"""Of a request, in bytes."""
+"""Maximum size of the body of a request, in bytes."""
 
 
 class Review:
-    """What the page asks for and what it says, as JSON values.
+    """Answers what the page asks, and takes what it sends, as JSON values.
 
     Args:
-        decisions: Those that are there, and the place for new ones.
-        loader: Has started to read the sentences.
-        types: Names of entity types that may be given besides those that the sentences have, or were given before.
-        name: What is reviewed.
+        decisions: The existing decisions, to which new ones are added.
+        loader: The loader, which has started to read the sentences.
+        types: Names of entity types to offer besides those of the sentences and of earlier decisions.
+        name: Name of what is reviewed.
     """
 
     def __init__(self, decisions: Decisions, loader: ReviewLoader, types: Sequence[str] = (), name: str = "") -> None:
@@ -61,18 +61,18 @@ class Review:
 
     @property
     def types(self) -> list[str]:
-        """The types that may be given, always in the same order: each has a key."""
+        """The types to offer, always in the same order, because each has a key."""
         return list(dict.fromkeys([*self.loader.types, *self._types, *self.decisions.types]))
 
     def overview(self) -> dict[str, Any]:
-        """What the page shows at first, and asks for again until everything is read."""
+        """What the page shows at first. It requests this again until everything is read."""
         is_whole = self.loader.whole.done()
         verdicts = self.decisions.verdicts
         shown = [verdicts.get(number, "") for number in self.order]
         return {"name": self.name, "types": self.types, "verdicts": shown, "isWhole": is_whole}
 
     def search(self, text: str) -> list[int]:
-        """The places of the sentences that contain a text, in the order in which they are shown."""
+        """The positions of the sentences that contain a text, in the order in which they are shown."""
         matching = self.decisions.corpus.containing(text)
         if self.loader.order is None:
             return matching
@@ -80,9 +80,9 @@ class Review:
         return [position for position, number in enumerate(self.order) if number in numbers]
 
     def shown(self, number: int) -> dict[str, Any]:
-        """A sentence by its place in the order, with what has been decided about it."""
+        """A sentence by its position in the order, with the decision about it."""
         sentence = self.decisions.corpus[self.order[number]]
-        with self._lock:  # else a newer version could come with an older decision, and allow to overwrite it
+        with self._lock:  # otherwise the page could get an old decision with a new version, and overwrite the new one
             decision, version = self.decisions[sentence.id], self.decisions.version(sentence.id)
         return {
             **_plain(sentence),
@@ -96,11 +96,11 @@ class Review:
         }
 
     def decide(self, number: int, answer: Any) -> dict[str, Any]:
-        """Write down what the page says of a sentence.
+        """Write the decision that the page sends about a sentence.
 
         Raises:
-            NerseryError: When it makes no sense.
-            OutdatedError: When another page has decided since the version that this one saw.
+            NerseryError: If the decision is invalid, or the review has ended.
+            OutdatedError: If another page has decided since the version that this one saw.
         """
         try:
             decision, version = Decision.from_json(answer), whole(answer["version"])
@@ -113,7 +113,7 @@ class Review:
             return self.shown(number)
 
     def end(self) -> None:
-        """Take no more decisions; one that is being written down is written first."""
+        """Take no more decisions. One that is being written is finished first."""
         with self._lock:
             self.over.set()
 
@@ -123,19 +123,19 @@ def _plain(sentence: Sentence) -> dict[str, Any]:
 
 
 def _short_number(digits: str) -> int | None:
-    """The number that is written; None for anything else, and for more digits than Python would read."""
+    """The number that digits stand for; None for anything else, and for 12 or more digits."""
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 12 else None
 
 
 class ReviewServer(ThreadingHTTPServer):
-    """Serves a review on this machine, to whoever knows the secret in its address.
+    """Serves a review on this machine, to anyone who knows the secret in its address.
 
     Args:
-        port: 0 takes any that is free.
+        port: The port; 0 takes any free one.
     """
 
     daemon_threads = True
-    request_queue_size = 128  # Python's 5 resets the connections of several pages that ask at the same moment
+    request_queue_size = 128  # Python's default, 5, resets connections if several pages ask at the same moment
 
     def __init__(self, review: Review, port: int = 0) -> None:
         self.review, self.secret = review, secrets.token_urlsafe(16)
@@ -143,22 +143,22 @@ class ReviewServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{HOST}:{self.server_port}/{self.secret}/"
 
     def __enter__(self) -> Self:
-        """Serve from now on."""
+        """Start to serve."""
         threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Serve no longer; what came until now is decided, and nothing after it."""
+        """Stop serving. Decisions that have arrived count; later ones do not."""
         self.review.end()
         self.shutdown()
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing where a browser has gone away."""
+        """Report nothing if a browser has closed the connection."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -166,13 +166,13 @@ class ReviewServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: ReviewServer
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # else each answer takes 40 ms, for head and body are two writes
+    disable_nagle_algorithm = True  # otherwise each answer takes 40 ms, because head and body are two writes
 
     def do_GET(self) -> None:
         """Answer with the page, or with a sentence."""
         requested = self._requested()
         review = self.server.review
-        if requested == "" and self.path.count("/") == 1:  # else the page would look for its parts in another folder
+        if requested == "" and self.path.count("/") == 1:  # else the page would look for its files in another folder
             self.send_response(HTTPStatus.MOVED_PERMANENTLY)
             self.send_header("Location", f"/{self.server.secret}/")
             self.send_header("Content-Length", "0")
@@ -226,16 +226,16 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be written down: {error}")
 
     def _requested(self) -> str | None:
-        """What is asked for behind the secret; None for whoever does not know it."""
+        """The path after the secret; None if the secret is wrong, or the request names another host."""
         _, secret, requested = (*self.path.split("?", 1)[0].split("/", 2), "", "")[:3]
         is_known = secrets.compare_digest(secret.encode(), self.server.secret.encode())
-        # Under another name it is somebody else's page, whose address points to this machine.
+        # Under another host name, it is somebody else's page, whose address points to this machine (DNS rebinding).
         names, port = (HOST, "localhost"), self.server.server_port
         hosts = {f"{name}:{port}" for name in names} | ({*names} if port == HTTP_PORT else set())
         return requested if is_known and self.headers.get("Host") in hosts else None
 
     def _number(self, requested: str | None, prefix: str) -> int | None:
-        """The place of a sentence that exists."""
+        """The position of a sentence; None if there is no such sentence."""
         number = _short_number(requested.removeprefix(prefix)) if requested and requested.startswith(prefix) else None
         return number if number is not None and number < len(self.server.review.order) else None
 
@@ -257,4 +257,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the address holds a secret."""
+        """Log nothing, because the address contains a secret."""
