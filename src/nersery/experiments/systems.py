@@ -237,7 +237,7 @@ def _clashes(systems: Iterable[System]) -> list[str]:
 
 
 def _order_issues(systems: Sequence[System]) -> list[str]:
-    """A base or a merged system must be above the system, and a system may contain each method only once."""
+    """The issues of bases and merged systems that are not above the system, and of methods that it contains twice."""
     issues: list[str] = []
     above: dict[str, list[System]] = {}  # by name: the systems whose sentences it contains, and itself
     labellers: set[str] = set()

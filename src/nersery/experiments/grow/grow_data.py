@@ -124,7 +124,7 @@ def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
 
 
 def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:
-    """The sentences of all files. Ids that an earlier file has, or that a method would give, are prefixed by the file.
+    """The sentences of all files. Ids that an earlier file has, or a method would give, get the file's name in front.
 
     Raises:
         DataError: If a file is plain text.

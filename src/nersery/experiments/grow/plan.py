@@ -235,7 +235,7 @@ class _PlanDraft:
     """A plan before its schedules are chosen.
 
     It needs at least the time for gold only and the most promising system on a fold, and for the best on all sentences.
-    The most promising system has the encoder that the user named, if any. Before it, gold only is tried with that one.
+    The most promising system has the encoder that the user named, if any. Gold only is tried with this encoder before.
 
     Args:
         are_names: Whether the labelled mentions are mostly names, as far as a bundled tagger knows.

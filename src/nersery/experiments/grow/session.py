@@ -257,7 +257,7 @@ class GrowJob:
         self._save(budget)
 
     def _begin_again(self, budget: Budget) -> None:
-        """Plan again with the speeds that gold only has shown. Its training is lost."""
+        """Plan again with the speeds that gold only has shown. The training of gold only is lost."""
         gold, self._record["planned again"] = self._record.pop("tried")[GOLD], True
         del self._record["recipe"]
         share = gold["seconds"] / gold["estimate"]
@@ -344,7 +344,7 @@ class GrowJob:
         return seed
 
     def _finish(self, search: Search) -> int | None:
-        """Train the best system on all sentences. Returns the seed, or None if the time was too short."""
+        """Train the best system on all sentences. Returns the seed of this training; None if the time was too short."""
         best, planned, budget = search.best(), Schedule(*self._record["last"]), search.budget
         if best is None:
             advice = f" and name another folder (--out): this one keeps its short trainings, of {planned}"

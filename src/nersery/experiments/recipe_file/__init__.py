@@ -1,4 +1,4 @@
-"""From the TOML table of a recipe to checked settings: files, methods, models and changes by ``--set``.
+"""Turns the TOML table of a recipe into checked settings: files, methods, models and changes by ``--set``.
 
 Used by `nersery.experiments.recipe`.
 """

@@ -159,7 +159,7 @@ class Replacement:
             rates = {setting: value for setting, value in paper.items() if setting not in ("description", *settings)}
             settings.update({**rates, key: paper[key]})
             settings.pop("steps", None)
-        elif kind == "tagger" and "preset" in settings:  # whose rates suit another model
+        elif kind == "tagger" and "preset" in settings:  # its rates suit another model
             del settings["preset"]
             settings.setdefault("head", preset.get("head", "crf"))
 
