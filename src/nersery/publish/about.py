@@ -174,7 +174,7 @@ def _fix_of_repeated(*, is_same: bool, is_leak: bool) -> str:
 
 
 def _record(source: io.Source, split: str, sentences: int) -> dict[str, Any]:
-    """The record of a file: its name, hash, split and size, and how many sentences were rejected, by reason."""
+    """The record of a file: name, hash, split, number of sentences, and what earlier stages left out, by reason."""
     path = source.file.path
     reasons = Counter(reject.reason for reject in (*source.rejects, *io.read_rejects(rejects_of(path))))
     return {

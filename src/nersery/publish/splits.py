@@ -236,7 +236,7 @@ def _dealt(
         most = max(map(abs, lacks.values()))
         part = min(1.0, largest / most) if most else 0.0
         lacks = {name: lack + part * lacks[name] for name, lack in wanted.items()}
-        # Groups that are larger than a split has room for come first, when train lacks most.
+        # Groups that are too large for a split come first, when train lacks most.
         # Draw by the ids of a group, so that the order of the sentences does not matter.
         ids = {group[0]: min(sentences[number].id for number in group) for group in language_groups}
         draws = {first: item_seed(settings.seed, "publish", id) for first, id in ids.items()}

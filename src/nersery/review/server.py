@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 HTTP_PORT = 80
 """The port of addresses that name none; browsers leave it out."""
 POLL_SECONDS = 0.05
-"""Seconds that the end of the server may have to wait."""
+"""Seconds between two checks whether the server should stop."""
 PAGE: Mapping[str, tuple[str, str]] = {
     "": ("index.html", "text/html"),
     "page.js": ("page.js", "text/javascript"),
