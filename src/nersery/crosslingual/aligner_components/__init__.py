@@ -1,1 +1,1 @@
-"""Parts of aligners: symmetrization, external programs, joined characters, batches, and what a training has learnt."""
+"""Components of aligners: symmetrization, external programs, joined characters, batches, and saved training results."""

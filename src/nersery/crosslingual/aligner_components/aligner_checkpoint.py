@@ -1,4 +1,4 @@
-"""What aligners have learnt, in the folder of a training: other workers and calls after a kill take it from there."""
+"""What an aligner has learnt, saved in the training folder for other workers and for calls after a kill."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from nersery.crosslingual.aligners.base import Aligner, Pairs
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
 
 STATE = "state.json"
-"""As `nersery.models.training.checkpoint` calls it, so that the folder is known as that of a training."""
+"""The same name as in `nersery.models.training.checkpoint`, so that the folder is recognized as a training folder."""
 LEARNT = "learnt"
 
 
 def learnt_path(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | None:
-    """The file or folder, existing or not, for what an aligner learns from pairs; None if nothing is kept.
+    """Prepare the training folder and return the path for what an aligner learns from pairs; None without a folder.
 
-    A folder with nothing but its record, left by a failed call, is reused.
+    The path is that of a file or a folder, which need not exist. A folder that contains only its record, left by a
+    failed call, is reused.
 
     Args:
-        folder: The training's folder.
+        folder: The training folder.
 
     Raises:
-        OtherTrainingError: If it belongs to other settings or pairs.
-        BrokenStateError: If its record cannot be read.
+        OtherTrainingError: If the folder belongs to other settings or pairs.
+        BrokenStateError: If the record in the folder cannot be read.
     """
     if folder is None:
         return None
@@ -45,14 +46,14 @@ def learnt_path(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | N
 
 
 def training_fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:
-    """All that the learning depends on, as JSON gives it back."""
+    """Everything that the learning depends on, in the form in which JSON returns it."""
     settings = settings_of(aligner)
     facts = {"aligner": settings, "files": files_in(type(aligner), settings), "pairs": pairs_digest(pairs)}
     return json.loads(json.dumps(facts))
 
 
 def pairs_digest(pairs: Pairs) -> str:
-    """Tells pairs from others; of those in files it is known without reading them."""
+    """A digest that identifies the pairs; pairs in files have one already, so they are not read."""
     if isinstance(pairs, WholePairs):
         return pairs.digest
     return io.digest_of((pair.source, pair.target) for pair in pairs)

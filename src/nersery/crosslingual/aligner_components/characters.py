@@ -1,4 +1,4 @@
-"""Characters as words, joined into longer words while they are aligned: alone they say little."""
+"""Join words of one character into longer words for the alignment, because single characters carry little meaning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nersery.models.subwords.joined_characters import Spans, Tokenize, spans
 
 @dataclass(frozen=True)
 class JoinedPairs:
-    """Pairs whose characters are joined as they are read; see `joined_pair`."""
+    """Pairs whose characters are joined while they are read; see `joined_pair`."""
 
     pairs: Pairs
     tokenize: Tokenize
@@ -36,7 +36,7 @@ def _texts(words: Sequence[str], spans: Spans) -> tuple[str, ...]:
 
 
 def taken_apart(alignment: Alignment, source: Spans, target: Spans) -> Alignment:
-    """Links of joined words as links of all the words that they are made of.
+    """Expand the links of joined words into links of all the words that they consist of.
 
     >>> taken_apart((Link(0, 1, 0.5),), ((0,),), ((0,), (1, 2)))
     (Link(source=0, target=1, probability=0.5), Link(source=0, target=2, probability=0.5))

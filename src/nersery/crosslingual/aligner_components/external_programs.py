@@ -1,4 +1,4 @@
-"""The word aligners that may be on the PATH: how each is called, and how its answer is read."""
+"""External word aligners on the PATH: how to run each program, and how to read its output."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from nersery.crosslingual.hmm.lexicon import looked_up, pair_keys
 from nersery.io.pharaoh import parse_alignment
 
 Corpus = Sequence[Sequence[int]]
-"""Sentences as numbers of words, from 0."""
+"""Sentences as word numbers, which start at 0."""
 Ways = tuple[list[Points], list[Points]]
-"""The links of each pair in both directions, both as positions in the source and in the target."""
+"""The links of each pair, found forward and backward; both as positions in the source and in the target."""
 
 SHOWN_LINES = 5
 
@@ -32,7 +32,7 @@ class AnswerError(Exception):
     """An issue in the output of a program.
 
     Args:
-        line: Its line, from 1.
+        line: The line of the issue, from 1.
     """
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -48,7 +48,7 @@ class Program:
         names: Programs that must be on the PATH; the first one aligns.
         advice: How to install it.
         most_words: Maximum length of a side.
-        most_uneven: It skips pairs with this ratio of lengths or more.
+        most_uneven: The program skips pairs with this ratio of lengths or a larger one.
     """
 
     names: tuple[str, ...]
@@ -80,16 +80,16 @@ class Program:
     def probabilities(
         self, links: Sequence[Sequence[Point]], sources: Corpus, targets: Corpus, folder: Path
     ) -> list[list[float]]:
-        """Those of the links of each pair, in (0, 1], by what `run` left in its folder; 1 if the program gives none.
+        """The probability of each link, in (0, 1], from the files that `run` left in the folder; 1 if there is none.
 
         Raises:
-            AnswerError: If its files cannot be read.
+            AnswerError: If the files cannot be read.
         """
         return [[1.0] * len(points) for points in links]
 
 
 class Eflomal(Program):
-    """eflomal, by its command line."""
+    """eflomal, run from the command line."""
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
         """See `Program.run`."""
@@ -101,7 +101,7 @@ class Eflomal(Program):
 
 
 class FastAlign(Program):
-    """fast_align, once in each direction; it writes links the same way round in both."""
+    """fast_align, run once in each direction. It writes links as source-target in both."""
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
         """See `Program.run`."""
@@ -114,7 +114,7 @@ class FastAlign(Program):
 
 
 class Giza(Program):
-    """GIZA++ and mgiza, which take the same files, and divide their answers into parts or not."""
+    """GIZA++ and mgiza. Both take the same files; one writes a single output file, the other may write several."""
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
         """See `Program.run`."""
@@ -149,7 +149,7 @@ class Giza(Program):
     def _one_way(
         self, giza: str, name: str, corpus: Corpus, other: str, others: Corpus, folder: Path, arguments: Sequence[str]
     ) -> list[Points]:
-        """The word of a corpus from which each word of the other one comes."""
+        """Run one direction: the links of each pair from words of a corpus to the words that come from them."""
         pairs = f"{name}_{other}"
         lines = ((_line(map(_number, words)) for words in side) for side in (corpus, others))
         _write(folder / f"{pairs}.snt", (f"1\n{left}\n{right}" for left, right in zip(*lines, strict=True)))
@@ -190,7 +190,7 @@ def _line(words: Iterable[int]) -> str:
 
 
 def _number(word: int) -> int:
-    """The number of a word in GIZA++'s files, where 0 is nothing and 1 is unknown."""
+    """The number of a word in GIZA++'s files, where 0 is the empty word and 1 an unknown word."""
     return word + 2
 
 
@@ -249,7 +249,7 @@ _WORD = re.compile(r"\S+ \(\{ ((?:\d+ )*)\}\)")
 
 
 def _read_giza(paths: Sequence[Path], corpus: Corpus, others: Corpus) -> list[Points]:
-    """An answer of GIZA++: of each pair three lines, the last with the words that come from each word."""
+    """Read the output of GIZA++. Each pair has three lines; the last one lists the words that come from each word."""
     lines = [line for path in paths for line in _lines(path)]
     points: dict[int, Points] = {}
     for start in range(0, len(lines), 3):
@@ -273,10 +273,10 @@ def _read_giza(paths: Sequence[Path], corpus: Corpus, others: Corpus) -> list[Po
 
 @dataclass(frozen=True)
 class TranslationTable:
-    """How probably a word is translated by another one.
+    """The probabilities of translations of words.
 
     Args:
-        keys: The word and its translation, sorted; see `pair_keys`. Shape: (entries).
+        keys: One key for each word and translation, sorted; see `pair_keys`. Shape: (entries).
         values: The probability of the translation, given the word. Shape: (entries).
     """
 
@@ -285,10 +285,10 @@ class TranslationTable:
 
     @classmethod
     def read(cls, path: Path) -> TranslationTable:
-        """From a file such as ``source_target.t3.final``: in each line two numbers of words and a probability.
+        """Read a file such as ``source_target.t3.final``. Each line has two word numbers and a probability.
 
         Raises:
-            AnswerError: If it is another kind of file.
+            AnswerError: If the file cannot be read or has another format.
         """
         try:
             lines = np.loadtxt(path, dtype=np.float64, ndmin=2)
@@ -302,9 +302,9 @@ class TranslationTable:
         return cls(keys[order], lines[order, 2])
 
     def origins(self, words: Sequence[int], translation: Sequence[int]) -> NDArray[np.float64]:
-        """How probably each word of a translation comes from each word, as IBM model 1 reckons it.
+        """The probability that each word of a translation comes from each word, computed as in IBM model 1.
 
-        Shape: (words, translation). The rest of each column is the empty word's.
+        Shape: (words, translation). The rest of each column belongs to the empty word.
         """
         left, right = np.array([*words, 0], np.int64), np.array(translation, np.int64)
         chances, _ = looked_up(self.keys, self.values, pair_keys(left[:, None], right))

@@ -1,4 +1,4 @@
-"""What an aligner has learnt, kept in a folder of the user's choice (``--keep``), for the setting ``priors``."""
+"""Save what an aligner has learnt in a folder that the user chooses (``--keep``), for the setting ``priors``."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> 
 
 
 def keep_learnt(job: StageJob, keep: Path) -> Tally:
-    """Run a job of an aligner, and save what it learnt in a folder.
+    """Run an alignment job, and save what the aligner learnt in a folder.
 
-    After an earlier call ended between the two, the pairs are aligned once more with what it had learnt.
+    If an earlier call ended between these two steps, the pairs are aligned again with what it had learnt.
 
     Raises:
-        DiskError: If what was learnt cannot be copied; it is then still in the folder of the training.
+        DiskError: If what was learnt cannot be copied. It is then still in the training folder.
     """
     learnt = job.training / LEARNT
     if _only_copy_is_missing(job, keep):
@@ -62,7 +62,7 @@ def keep_learnt(job: StageJob, keep: Path) -> Tally:
 
 
 def _only_copy_is_missing(job: StageJob, keep: Path) -> bool:
-    """Whether an earlier call of the same job has learnt and then aligned everything, but has kept nothing."""
+    """Whether an earlier call of the same job learnt and then aligned everything, but did not save what it learnt."""
     learnt = job.training / LEARNT
     if keep.exists() or not job.target.exists() or not learnt.is_dir():
         return False
@@ -77,7 +77,7 @@ def _only_copy_is_missing(job: StageJob, keep: Path) -> bool:
 
 
 def _reason(error: OSError) -> str:
-    """Why a folder could not be copied; the standard library lists the files with the error of each."""
+    """Why a folder could not be copied. `shutil.Error` lists the files, each with its error."""
     if isinstance(error, shutil.Error) and error.args and error.args[0]:
         return str(error.args[0][0][-1])
     return error.strerror or str(error)

@@ -1,4 +1,4 @@
-"""Shapes of batches that follow from each pair alone."""
+"""Batch shapes that depend only on the sizes of a single pair."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Shape = tuple[int, int]
 
 
 def padded_shapes(sizes: Iterable[tuple[int, Shape]], cells: int) -> Iterator[tuple[list[int], int, Shape]]:
-    """Pairs of one padded shape: their numbers, the rows of the batch, and the padded sizes of both sides.
+    """Batches of pairs with one padded shape: their numbers, the rows of the batch, and the padded sizes of both sides.
 
-    Matrix products of other shapes round differently. Here the shape follows from the sizes of any of the pairs, so the
-    links of a pair do not change by a bit in other company.
+    Rounding in a matrix product depends on its shape. Here the shape follows from the sizes of any single pair of the
+    batch, so the links of a pair are the same to the last bit, whatever other pairs are in its batch.
 
     Args:
         sizes: The number of each pair, and the sizes of its sides.
-        cells: Maximum number of cells, sources times targets, of several pairs together.
+        cells: Maximum number of cells (source size times target size) in a batch of several pairs.
     """
     groups: dict[Shape, list[int]] = defaultdict(list)
     for number, (source, target) in sizes:

@@ -1,4 +1,4 @@
-"""One set of links out of two: of the links found from source to target, and of those found the other way."""
+"""Symmetrization: combine the links from source to target and those from target to source into one set."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 
 
 def symmetrize(forward: Collection[Point], backward: Collection[Point], heuristic: Heuristic) -> Points:
-    """The links on which both directions agree, and as many of the others as the heuristic adds.
+    """The links on which both directions agree, and those of the others that the heuristic adds.
 
     - ``intersection``: none.
     - ``union``: all.
-    - ``grow-diag``: those beside a link, also diagonally, one of whose words has no link yet; until there are no more.
-    - ``grow-diag-final``: then those one of whose words has no link yet, first of ``forward``, then of ``backward``.
-    - ``grow-diag-final-and``: the same, but only where neither word has one.
+    - ``grow-diag``: repeatedly, links beside an added link, also diagonally, if one of their words is not yet linked.
+    - ``grow-diag-final``: then links with a word that is not yet linked, first of ``forward``, then of ``backward``.
+    - ``grow-diag-final-and``: the same, but only if both words are not yet linked.
 
-    Where the order matters, links are gone through by source and target.
+    If the order matters, links are added in the order of their source and target positions.
 
     Args:
         forward: Links found from source to target, as positions in the source and in the target.
-        backward: Links found from target to source, written the same way round.
+        backward: Links found from target to source, also as positions in the source and in the target.
 
     Reference:
         Philipp Koehn, Franz Josef Och and Daniel Marcu (2003). Statistical Phrase-Based Translation. NAACL, section
@@ -46,11 +46,11 @@ def symmetrize(forward: Collection[Point], backward: Collection[Point], heuristi
 
 
 def mutually_best(probabilities: NDArray[np.floating], threshold: float) -> NDArray[np.bool_]:
-    """The links that are the best of both their words, and those that touch such links, directly or not.
+    """The links that are the best of both their words, and those that touch such links directly or through others.
 
     Args:
         probabilities: Shape: (source words, target words).
-        threshold: Links that are not above it are left out.
+        threshold: Links with a probability that is not above this are left out.
 
     >>> mutually_best(np.array([[0.9, 0.5], [0.1, 0.2]]), 0.3).tolist()
     [[True, True], [False, False]]
@@ -74,12 +74,12 @@ def _grow_diag(forward: Points, backward: Points) -> Points:
     alignment = forward & backward
     candidates = forward | backward
     sources, targets = {source for source, _ in alignment}, {target for _, target in alignment}
-    # A new link may have free neighbours of its own, so the links are gone through until nothing is added.
+    # A new link may have free neighbours too, so repeat this until nothing is added.
     before = -1
     while before < len(alignment):
         before = len(alignment)
         for source, target in sorted(candidates):
-            if (source, target) not in alignment:  # it may have come in since the last round, or in this one
+            if (source, target) not in alignment:  # it may have been added in the last round, or in this one
                 continue
             for down, right in NEIGHBOURS:
                 point = (source + down, target + right)
@@ -91,7 +91,7 @@ def _grow_diag(forward: Points, backward: Points) -> Points:
 
 
 def _grow_diag_final(forward: Points, backward: Points, needed: Callable[[tuple[bool, bool]], bool]) -> Points:
-    """As `_grow_diag`, then the links of each direction in turn whose words are free as far as is needed."""
+    """As `_grow_diag`, then the links of each direction in turn, if any or all (`needed`) of their words are free."""
     alignment = _grow_diag(forward, backward)
     sources, targets = {source for source, _ in alignment}, {target for _, target in alignment}
     for direction in (forward, backward):

@@ -1,4 +1,4 @@
-"""What an aligner is, and what it aligns."""
+"""The base class of aligners, the pairs that they align, and the job that runs them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs", "Suggestions"]
 
 
 class Pairs(Protocol):
-    """Translations without links: a list, or what reads them from files each time that they are gone through."""
+    """Sentences and their translations, without links: a list, or an object that reads files in each iteration."""
 
     def __len__(self) -> int:
         """The number of pairs."""
@@ -42,13 +42,13 @@ class Pairs(Protocol):
 
 @dataclass(frozen=True)
 class Suggestions:
-    """Links that other aligners suggest to one that learns.
+    """Links that other aligners suggest to an aligner that learns.
 
     Args:
-        suggest: The suggested links of each pair; none for a pair of which nothing is known.
-        counts: How many observations a suggested link is worth while learning; 0 ignores them.
+        suggest: Returns the suggested links of each pair; no links if nothing is known about a pair.
+        counts: Number of observations that a suggested link is worth while learning; 0 ignores suggestions.
         trust: Exponent of the suggested probabilities when a pair is aligned; 0 ignores them.
-        learn_from: Maximum number of pairs whose suggestions count while learning; 0 takes all.
+        learn_from: Maximum number of pairs whose suggestions count while learning; 0 uses all.
     """
 
     suggest: Callable[[Sequence[Pair]], Sequence[Alignment]]
@@ -58,39 +58,39 @@ class Suggestions:
 
 
 class Aligner(Method, ABC):
-    """Says which words of a sentence and of its translation belong together.
+    """Finds the words of a sentence and of its translation that belong together.
 
-    A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. The links of a pair
-    must not depend on the batch that it comes in.
+    A subclass is a dataclass whose fields are its settings, in a file of its own with the same name. The links of a
+    pair must not depend on the other pairs in its batch.
     """
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
-        """Learn from translations without links; called once, before anything is aligned.
+        """Learn from translations without links. This method is called once, before anything is aligned.
 
-        Over shards each worker calls it, with a copy of the folder that the first one was given: what that has learnt
-        and kept there (`nersery.crosslingual.aligner_components.aligner_checkpoint`), the others take from it, and so
-        does a call after a kill.
+        With shards, each worker calls it with a copy of the folder of the first worker. The other workers load what the
+        first one learnt and saved there (`nersery.crosslingual.aligner_components.aligner_checkpoint`), and so does a
+        call after a kill.
         """
 
     def use_suggestions(self, suggestions: Suggestions | None) -> bool:
-        """Use links that others suggest, or none for None; False if it uses none, and an ensemble suggests its own."""
+        """Use suggested links, or none if None; False if unsupported: an ensemble then suggests this one's links."""
         return False
 
     @abstractmethod
     def align(self, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
-        """The links of each pair, in order, or why there are none.
+        """The links of each pair, in order, or the reason why there are none.
 
-        A pair that the aligner cannot read whole is rejected with the reason, never cut.
+        A pair that the aligner cannot read completely is rejected with the reason. It is never truncated.
         """
 
 
 def aligned(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
-    """The outcome of each pair; a `ContractError` if the aligner has more or fewer of them."""
+    """The outcome of each pair. Raises `ContractError` if the aligner returns more or fewer outcomes than pairs."""
     return one_for_each(name_of(aligner), pairs, aligner.align(pairs), "alignments")
 
 
 def _with_target(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
-    """The outcome; a reject shows the target where it shows nothing."""
+    """The outcome; a reject without a sentence gets the target sentence."""
     if not isinstance(outcome, Reject) or outcome.sentence is not None or isinstance(row.target, Reject):
         return outcome
     return replace(outcome, sentence=row.target)
@@ -98,12 +98,12 @@ def _with_target(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
 
 @dataclass(frozen=True)
 class AlignStage(Stage[Row, Row]):
-    """Alignments of sentences and their translations, one pair per line.
+    """The job that aligns sentences and their translations, and writes one pair per line.
 
     Args:
         method: A name of `nersery list align`.
-        pairs: Pairs to learn from, if it learns; each worker reads them, unless the first one has learnt already.
-        training: Further needs of the method; the job sets folder and progress.
+        pairs: Pairs to learn from, if the method learns. Each worker reads them, unless the first one has learnt.
+        training: What else the method needs for learning; the job sets folder and progress.
         first: Number of the first word, 0 or 1.
         probabilities: Whether to write the probabilities of the links.
     """
@@ -133,7 +133,7 @@ class AlignStage(Stage[Row, Row]):
             outcomes = aligned(method, [pair_of(row) for row in rows])
             return [_with_target(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
 
-        return align_rows  # type: ignore[return-value]  # the job asks only that it can be encoded
+        return align_rows  # type: ignore[return-value]  # the job only requires that it can be encoded
 
     def sentence_of(self, row: Row) -> Sentence | None:
         """The target of a pair that failed."""

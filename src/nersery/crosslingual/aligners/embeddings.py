@@ -1,4 +1,4 @@
-"""Links by how alike a multilingual encoder finds words where they stand."""
+"""Links between words that have similar hidden states in a multilingual encoder."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ SUBWORDS = 2**16
 CELLS = 2**24
 """Maximum number of cells whose similarities are computed at once."""
 MOST_CELLS = 2 * CELLS
-"""A pair of more, as of two sentences of 5,800 subwords each, is rejected: its matrices would fill the memory."""
+"""A pair with more cells, e.g. two sentences of 5,800 subwords, is rejected: its matrices would fill the memory."""
 TOO_MUCH = "a pair too long to compare"
 CLOSE_COSINES = (bundled.MULTILINGUAL, ON_THE_HUB)
 """Models that were trained to compare sentences: their hidden states have much in common."""
 WATCHED_PAIRS = 1000
-"""So many pairs are looked at to see whether the model knows their languages."""
+"""Number of pairs that are checked to see whether the model covers their languages."""
 
 
 @dataclass
@@ -109,12 +109,12 @@ class Embeddings(Aligner, ModelSettings):
         return self.extraction or ("argmax" if self.model in CLOSE_COSINES else "softmax")
 
     def check(self) -> None:
-        """Look for the model and the device; see `Aligner.check`."""
+        """Check that the model and the device are there; see `Aligner.check`."""
         self.source.config()
         pick_device(self.device)
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
-        """Open the model, and let it learn from the pairs where it is to."""
+        """Open the model, and fine-tune it on the pairs if `fine_tune` is set."""
         self._encoder = self._opened()
         self._warn_if_unsuited(self._encoder, list(islice(pairs, WATCHED_PAIRS)))
         if self._learning is not None:
@@ -142,11 +142,11 @@ class Embeddings(Aligner, ModelSettings):
             warn(f'the model "{self.model}" was made for other languages than this text: {issue}. {instead}')
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
-        """The links of each pair; a word longer than the model is a reason why there are none.
+        """The links of each pair. Pairs with a word longer than the model can read, and too long pairs, are rejected.
 
         Raises:
-            SettingsError: When the model answers with what is no number.
-            UnfittedError: When the model is to learn first and has not.
+            SettingsError: If the output of the model contains NaN.
+            UnfittedError: If the model must be fine-tuned first, and was not.
         """
         if self._encoder is None:
             if self._learning is not None:
@@ -170,7 +170,7 @@ class Embeddings(Aligner, ModelSettings):
 
     @torch.no_grad()
     def _linked(self, left: Tensor, right: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Which subwords are linked, and how sure that is. Shape: twice (pairs, source subwords, target subwords)."""
+        """Which subwords are linked, and how probably. Shape: twice (pairs, source subwords, target subwords)."""
         if self._extraction in NORMALIZERS:
             scores = left @ right.transpose(1, 2) / (self.temperature or 1.0)
             directions = both_directions(scores, mask, NORMALIZERS[self._extraction])
@@ -182,7 +182,7 @@ class Embeddings(Aligner, ModelSettings):
 
 
 class _SharedEncoder(LayerEncoder):
-    """An encoder that aligners with one model share; it returns the last hidden states again for the same texts."""
+    """An encoder that aligners with the same model share. It keeps the hidden states of the latest texts."""
 
     _latest: tuple[Sequence[Text], HiddenStates] | None = None
 
@@ -210,9 +210,9 @@ def _chunks(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]
 
 
 def _batches(states: HiddenStates) -> Iterator[tuple[list[int], Tensor, Tensor, Tensor]]:
-    """Pairs of one padded shape: their numbers, the states of both sides, and a mask of what is no padding.
+    """Batches of pairs with one padded shape: their numbers, the states of both sides, and a mask, false at padding.
 
-    The texts are a source and a target by turns. Shapes: twice (pairs, subwords, dimension), and (pairs, source
+    The texts are a source and a target in turn. Shapes: twice (pairs, subwords, dimension), and (pairs, source
     subwords, target subwords).
     """
     lengths = [len(owners) for owners in states.owners]
@@ -223,7 +223,7 @@ def _batches(states: HiddenStates) -> Iterator[tuple[list[int], Tensor, Tensor, 
 
 
 def _reject_of(encoder: LayerEncoder, pair: Pair) -> Reject | None:
-    """Why a pair cannot be compared, which depends on it alone."""
+    """Why a pair cannot be compared, if so. This depends on the pair alone."""
     if not (encoder.can_read(pair.source) and encoder.can_read(pair.target)):
         return Reject(TOO_LONG)
     too_much = encoder.subword_count(pair.source) * encoder.subword_count(pair.target) > MOST_CELLS
@@ -231,7 +231,7 @@ def _reject_of(encoder: LayerEncoder, pair: Pair) -> Reject | None:
 
 
 def _padded(states: HiddenStates, texts: Sequence[int], rows: int, length: int) -> tuple[Tensor, Tensor]:
-    """The states of some texts, zero where there is no subword, and where there is one."""
+    """The states of some texts, zero at padding, and a mask that is true where there is a subword."""
     nothing = len(states.values) - 1
     index = torch.full((rows, length), nothing)
     for row, text in enumerate(texts):

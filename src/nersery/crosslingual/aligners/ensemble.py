@@ -31,7 +31,7 @@ from nersery.models.subwords.joined_characters import Tokenize
 
 Probabilities = NDArray[np.float64]
 Answers = tuple[Alignment | Reject, ...]
-"""Of several members for a pair."""
+"""The outcomes of several members for one pair."""
 
 OUT_OF_RANGE = "a member of the ensemble links words that the pair does not have"
 EMBEDDINGS: Mapping[str, Mapping[str, Any]] = {
@@ -41,12 +41,12 @@ EMBEDDINGS: Mapping[str, Mapping[str, Any]] = {
 }
 MEMBERS: Mapping[str, Mapping[str, Any]] = {"statistical": {}, **EMBEDDINGS}
 WEIGHTS = {"statistical": 8.0, "softmax": 2.0, "argmax": 1.0, "itermax": 1.0}
-"""The members and weights where none are named; the statistical aligner has heard the others already."""
+"""The default members and weights. The statistical aligner has already used the suggestions of the others."""
 PAIRS_AT_ONCE = 256
 MOST_REMEMBERED = 2048
-"""Pairs, the default of `Ensemble.learn_from`; their links take some 25 MB."""
+"""Number of first pairs to remember, enough for the default of `Ensemble.learn_from`; their links take some 25 MB."""
 FAINT = 0.02
-"""Links of a lower probability are not suggested."""
+"""Only links with a higher probability are suggested."""
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Ensemble(Aligner, ModelSettings):
     _is_checked: bool = hidden(default=False)
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot work, with those of the members."""
+        """Refuse settings that cannot work, including those of the members."""
         issues: list[str] = []
         try:
             super().__post_init__()
@@ -133,7 +133,7 @@ class Ensemble(Aligner, ModelSettings):
         """Give the suggestions of the others to the members that use them."""
         suggestions = Suggestions(self._suggested, self.counts, self.trust, self.learn_from)
         informed = {name for name, aligner in self._aligners.items() if aligner.use_suggestions(suggestions)}
-        if len(informed) == len(self._aligners):  # nobody is left to suggest anything
+        if len(informed) == len(self._aligners):  # no member is left to suggest anything
             for name in informed:
                 self._aligners[name].use_suggestions(None)
             informed = set()
@@ -155,7 +155,7 @@ class Ensemble(Aligner, ModelSettings):
         self._is_checked = True
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
-        """Let each member learn, those that use suggestions last."""
+        """Fit each member; those that use suggestions come last."""
         self.check()
         self._first, self._latest = {}, {}
         learnt_path(self, pairs, training.folder)
@@ -170,7 +170,7 @@ class Ensemble(Aligner, ModelSettings):
         return [outcome for batch in batched(pairs, PAIRS_AT_ONCE) for outcome in self._joined(batch)]
 
     def _joined(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
-        """The links of a batch whose characters are joined meanwhile."""
+        """The links of a batch; characters are joined into longer words for the alignment."""
         if self._tokenize is None or not _has_characters(pairs):
             return self._decided(pairs)
         joined = [joined_pair(pair, self._tokenize) for pair in pairs]
@@ -181,7 +181,7 @@ class Ensemble(Aligner, ModelSettings):
 
     @cached_property
     def _tokenize(self) -> Tokenize | None:
-        """How the vocabulary of the model cuts text; None if there is no model or nothing is to be joined."""
+        """The function that splits text by the model's vocabulary; None if no member has a model or `join` is off."""
         has_model = any(isinstance(aligner, ModelSettings) for aligner in self._aligners.values())
         return self.source.tokenizer().tokenize if self.join and has_model else None
 
@@ -201,7 +201,7 @@ class Ensemble(Aligner, ModelSettings):
     def _uninformed(self, pairs: Sequence[Pair]) -> Mapping[str, Sequence[Alignment | Reject]]:
         """The links of the members that use no suggestions.
 
-        Remembered are those of the last pairs, and of the first ones: of those that the others learn from.
+        They are remembered for the latest pairs, and for the first ones, from which the other members learn.
         """
         uninformed = [name for name in self._aligners if name not in self._informed]
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._first and pair not in self._latest]

@@ -1,4 +1,4 @@
-"""Links by a word aligner that is installed on its own: eflomal, fast_align, mgiza or GIZA++."""
+"""Links from a word aligner that is installed separately: eflomal, fast_align, mgiza or GIZA++."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ class External(Aligner):
     _answer: _Answer | None = hidden(default=None)
 
     def check(self) -> None:
-        """Look for the program; see `Aligner.check`."""
+        """Check that the program is on the PATH; see `Aligner.check`."""
         PROGRAMS[self.program].find()
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
-        """Let the program align all pairs, or take what it answered before a kill.
+        """Run the program on all pairs, or load the links that were saved before a kill.
 
         Raises:
-            MissingResourceError: When the program is not there.
-            NerseryError: When it fails.
-            DataError: When its answer does not fit the pairs, with the place in it.
-            OtherTrainingError: When the folder of the training holds another answer.
+            MissingResourceError: If the program is not on the PATH.
+            NerseryError: If the program fails.
+            DataError: If its output does not fit the pairs, with the line in the output.
+            OtherTrainingError: If the training folder belongs to other settings or pairs.
         """
         learnt = learnt_path(self, pairs, training.folder)
         if learnt is not None and learnt.exists():
@@ -114,7 +114,7 @@ class External(Aligner):
         }
 
     def _refused(self, pair: Pair) -> str:
-        """Why the program is not given a pair; empty when it is."""
+        """Why a pair is not given to the program; empty if it is."""
         lengths = sorted((len(pair.source), len(pair.target)))
         program = PROGRAMS[self.program]
         if lengths[1] > program.most_words:
@@ -122,10 +122,10 @@ class External(Aligner):
         return TOO_UNEVEN if lengths[1] >= program.most_uneven * max(lengths[0], 1) else ""
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
-        """The links that the program gave each pair; one that it was not given is rejected.
+        """The links that the program found in each pair. A pair that it was not given is rejected.
 
         Raises:
-            UnfittedError: When `fit` was not called.
+            UnfittedError: If `fit` was not called.
         """
         if self._answer is None:
             raise unfitted(self, "align", "fit with all pairs")
@@ -143,13 +143,13 @@ class External(Aligner):
 
 @dataclass
 class _Answer:
-    """A program's links of each pair, in little memory.
+    """A program's links of each pair, in arrays that need little memory.
 
     Args:
-        digests: Of the pairs, sorted. Shape: (pairs).
-        ends: Where the links of each pair end among those of all. Shape: (pairs).
-        points: The links of the first pair, of the next one, and so on. Shape: (links, 2).
-        probabilities: Those of the links. Shape: (links).
+        digests: Digests of the pairs, sorted. Shape: (pairs).
+        ends: The end of each pair's links in `points`. Shape: (pairs).
+        points: The links of all pairs, one pair after the other. Shape: (links, 2).
+        probabilities: Probabilities of the links. Shape: (links).
     """
 
     digests: NDArray[np.uint64]
@@ -180,6 +180,6 @@ class _Answer:
 
 
 def _digest(pair: Pair) -> int:
-    """A short mark of a pair's words; two of ten million share one with a probability of 3 in a million."""
+    """A short digest of a pair's words. Two of ten million pairs share one with a probability of 3 in a million."""
     text = repr((pair.source, pair.target)).encode("utf-8", "surrogateescape")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest())

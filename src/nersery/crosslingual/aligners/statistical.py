@@ -38,13 +38,13 @@ from nersery.models.training.memory import give_back
 
 TOO_LONG = "a side has more words than max_words"
 CELLS = 1 << 19
-"""Maximum number of pairs of words that are aligned at once."""
+"""Maximum number of word pairs that are aligned at once."""
 MOST_STEPS = 1000
-"""Of learning; a handful is enough."""
+"""Maximum number of steps of one kind; a handful is enough."""
 SUGGESTED_AT_ONCE = 256
 """Pairs whose suggested links are held in memory while learning."""
 FEW = 20_000
-"""Pairs that `ensemble`, which needs fewer to learn from, aligns in ten minutes."""
+"""Number of pairs that `ensemble` aligns in ten minutes; it also needs fewer pairs to learn from."""
 UNSUGGESTED = 1e-3
 """How likely words without a suggested link are, compared with chance."""
 
@@ -112,24 +112,24 @@ class Statistical(Aligner):
 
     @property
     def _spelling(self) -> dict[str, Any]:
-        """The settings without which a saved lexicon makes no sense."""
+        """The settings that a saved lexicon must be used with."""
         return {"lower": self.lower, "prefix": self.prefix}
 
     def use_suggestions(self, suggestions: Suggestions | None) -> bool:
-        """Count suggested links as linked before any pair, and weigh a pair's words by its own; see `Aligner`."""
+        """Count suggested links before learning, and prefer those of a pair when it is aligned; see `Aligner`."""
         self._suggestions = suggestions
         return True
 
     def check(self) -> None:
-        """Look for the priors; see `Aligner.check`."""
+        """Check that the priors are there; see `Aligner.check`."""
         if self.priors:
             check_folder(Path(self.priors))
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
-        """Learn from translations, on top of the priors where there are some, or take what was learnt before a kill.
+        """Learn from translations, on top of the priors if there are any, or load what was learnt before a kill.
 
         Raises:
-            OtherTrainingError: When the folder of the training holds what was learnt from others or otherwise.
+            OtherTrainingError: If the training folder belongs to other pairs or settings.
         """
         if not self.learn:
             self._adopt(self._opened(Path(self.priors)))
@@ -163,13 +163,13 @@ class Statistical(Aligner):
             prior_counts.add(*self._suggested(pairs, len(sources), self._suggestions))
         stems = len(self._source), len(self._target)
         lexicon = SlicedLexicon(Batches(sources, targets), known, prior_counts.counts, stems)
-        del prior_counts  # what it knows of each word is large
+        del prior_counts  # its features of the words take much memory
         give_back()
         steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
         return learn(sources, targets, known, lexicon, steps, progress)
 
     def _advise(self, pairs: int) -> None:
-        """Name the better aligner for few pairs."""
+        """Recommend the better aligner if there are few pairs."""
         alone = self._suggestions is None and not self.priors
         if alone and pairs <= FEW and bundled.is_installed(bundled.MULTILINGUAL):
             advise(
@@ -209,10 +209,10 @@ class Statistical(Aligner):
         return lexicon
 
     def save(self, folder: str | Path) -> None:
-        """Write what was learnt into a folder, to be named by ``priors`` later.
+        """Save what was learnt in a folder, for the setting ``priors``.
 
         Raises:
-            UnfittedError: When nothing was learnt.
+            UnfittedError: If nothing was learnt.
         """
         if self._lexicon is None:
             raise unfitted(self, "save")
@@ -223,7 +223,7 @@ class Statistical(Aligner):
         """The links of each pair; a pair with more words than ``max_words`` is rejected.
 
         Raises:
-            UnfittedError: When there is nothing learnt, neither by `fit` nor in ``priors``.
+            UnfittedError: If `fit` was not called and ``priors`` names no folder.
         """
         if self._lexicon is None and self.priors:
             self._adopt(self._opened(Path(self.priors)))
@@ -245,7 +245,7 @@ class Statistical(Aligner):
     def _directions(
         self, pairs: Sequence[Pair], suggested: Sequence[Alignment], rows: int, shape: Shape, features: WordFeatures
     ) -> Posteriors:
-        """The probabilities of links between pairs, padded to a number of rows and of words on both sides."""
+        """The probabilities of the links of some pairs, padded to a number of rows, and of words on both sides."""
         assert self._lexicon is not None
         assert self._rates is not None
         nothing = [np.zeros(0, np.int64)] * (rows - len(pairs))
@@ -262,7 +262,7 @@ class Statistical(Aligner):
         return by_positions(emissions, batch, self._lexicon)
 
     def _preset(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], features: WordFeatures) -> None:
-        """Put in the prior counts of words that were never seen together, from the features of these very words."""
+        """Set the prior counts of words that were never seen together, from the features of these words themselves."""
         counts[is_new] = DEFAULT_PRIOR
         if self.string_similarity and is_new.any():
             left, right = (
@@ -278,7 +278,7 @@ class Statistical(Aligner):
             counts[targets, rows, sources] += self.string_similarity * similarity
 
     def _links(self, forward: Array, backward: Array) -> Alignment:
-        """The links of a pair out of the probabilities of both directions. Shape: twice (sources, targets)."""
+        """The links of a pair, from the probabilities of both directions. Shape: twice (sources, targets)."""
         agreed = np.sqrt(forward * backward)
         if self.symmetrize == "agreement":
             sources, targets = np.nonzero(mutually_best(agreed, self.threshold))
@@ -292,7 +292,7 @@ class Statistical(Aligner):
 
 
 def _prefer(alignment: Alignment, pair: Pair, row: int, emissions: Emissions, trust: float) -> None:
-    """Weigh the words of a row by how much likelier suggested links make them than chance, in both directions."""
+    """Scale the emissions of a row by how much likelier suggested links make them than chance, in both directions."""
     probabilities = np.zeros((len(pair.target), len(pair.source)))
     for source, target, probability in alignment:
         probabilities[target, source] = probability
@@ -302,7 +302,7 @@ def _prefer(alignment: Alignment, pair: Pair, row: int, emissions: Emissions, tr
 
 
 def _most_probable(probabilities: Array) -> list[Point]:
-    """The origin of each word, where any is more probable than none. Shape: (origins, words)."""
+    """Pairs of an origin and a word, if the word's best origin is more probable than none. Shape: (origins, words)."""
     best = probabilities.argmax(0)
     chances = probabilities[best, np.arange(probabilities.shape[1])]
     words = np.flatnonzero(chances > 1 - probabilities.sum(0))
@@ -310,7 +310,7 @@ def _most_probable(probabilities: Array) -> list[Point]:
 
 
 def _spread(pairs: Iterable[Pair], count: int, most: int) -> Iterator[Pair]:
-    """At most ``most`` of the pairs, as far from each other as can be; all where ``most`` is 0."""
+    """At most ``most`` of the pairs, spread evenly over all; all of them if ``most`` is 0."""
     if not 0 < most < count:
         yield from pairs
         return
