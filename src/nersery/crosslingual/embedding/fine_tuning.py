@@ -1,4 +1,4 @@
-"""Fine-tuning of an encoder on translations, so that its states of words that belong together become alike."""
+"""Fine-tuning of an encoder on translations, so that its hidden states of words that translate each other get alike."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 @dataclass(frozen=True)
 class FineTuning:
-    """How an encoder learns from translations; the objectives are weighted and added up.
+    """How an encoder learns from translations. The loss is the weighted sum of the objectives.
 
     Args:
-        tlm: Weight of translation language modelling: masked subwords of a sentence and its translation side by side
-            are guessed, in both orders.
-        mlm: Weight of masked language modelling: the same with each side by itself.
-        so: Weight of self-training: links that the model finds now are made more probable.
-        co: Weight of consistency: the probabilities of both directions are made alike.
-        threshold: Above which probability, both ways, self-training takes a link, in [0, 1).
+        tlm: Weight of translation language modelling: the model predicts masked subwords of a sentence and its
+            translation side by side, in both orders.
+        mlm: Weight of masked language modelling: the same for each side by itself.
+        so: Weight of self-training: links that the model currently finds become more probable.
+        co: Weight of consistency: the probabilities of both directions become alike.
+        threshold: Self-training uses links with a higher probability in both directions, in [0, 1).
         mask_rate: Probability with which a subword is masked, in (0, 1).
         epochs: Passes over the pairs.
         batch_size: Pairs in a step.
         learning_rate: The highest rate; it falls to zero.
 
     Raises:
-        SettingsError: When one of them is out of range.
+        SettingsError: If one of them is out of range, or no objective has a weight.
 
     Reference:
         Zi-Yi Dou and Graham Neubig (2021). Word Alignment by Fine-tuning Embeddings on Parallel Corpora. EACL,
         section 2.2.
 
     Departures:
-        - The paper's classifier of sentences that are translations (PSI) is left out: it trains the class token, which
-          no alignment looks at.
-        - Every chosen subword is masked; none is shown as it is or as another.
-        - The links of self-training come from the pass that is trained, dropout and all, and are those of softmax.
-        - A pair that is longer than the model, both sides together, is not learnt from, and counted in a note.
+        - The paper's objective of recognizing translations (PSI) is left out: it trains the class token, which
+          alignment does not use.
+        - Every chosen subword is masked. It is never left unchanged or replaced by another subword.
+        - The links of self-training come from the trained forward pass, with dropout, and are those of softmax.
+        - Pairs that are longer than the model, both sides together, are left out. A note counts them.
     """
 
     tlm: NotNegative = 1.0
@@ -93,18 +93,18 @@ def fine_tune(
     training: Training = NO_TRAINING,
     dev: Sequence[Pair] = (),
 ) -> History:
-    """Train an encoder on sentences and their translations; `LayerEncoder.save` then writes it down.
+    """Train an encoder on sentences and their translations. `LayerEncoder.save` then saves it.
 
     Args:
-        encoder: Opened as a masked language model where the settings need one.
-        pairs: Held in memory while it learns; a training that is finished is taken over without looking at them.
-        training: Its seed, progress and folder count; see `nersery.models.training.trainer.train`.
-        dev: Pairs to choose the best epoch by, by the same loss with masks that stay the same; empty keeps the last.
+        encoder: Opened as a masked language model if the settings need one.
+        pairs: Held in memory during the training. The result of a finished training is loaded without reading them.
+        training: Only seed, progress and folder are used; see `nersery.models.training.trainer.train`.
+        dev: Pairs to choose the best epoch by, with the same loss and with fixed masks; empty keeps the last epoch.
 
     Raises:
-        DataError: When there is no pair to learn from.
-        SettingsError: When the loss is no longer a number, or the folder holds the state of another training.
-        MissingResourceError: When the model has no mask token, and needs one.
+        DataError: If there is no pair to learn from.
+        SettingsError: If the loss is no longer a number, or the folder holds the state of another training.
+        MissingResourceError: If the model has no mask token, and needs one.
     """
     learner = _Learner(encoder, settings, training.seed)
     fingerprint = {
@@ -145,9 +145,9 @@ def fine_tune(
 
 
 def _already_learnt(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequence[Any]:
-    """As many things as a finished training has learnt from, which nobody will look at; none where it is not finished.
+    """A range as long as the examples of a finished training, which stands for them; empty if it is not finished.
 
-    Whether it is the same one in all else, and whole, is seen where it is loaded.
+    Whether it is the same training in everything else, and complete, is checked when it is loaded.
     """
     try:
         state = json.loads((folder / RECORD).read_text("utf-8")) if folder is not None else {}
@@ -160,7 +160,7 @@ def _already_learnt(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequ
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What an epoch sees of a pair.
+    """A pair as an epoch sees it.
 
     Args:
         source: The whole source.
@@ -176,7 +176,7 @@ class _View:
 
 
 class _Learner:
-    """The objectives."""
+    """The objectives, and the masked inputs that they need."""
 
     def __init__(self, encoder: LayerEncoder, settings: FineTuning, seed: int) -> None:
         self._encoder, self._settings, self._seed = encoder, settings, seed
@@ -185,7 +185,7 @@ class _Learner:
         self._gaps = MaskedInputEncoder(self._subwords, int(mask))
 
     def readable(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """The pairs with words on both sides that fit into one window together; a note tells how many do not."""
+        """The pairs with words on both sides that fit into one window together; a note counts the longer pairs."""
         room = self._subwords.room - 1
         count = self._encoder.subword_count
         short = [pair for pair in pairs if count(pair.source) + count(pair.target) <= room]
@@ -197,7 +197,7 @@ class _Learner:
         return [pair for pair in short if pair.source and pair.target]
 
     def view(self, pair: Pair, index: int, epoch: int, split: str = "train") -> _View:
-        """A pair with masks that are a function of the seed and of where and when it is seen."""
+        """A pair with masks that depend on the seed, the split, the number of the pair, and the epoch."""
         rng, settings = item_rng(self._seed, split, index, epoch), self._settings
         source, target = pair.source, pair.target
         separator: Token = self._subwords.suffix[:1]
@@ -215,7 +215,7 @@ class _Learner:
         return self._gaps.hidden(MaskedInput(words, gaps), self._settings.mask_rate, rng)
 
     def loss(self, views: Sequence[_View]) -> Tensor:
-        """All objectives, each times its weight."""
+        """The sum of all objectives, each times its weight."""
         settings = self._settings
         total = torch.zeros((), device=self._encoder.device)
         for weight, rows in (
@@ -232,7 +232,7 @@ class _Learner:
         return total
 
     def _directions(self, views: Sequence[_View]) -> tuple[Tensor, Tensor, Tensor]:
-        """The probabilities of links both ways, and which of them are no padding."""
+        """The probabilities of links in both directions, and a mask that is false at padding."""
         windows = [*(view.source for view in views), *(view.target for view in views)]
         front, edges = len(self._subwords.prefix), len(self._subwords.prefix) + len(self._subwords.suffix)
         with torch.autocast(self._encoder.device.type, enabled=False):
@@ -246,7 +246,7 @@ class _Learner:
 
     @torch.no_grad()
     def mean_loss(self, views: Sequence[_View]) -> float:
-        """The loss over all views, a batch as large as in training at a time."""
+        """The mean loss over all views, in batches as large as in training."""
         total = 0.0
         with autocast(self._encoder.device, self._encoder.precision):
             for part in batched(views, self._settings.batch_size):
@@ -255,12 +255,13 @@ class _Learner:
 
 
 def self_training(forward: Tensor, backward: Tensor, sizes: tuple[Tensor, Tensor], threshold: float) -> Tensor:
-    """How probable the links that hold now are, of each pair, in [0, 1]; only the probabilities have gradients.
+    """How probable the current links of each pair are, in [0, 1]; only the probabilities have gradients.
 
     Args:
-        forward: Of target subwords for each source subword. Shape: (pairs, source subwords, target subwords).
-        backward: For each target subword those of source subwords. Shape: the same.
-        sizes: How many source and how many target subwords there are. Shape: each (pairs,).
+        forward: Probabilities of target subwords for each source subword. Shape: (pairs, source subwords, target
+            subwords).
+        backward: Probabilities of source subwords for each target subword. Shape: the same.
+        sizes: The numbers of source subwords and of target subwords. Shape: each (pairs,).
     """
     linked, _ = by_probability(forward.detach(), backward.detach(), threshold)
     source, target = (size[:, None, None] for size in sizes)
@@ -268,5 +269,5 @@ def self_training(forward: Tensor, backward: Tensor, sizes: tuple[Tensor, Tensor
 
 
 def consistency(forward: Tensor, backward: Tensor, sizes: tuple[Tensor, Tensor]) -> Tensor:
-    """How much both directions say the same, of each pair, in [0, 1]; see `self_training`."""
+    """How much both directions agree in each pair, in [0, 1]; see `self_training`."""
     return (forward * backward).sum((1, 2)) / torch.minimum(*sizes)

@@ -1,6 +1,6 @@
-"""From scores of subwords to how probably each is linked to each, and what counts as linked.
+"""Turn scores of pairs of subwords into probabilities of links, and choose links by them.
 
-Scores are of shape (pairs, source subwords, target subwords), padded; a mask of that shape marks what is no padding.
+Scores have the shape (pairs, source subwords, target subwords), padded; a mask of that shape is false at padding.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ Normalizer = Callable[[Tensor], Tensor]
 """Turns scores into probabilities along the last dimension."""
 
 FEW_SUBWORDS = 2
-"""Added to the number of subwords when their mean is computed."""
+"""Added to the number of subwords by which their sum is divided; see `word_states`."""
 
 
 def softmax(scores: Tensor) -> Tensor:
-    """The probabilities of the last dimension."""
+    """Probabilities along the last dimension."""
     return scores.softmax(-1)
 
 
 def entmax(scores: Tensor) -> Tensor:
-    """Probabilities of the last dimension, many of which are 0: the 1.5-entmax.
+    """The 1.5-entmax: probabilities along the last dimension, many of which are 0.
 
-    It is ``max(score / 2 - t, 0) ** 2`` with the ``t`` at which the sum is 1, found exactly by sorting.
+    It is ``max(score / 2 - t, 0) ** 2``, with the ``t`` for which the sum is 1, found exactly by sorting.
 
     Reference:
         Ben Peters, Vlad Niculae and André F. T. Martins (2019). Sparse Sequence-to-Sequence Models. ACL.
     """
     halves = scores / 2 - scores.amax(-1, keepdim=True) / 2
-    halves = halves.clamp(min=-2.0)  # t is -1 or more; without this, sums of padding would swallow the rest
+    halves = halves.clamp(min=-2.0)  # t is -1 or more; without this, sums with padding would lose the other scores
     ordered = halves.sort(-1, descending=True).values
     counts = torch.arange(1, scores.shape[-1] + 1, device=scores.device, dtype=scores.dtype)
     means = ordered.cumsum(-1) / counts
@@ -64,9 +64,9 @@ def by_probability(forward: Tensor, backward: Tensor, threshold: float) -> tuple
 
 
 def word_states(states: HiddenStates) -> HiddenStates:
-    """Unit vectors of words: the mean of their subwords, without what the subwords of the text have in common.
+    """Unit vectors of words: the mean of their subwords, minus what all subwords of the text have in common.
 
-    Of short texts less than the mean is subtracted, since little would be left of their words.
+    In short texts, less than the mean of the text is subtracted, because otherwise little would be left of the words.
     """
     values: list[Tensor] = []
     owners: list[tuple[int, ...]] = []

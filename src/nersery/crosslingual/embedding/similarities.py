@@ -1,6 +1,6 @@
-"""From the similarities of subwords to links.
+"""Choose links by the similarities of subwords.
 
-Similarities are of shape (pairs, source subwords, target subwords), padded; a mask of that shape marks what is no
+Similarities have the shape (pairs, source subwords, target subwords), padded; a mask of that shape is false at
 padding.
 """
 
@@ -13,18 +13,18 @@ from torch import Tensor
 
 ITERATIONS = 2
 DAMPING = 0.9
-"""Of `itermax`, as in the paper."""
+"""For `itermax`, as in the paper."""
 
 
 def cosines(left: Tensor, right: Tensor, mask: Tensor, distortion: float) -> Tensor:
-    """Cosines, moved into [0, 1], and lowered by how far apart in their sentences two subwords are.
+    """Cosines, scaled to [0, 1], and lowered if the two subwords have different positions in their sentences.
 
-    Positions run from 0 for a sentence's first subword to 1 for its last; similarities at a distance ``d`` are
+    Positions run from 0 for a sentence's first subword to 1 for its last one. Similarities at a distance ``d`` are
     multiplied by ``1 - distortion * d ** 2``.
 
     Args:
         left: Hidden states of source subwords. Shape: (pairs, source subwords, dimension).
-        right: The same of target subwords.
+        right: The same for target subwords.
         distortion: In [0, 1].
     """
     left, right = (torch.nn.functional.normalize(states, dim=-1) for states in (left, right))
@@ -36,13 +36,13 @@ def cosines(left: Tensor, right: Tensor, mask: Tensor, distortion: float) -> Ten
 
 
 def _positions(mask: Tensor) -> Tensor:
-    """Where in its sentence each subword is, in [0, 1]. Shape: (pairs, subwords)."""
+    """The position of each subword in its sentence, in [0, 1]. Shape: (pairs, subwords)."""
     numbers = torch.arange(mask.shape[1], device=mask.device, dtype=torch.float32)
     return numbers / (mask.sum(1, keepdim=True) - 1).clamp(min=1)
 
 
 def argmax(similarities: Tensor) -> Tensor:
-    """Links two subwords if each is the most similar to the other; the first of equals wins."""
+    """Link two subwords if each is the most similar one to the other. Of equally similar ones, the first counts."""
     forward = torch.zeros_like(similarities, dtype=torch.bool)
     backward = forward.clone()
     forward.scatter_(2, similarities.argmax(2, keepdim=True), True)
@@ -51,7 +51,7 @@ def argmax(similarities: Tensor) -> Tensor:
 
 
 def itermax(similarities: Tensor) -> Tensor:
-    """`argmax`, and again with the similarities of subwords that have a link damped, or 0 where both have one."""
+    """`argmax` twice. The second time, similarities of subwords with a link are damped, or 0 if both have one."""
     linked = argmax(similarities)
     for _ in range(ITERATIONS - 1):
         source, target = linked.any(2, keepdim=True), linked.any(1, keepdim=True)
@@ -61,7 +61,7 @@ def itermax(similarities: Tensor) -> Tensor:
 
 
 def match(similarities: Tensor, mask: Tensor) -> Tensor:
-    """Links the one-to-one matching with the largest sum of similarities."""
+    """Link the subwords by the one-to-one matching with the largest sum of similarities."""
     weights = similarities.double().cpu().numpy()
     sizes = zip(mask.any(2).sum(1).tolist(), mask.any(1).sum(1).tolist(), strict=True)
     chosen = [
@@ -78,9 +78,9 @@ Weights = NDArray[np.float64]
 
 
 def best_matching(weights: Weights) -> list[tuple[int, int]]:
-    """The pairs of rows and columns, no row and no column in two of them, with the largest sum of weights.
+    """The one-to-one pairs of rows and columns with the largest sum of weights.
 
-    There are as many pairs as the shorter side has members.
+    Each member of the shorter side is in a pair.
 
     Args:
         weights: Finite numbers. Shape: (rows, columns).
@@ -103,10 +103,10 @@ def best_matching(weights: Weights) -> list[tuple[int, int]]:
             row_of[column] = row
         else:
             waiting.append(row)
-    # A row that found its cheapest column taken gets one by a shortest path in costs less prices, which stay 0 or more.
+    # A row whose cheapest column is taken gets one by a shortest path in costs minus prices, which stay 0 or more.
     for row in waiting:
         column, previous = _shortest_path(costs, row, row_of, prices)
-        while column >= 0:  # along the path, each row leaves its column to the one before it
+        while column >= 0:  # along the path, each row passes its column to the row before it
             owner = previous[column]
             left = int(np.flatnonzero(row_of == owner)[0]) if owner != row else -1
             row_of[column] = owner
@@ -117,11 +117,11 @@ def best_matching(weights: Weights) -> list[tuple[int, int]]:
 def _shortest_path(
     costs: Weights, start: int, row_of: NDArray[np.int_], prices: tuple[Weights, Weights]
 ) -> tuple[int, NDArray[np.int_]]:
-    """The free column that is nearest to a row, and from which row each column is reached; the prices follow."""
+    """The free column nearest to a row, and the row from which each column is reached. Updates the prices."""
     of_rows, of_columns = prices
     lengths = np.full(costs.shape[1], np.inf)
     previous = np.full(costs.shape[1], -1)
-    closed = np.zeros(costs.shape[1])  # infinity where a column is
+    closed = np.zeros(costs.shape[1])  # infinity for a closed column
     row, length = start, 0.0
     while True:
         reached = costs[row] - of_columns + closed
@@ -135,7 +135,7 @@ def _shortest_path(
             break
         closed[column] = np.inf
         row = row_of[column]
-    # Prices move so that edges of the matching cost 0 again, and no other edge falls below 0.
+    # Prices change so that edges of the matching cost 0 again, and no other edge costs less than 0.
     seen = np.flatnonzero(closed)
     of_rows[start] += length
     of_rows[row_of[seen]] += length - lengths[seen]

@@ -1,4 +1,4 @@
-"""Sentences and their translations, as stems, in batches of about one length."""
+"""Sentences and their translations, as stems, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nersery.crosslingual.hmm.temporary_array import TemporaryArray
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
 
 WORDS = 1 << 16
-"""So many words are counted at once."""
+"""Number of words that are counted at once."""
 
 Stems = NDArray[np.integer]
 
@@ -29,18 +29,18 @@ class Stemmed:
         return len(self._lengths)
 
     def append(self, words: Sequence[str]) -> None:
-        """Add a sentence, and its new stems to the vocabulary."""
+        """Add a sentence, and add its new stems to the vocabulary."""
         self._stored.write(self._size, np.array(self._vocabulary.grow(words), np.int32))
         self._lengths.append(len(words))
         self._size += len(words)
 
     @property
     def lengths(self) -> NDArray[np.int32]:
-        """The words of each sentence. Shape: (sentences)."""
+        """The number of words of each sentence. Shape: (sentences)."""
         return np.frombuffer(self._lengths, np.int32)
 
     def uses(self, known: Values) -> Values:
-        """How often each stem was read, with what is known already. Shape: (stems)."""
+        """How often each stem was read, plus the known counts. Shape: (stems)."""
         uses = np.zeros(len(self._vocabulary))
         uses[: len(known)] = known
         for start in range(0, self._size, WORDS):
@@ -48,13 +48,13 @@ class Stemmed:
         return uses
 
     def read(self, start: int, length: int) -> Stems:
-        """The stems of some words, counted over all sentences."""
+        """The stems of some words; their positions count over all sentences."""
         return self._stored.read(start, length)
 
 
 PADDING = -2
 CELLS = 60_000
-"""Maximum number of pairs of words in a batch of several sentences: what fits into a processor's cache."""
+"""Maximum number of word pairs in a batch of several sentences, so that they fit into a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Batch:
     """Some sentences and their translations, as stems.
 
     Args:
-        source: `PADDING` where there is no word. Shape: (sentences, source words).
+        source: Stems, or `PADDING` where there is no word. Shape: (sentences, source words).
         target: The same. Shape: (sentences, target words).
     """
 
@@ -71,7 +71,7 @@ class Batch:
 
     @property
     def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The words of each source sentence and of each target sentence, at least 1. Shape: twice (sentences)."""
+        """The numbers of words of each source and each target sentence, at least 1. Shape: twice (sentences)."""
         sources, targets = ((side != PADDING).sum(1) for side in (self.source, self.target))
         return np.maximum(sources, 1), np.maximum(targets, 1)
 
@@ -82,7 +82,7 @@ class Batch:
 
 
 class Batches:
-    """Sentences and their translations in batches of about one length, the same ones each time."""
+    """Sentences and their translations in batches of similar length. Each iteration yields the same batches."""
 
     def __init__(self, sources: Stemmed, targets: Stemmed) -> None:
         self._stored, self._shapes = TemporaryArray(np.int32), list[tuple[int, int, int]]()
@@ -104,7 +104,7 @@ class Batches:
 
 
 def _groups(sources: NDArray[np.int32], targets: NDArray[np.int32]) -> Iterator[list[int]]:
-    """Sentences of about one length, at most `CELLS` pairs of words together, or one that has more."""
+    """Groups of sentences of similar length, with at most `CELLS` word pairs together, or one sentence with more."""
     group: list[int] = []
     longest = (0, 0)
     for number in np.lexsort((targets, sources // 4)):
@@ -120,7 +120,7 @@ def _groups(sources: NDArray[np.int32], targets: NDArray[np.int32]) -> Iterator[
 
 
 def padded(sentences: Sequence[Stems], length: int = 0) -> NDArray[np.int64]:
-    """Sentences as rows of one length, that of the longest or more. Shape: (sentences, words)."""
+    """Sentences as rows padded to the longest sentence, or to ``length`` if it is more. Shape: (sentences, words)."""
     rows = np.full((len(sentences), max(length, *map(len, sentences))), PADDING, np.int64)
     for row, sentence in zip(rows, sentences, strict=True):
         row[: len(sentence)] = sentence

@@ -1,4 +1,4 @@
-"""How the statistical aligner learns: both directions at once, held to agree."""
+"""How the statistical aligner learns: both directions at once, from links on which they agree."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from nersery.crosslingual.hmm.texts import UNKNOWN
 from nersery.models.training.memory import give_back
 
 ALONE_SMOOTHING = 0.1
-"""How often each stem counts as seen without a counterpart, if all were equally frequent."""
+"""How often each stem counts as seen without a counterpart, if all stems were equally frequent."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How often the pairs are gone through.
+    """The numbers of passes over the pairs.
 
     Args:
-        ibm1: By words alone.
-        hmm: With the positions of the words.
-        null: Probability in (0, 1) that a word comes from none.
+        ibm1: Passes by words alone.
+        hmm: Passes that also use the positions of the words.
+        null: Probability in (0, 1) that a word comes from no word.
     """
 
     ibm1: int
@@ -41,10 +41,11 @@ class Posteriors:
     """The probabilities of links in both directions.
 
     Args:
-        forward: That a target word comes from a source word. Shape: (target words, sentences, source words).
-        backward: That a source word comes from a target word. Shape: (target words, sentences, source words).
+        forward: Probability that a target word comes from a source word. Shape: (target words, sentences, source
+            words).
+        backward: Probability that a source word comes from a target word. Shape: the same.
         forward_jumps: How often each jump among source words was taken.
-        backward_jumps: The same of target words.
+        backward_jumps: The same for target words.
     """
 
     forward: Array
@@ -55,13 +56,13 @@ class Posteriors:
 
 @dataclass(frozen=True)
 class Emissions:
-    """What a lexicon says of the words of a batch.
+    """Emission probabilities of the words of a batch, from a lexicon.
 
     Args:
-        forward: Of each target word, given a source word. Shape: (target words, sentences, source words).
-        backward: Of each source word, given a target word. Shape: (target words, sentences, source words).
-        target_alone: Of each target word, given nothing; 1 at padding. Shape: (target words, sentences).
-        source_alone: Of each source word, given nothing; 1 at padding. Shape: (source words, sentences).
+        forward: Those of each target word, given a source word. Shape: (target words, sentences, source words).
+        backward: Those of each source word, given a target word. Shape: (target words, sentences, source words).
+        target_alone: Those of each target word, given no word; 1 at padding. Shape: (target words, sentences).
+        source_alone: Those of each source word, given no word; 1 at padding. Shape: (source words, sentences).
     """
 
     forward: Array
@@ -71,7 +72,7 @@ class Emissions:
 
 
 class Rates:
-    """What turns counts into probabilities, and what is taken for unknown stems and for padding."""
+    """The factors that turn counts into probabilities, and the values for unknown stems and for padding."""
 
     def __init__(
         self, totals: tuple[Values, Values], parameters: Parameters, null: float, kind: type[np.floating]
@@ -81,7 +82,7 @@ class Rates:
         self._rarest = [null * float(alone.min(initial=1)) for alone in self._alone]
 
     def emissions(self, batch: Batch, counts: Array) -> Emissions:
-        """What the lexicon says of the words of a batch, whose pairs have these counts."""
+        """The emission probabilities of the words of a batch, from the counts of its word pairs."""
         source, target = batch.source, batch.target.T
         return Emissions(
             counts * self._rates(0, source),
@@ -91,7 +92,7 @@ class Rates:
         )
 
     def _rates(self, side: int, stems: Stems) -> Array:
-        """The factor for the counts of each word. Those of all stems would take too much memory."""
+        """The factor for the counts of each word. Factors for all stems would take too much memory."""
         rates = (1 - self._null) / np.maximum(_of_stems(self._totals[side], stems), 1e-12)
         return self._completed(rates, stems, 1 - self._null, 0)
 
@@ -106,12 +107,12 @@ class Rates:
 
 
 def _of_stems(values: Values, stems: Stems) -> Values:
-    """The value of each stem; any value where there is none."""
+    """The value of each stem; an arbitrary value for unknown stems and padding."""
     return values[np.maximum(stems, 0)] if len(values) else np.ones(stems.shape)
 
 
 def by_words(emissions: Emissions, batch: Batch) -> Posteriors:
-    """IBM model 1: each word by itself, wherever it stands."""
+    """IBM model 1: each word by itself, regardless of its position."""
     sources, targets = (lengths.astype(emissions.forward.dtype) for lengths in batch.lengths)
     forward = emissions.forward / sources[:, None]
     backward = emissions.backward / targets[:, None]
@@ -133,12 +134,12 @@ def by_positions(emissions: Emissions, batch: Batch, jumps: Parameters) -> Poste
 def learn(
     sources: Stemmed, targets: Stemmed, known: Lexicon, lexicon: SlicedLexicon, steps: Steps, progress: Progress | None
 ) -> Lexicon:
-    """What sentences and their translations teach.
+    """Learn a lexicon from sentences and their translations.
 
     Args:
-        known: What is known already, of stems with the same numbers.
-        lexicon: That of the sentences and what is known.
-        progress: Counts a sentence once for each step.
+        known: An earlier lexicon, in which stems have the same numbers.
+        lexicon: The lexicon of these sentences, with what is known.
+        progress: Counts each sentence once per step.
     """
     uses = sources.uses(known.source_uses), targets.uses(known.target_uses)
     alone = uses[0] / max(uses[0].sum(), 1), uses[1] / max(uses[1].sum(), 1)
@@ -156,15 +157,15 @@ def learn(
             parameters.forward if step < steps.ibm1 else hidden_markov.normalized(seen.forward),
             parameters.backward if step < steps.ibm1 else hidden_markov.normalized(seen.backward),
         )
-        del seen  # the next step begins with what takes the most memory
-    keys, counts = lexicon.frequent(2 * DEFAULT_PRIOR, is_linked=count > 0)  # of most pairs nothing was learnt
+        del seen  # the start of the next step takes the most memory
+    keys, counts = lexicon.frequent(2 * DEFAULT_PRIOR, is_linked=count > 0)  # nothing was learnt about most pairs
     return Lexicon(**vars(parameters), keys=keys, counts=counts, source_uses=uses[0], target_uses=uses[1])
 
 
 def _seen(
     lexicon: SlicedLexicon, parameters: Parameters, steps: Steps, step: int, progress: Progress | None
 ) -> Parameters:
-    """Go through the pairs once: link the words, and count what the links show besides."""
+    """Pass over the pairs once: link the words, and count jumps and words without a link."""
     rates = Rates(lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
     seen = Parameters(*map(np.zeros_like, vars(parameters).values()))
     for batch, parts in lexicon.batches():

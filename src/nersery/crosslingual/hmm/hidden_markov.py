@@ -1,4 +1,4 @@
-"""A hidden Markov model of translation: each word comes from a word of the other sentence, near the last one's."""
+"""Hidden Markov model of translation: each word comes from a word of the other sentence, near the last word's origin."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Array = NDArray[np.floating]
 FURTHEST = 64
 """In words; all longer jumps are as probable as this one."""
 FLATNESS = 0.05
-"""The share of the jumps' probability that is spread evenly over all of them."""
+"""The share of the jumps' probability that is spread evenly over all jumps."""
 _TINY = 1e-30
 _BLAS = ThreadpoolController()
 
 
 def first_jumps() -> NDArray[np.float64]:
-    """Probabilities of jumps before anything is learnt: the next word is the likeliest. Shape: (2 * FURTHEST + 1)."""
+    """Probabilities of jumps before learning; the jump to the next word is the likeliest. Shape: (2 * FURTHEST + 1)."""
     return normalized(np.exp(-0.3 * np.abs(np.arange(-FURTHEST, FURTHEST + 1) - 1.0)) + 1e-3)
 
 
@@ -27,34 +27,34 @@ def normalized(jumps: NDArray[np.float64]) -> NDArray[np.float64]:
     return (1 - FLATNESS) * jumps / total + FLATNESS / len(jumps) if total else np.full(len(jumps), 1 / len(jumps))
 
 
-@_BLAS.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]  # several add up in other orders
+@_BLAS.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]  # several threads add up in other orders
 def posteriors(
     emissions: Array, nothing: Array, jumps: NDArray[np.float64], lengths: NDArray[np.int64]
 ) -> tuple[Array, NDArray[np.float64]]:
-    """Forward and backward over all sentences at once.
+    """Run the forward-backward algorithm over all sentences at once.
 
-    A word that comes from none leaves the position from which the next one jumps as it was (Och and Ney, 2003).
+    A word that comes from no word does not change the position from which the next word jumps (Och and Ney, 2003).
 
     Args:
-        emissions: Probability of each word, given the one that it comes from; 0 at padding.
+        emissions: Probability of each word, given the word that it comes from; 0 at padding.
             Shape: (words, sentences, origins).
-        nothing: Probability of each word, given that it comes from none; 1 at padding. Shape: (words, sentences).
-        jumps: Probabilities. Shape: (2 * FURTHEST + 1).
-        lengths: How many origins there are, 1 or more. Shape: (sentences).
+        nothing: Probability of each word, given that it comes from no word; 1 at padding. Shape: (words, sentences).
+        jumps: Probabilities of jumps. Shape: (2 * FURTHEST + 1).
+        lengths: The number of origins, 1 or more. Shape: (sentences).
 
     Returns:
-        For each word the probability that it comes from each word of the other sentence; the rest, up to 1, is that it
-        comes from none. Shape: (words, sentences, origins). And how often each jump was taken. Shape:
-        (2 * FURTHEST + 1).
+        For each word, the probability that it comes from each word of the other sentence. The rest, up to 1, is the
+        probability that it comes from no word. Shape: (words, sentences, origins). And how often each jump was taken.
+        Shape: (2 * FURTHEST + 1).
     """
     words, _, origins = emissions.shape
     kind = emissions.dtype
     positions = np.arange(origins)
-    distances = np.clip(positions - positions[:, None], -FURTHEST, FURTHEST) + FURTHEST  # the number of each jump
+    distances = np.clip(positions - positions[:, None], -FURTHEST, FURTHEST) + FURTHEST  # the index of each jump
     leap = jumps.astype(kind)[distances]
     back = np.ascontiguousarray(leap.T)
     real = (positions < lengths[:, None]).astype(kind)
-    # Sentences differ in length, so the jumps out of each position are made to add up to 1 over those that there are.
+    # Sentences differ in length, so the jumps from each position are normalized to 1 over the positions that exist.
     weight = real / np.maximum(real @ back, _TINY)
     empty = nothing[:, :, None]
     linked, reached, future, arrivals = (np.empty_like(emissions) for _ in range(4))
@@ -65,7 +65,7 @@ def posteriors(
         np.multiply(start, emissions[word], out=linked[word])
         now = np.multiply(before, empty[word], out=reached[word])
         now += linked[word]
-        scales[word] = np.maximum(now.sum(1, keepdims=True), _TINY)  # else long sentences would underflow
+        scales[word] = np.maximum(now.sum(1, keepdims=True), _TINY)  # otherwise long sentences would underflow
         now /= scales[word]
         before = now
     future[-1:] = 1

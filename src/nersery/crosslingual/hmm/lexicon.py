@@ -1,4 +1,4 @@
-"""What the statistical aligner knows: which stems translate which, how far words jump, and which come from nothing."""
+"""What the statistical aligner learns: which stems translate which, how far words jump, and which have no origin."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ TENSORS, FACTS = "lexicon.safetensors", "lexicon.json"
 FORMAT = 1
 _SHIFT = 32
 _CHUNK = 1 << 18
-"""So many pairs of stems are added up at once."""
+"""Number of pairs of stems that are added up at once."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is learnt besides counts; or while a step lasts how often each was seen, added up.
+    """What is learnt besides the counts of links. During a step: sums of how often each was seen.
 
     Args:
         source_alone: Probability of each source stem among words that come from no target word. Shape: (source stems).
-        target_alone: The same of target stems. Shape: (target stems).
+        target_alone: The same for target stems. Shape: (target stems).
         forward: Probabilities of jumps among source words from one target word to the next. Shape: (2 * FURTHEST + 1).
         backward: Probabilities of jumps among target words from one source word to the next. Shape: (2 * FURTHEST + 1).
     """
@@ -49,13 +49,14 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Lexicon(Parameters):
-    """Counts of what was linked, and what follows from them.
+    """Counts of linked stems, and the parameters learnt with them.
 
     Args:
-        keys: The pairs of stems that stood in a sentence and its translation, sorted; see `pair_keys`. Shape: (pairs).
-        counts: How often the stems of each pair were linked, with the prior counts. Shape: (pairs).
+        keys: The pairs of stems that occurred in a sentence and its translation, sorted; see `pair_keys`. Shape:
+            (pairs).
+        counts: How often the stems of each pair were linked, plus the prior counts. Shape: (pairs).
         source_uses: How often each source stem was read. Shape: (source stems).
-        target_uses: The same of target stems. Shape: (target stems).
+        target_uses: The same for target stems. Shape: (target stems).
     """
 
     keys: Numbers
@@ -65,16 +66,16 @@ class Lexicon(Parameters):
 
     @property
     def totals(self) -> tuple[Values, Values]:
-        """The sum of counts of each source stem, and of each target stem."""
+        """The sum of the counts of each source stem, and of each target stem."""
         sources, targets = np.zeros_like(self.source_uses), np.zeros_like(self.target_uses)
         add_up(self.keys, self.counts, sources, targets)
         return sources, targets
 
     def look_up(self, source: Numbers, target: Numbers) -> tuple[Values, NDArray[np.bool_]]:
-        """The count of each pair of stems, 0 where there is none; and whether there is one.
+        """The count of each pair of stems, 0 if it has none, and whether it has one.
 
         Args:
-            source: Below 0 where there is no stem. Shape: (sentences, source words).
+            source: Numbers of stems, below 0 where there is no stem. Shape: (sentences, source words).
             target: The same. Shape: (sentences, target words).
 
         Shape: twice (target words, sentences, source words).
@@ -83,10 +84,10 @@ class Lexicon(Parameters):
         return looked_up(self.keys, self.counts, np.ascontiguousarray(wanted.transpose(2, 0, 1)))
 
     def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
-        """Write it into a folder; what lay there is replaced.
+        """Save the lexicon in a folder, in place of any that is there.
 
         Args:
-            folder: Made when it is not there.
+            folder: Created if it does not exist.
             facts: The stems by number, as ``source`` and ``target``, and JSON values.
         """
         folder.mkdir(parents=True, exist_ok=True)
@@ -95,20 +96,20 @@ class Lexicon(Parameters):
             save_file(
                 {field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, temporary
             )
-        (folder / FACTS).unlink(missing_ok=True)  # without it, what a kill leaves is no lexicon
+        (folder / FACTS).unlink(missing_ok=True)  # without this file, what a kill leaves is no lexicon
         temporary.replace(folder / TENSORS)
         write_atomic(folder / FACTS, _json({"format": FORMAT, **facts}))
 
     @classmethod
     def load(cls, folder: Path, settings: Mapping[str, Any]) -> tuple[Lexicon, dict[str, Any]]:
-        """A saved lexicon and its facts.
+        """Load a saved lexicon and its facts.
 
         Args:
-            settings: Facts that must be as they are there.
+            settings: Facts that must be equal to those saved.
 
         Raises:
-            MissingResourceError: When there is none.
-            SettingsError: When it cannot be read, or was learnt with other settings.
+            MissingResourceError: If there is no saved lexicon.
+            SettingsError: If it cannot be read, or was learnt with other settings.
         """
         check_folder(folder)
         try:
@@ -131,7 +132,7 @@ class Lexicon(Parameters):
 
 
 def _json(facts: Mapping[str, Any]) -> Iterator[str]:
-    """What `json.dumps` makes of facts, part by part: as strings of Python, the stems would fill the memory."""
+    """The output of `json.dumps`, part by part. As Python strings, all stems at once would fill the memory."""
     before = "{"
     for key, value in facts.items():
         yield f"{before}{json.dumps(key)}: "
@@ -147,15 +148,15 @@ def _json(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_saved(folder: Path) -> bool:
-    """Whether a folder holds a lexicon that was saved whole."""
+    """Whether a folder holds a completely saved lexicon."""
     return all((folder / name).is_file() for name in (FACTS, TENSORS))
 
 
 def check_folder(folder: Path) -> None:
-    """Look whether there is a saved lexicon in a folder, without reading it.
+    """Check that there is a saved lexicon in a folder, without reading it.
 
     Raises:
-        MissingResourceError: When there is none.
+        MissingResourceError: If there is none.
     """
     missing = [name for name in (FACTS, TENSORS) if not (folder / name).is_file()]
     if missing:
@@ -167,17 +168,17 @@ def check_folder(folder: Path) -> None:
 
 
 def empty_lexicon() -> Lexicon:
-    """One that knows no stem."""
+    """A lexicon without any stems."""
     nothing = np.zeros(0)
     jumps = hidden_markov.first_jumps()
     return Lexicon(nothing, nothing, jumps, jumps, np.zeros(0, np.int64), nothing, nothing, nothing)
 
 
 def looked_up(keys: Numbers, values: Values, wanted: Numbers) -> tuple[Values, NDArray[np.bool_]]:
-    """The value of each wanted key, 0 where there is none; and whether there is one. Shape: twice as wanted.
+    """The value of each wanted key, 0 if it has none, and whether it has one. Shape: twice that of ``wanted``.
 
     Args:
-        keys: Sorted. Shape: (keys).
+        keys: Sorted keys. Shape: (keys).
         values: Shape: (keys).
     """
     if not len(keys):
@@ -188,12 +189,12 @@ def looked_up(keys: Numbers, values: Values, wanted: Numbers) -> tuple[Values, N
 
 
 def pair_keys(source: Numbers, target: Numbers) -> Numbers:
-    """One number for each pair of stems, the pairs in order."""
+    """One number for each pair of stems; the numbers sort by source stem, then by target stem."""
     return (source << _SHIFT) + target
 
 
 def add_up(keys: Numbers, counts: Values, of_source: Values, of_target: Values) -> None:
-    """Add the count of each pair of stems to the totals of both."""
+    """Add the count of each pair of stems to the totals of both stems."""
     for start in range(0, len(keys), _CHUNK):
         part = slice(start, start + _CHUNK)
         for stems, totals in zip(stems_of(keys[part]), (of_source, of_target), strict=True):

@@ -14,14 +14,14 @@ from nersery.crosslingual.hmm.texts import UNKNOWN, TextNumbers
 from nersery.crosslingual.hmm.vocabulary import KNOWN, Numbers, Vocabulary
 
 DEFAULT_PRIOR = 1e-4
-"""How often the stems of any pair count as linked."""
+"""How often the stems of any pair count as linked before learning."""
 
 
 class PriorCounts:
-    """Counts of pairs of stems before learning, by their spelling and by what other aligners suggest.
+    """Counts of pairs of stems before learning, from their spelling and from suggestions of other aligners.
 
     Args:
-        string_similarity: Observations that two identical words count for.
+        string_similarity: Number of observations that two identical words are worth.
     """
 
     def __init__(self, string_similarity: float) -> None:
@@ -30,16 +30,16 @@ class PriorCounts:
         self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0)
 
     def compare(self, sources: Iterable[str], targets: Iterable[str]) -> None:
-        """Compare pairs of stems by a word for each source stem and each target stem."""
+        """Set the words by which stems are compared: one for each source stem and one for each target stem."""
         self._rows = self._features.added(sources), self._features.added(targets)
 
     def add(self, keys: Numbers, counts: Values) -> None:
-        """Count suggested links, each pair of stems as often as it is named."""
+        """Count suggested links. The counts of a pair of stems that occurs more than once add up."""
         order = np.argsort(keys, kind="stable")
         self._keys, self._counts = keys[order], counts[order]
 
     def counts(self, keys: Numbers) -> Values:
-        """The prior counts of pairs of stems, sorted; suggested ones between the first and the last are there."""
+        """The prior counts of sorted keys, which must contain all suggested keys between the first and the last."""
         priors = np.full(len(keys), DEFAULT_PRIOR)
         if self._string_similarity:
             rows = (side.start + stems for side, stems in zip(self._rows, stems_of(keys), strict=True))
@@ -73,7 +73,7 @@ class WordCounts:
     def commonest(self, vocabulary: Vocabulary) -> Iterator[str]:
         """The most frequent word of each stem, or the stem if no word of it was read.
 
-        Of equally frequent words it is the last in the order of characters.
+        Of equally frequent words, it is the last one in the order of code points.
         """
         self._put_away()
         words, counts = self._words, self._counts

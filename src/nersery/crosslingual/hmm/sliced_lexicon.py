@@ -1,4 +1,4 @@
-"""A lexicon while it is learnt: in temporary files, a slice at a time in memory."""
+"""The lexicon during learning: in temporary files, with one slice at a time in memory."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SLICE = 1 << 18
 MOST_SLICES = 160
 """Each batch reads and writes a part of every slice, so more slices would be slow. For longer text, slices grow."""
 NO_KEY = np.iinfo(np.int64).max
-"""Stands for padding; sorted last."""
+"""The key for padding; it sorts last."""
 
 
 class CellRange(NamedTuple):
     """The words of a batch that belong to one slice.
 
     Args:
-        start: Where their cells begin among those of the text.
+        start: Where their cells begin among all cells of the text.
         columns: Their positions among the source words of the batch, row after row.
     """
 
@@ -39,10 +39,10 @@ class SlicedLexicon:
     """A lexicon with all pairs of stems that occur in sentences and their translations.
 
     A *cell* is a source word of a sentence and a target word of its translation, or padding. The lexicon is cut into
-    slices by source stem. The cells of a slice stand together in a file, in the order of the batches. Between two steps
-    each slice sums up how much its cells were linked, always in this order, and gives each cell the new count of its
-    stems. So neither the lexicon nor the cells are ever in memory as a whole, and nothing is looked up out of order.
-    The files have only the target stems of the keys, and only the prior counts that are not `DEFAULT_PRIOR`.
+    slices by source stem. The cells of a slice are stored together in a file, in the order of the batches. Between two
+    steps, each slice sums up how much its cells were linked, always in this order, and gives each cell the new count of
+    its stems. So neither the lexicon nor the cells are ever in memory as a whole, and nothing is looked up out of
+    order. The files store only the target stems of the keys, and only prior counts other than `DEFAULT_PRIOR`.
 
     Args:
         batches: The text.
@@ -69,7 +69,7 @@ class SlicedLexicon:
         self._unusual_priors, self._unusual = TemporaryArray(np.float64), TemporaryArray(np.int32)
         self._values, cells = TemporaryArray(np.float32), TemporaryArray(np.int64)
         # The place of a cell's key takes half the bytes of the key, so places can overwrite the keys in their file from
-        # the front, without reaching any that is still unread. The disk then needs 8 bytes for a cell instead of 12.
+        # the front, without reaching any unread key. The disk then needs 8 bytes per cell instead of 12.
         self._places = TemporaryArray(np.int32, over=cells)
         for batch, parts in self.batches():
             keys = pair_keys(batch.source[:, :, None].astype(np.int64), batch.target[:, None, :].astype(np.int64))
@@ -107,7 +107,7 @@ class SlicedLexicon:
         self._first_unusual.append(first + len(unusual))
 
     def batches(self) -> Iterator[tuple[Batch, list[CellRange]]]:
-        """The text, and where the cells of each batch are."""
+        """The batches of the text, each with the places of its cells."""
         following = self._first_cells.copy()
         for batch in self._batches:
             stems = batch.source.ravel()
@@ -129,14 +129,14 @@ class SlicedLexicon:
         return counts
 
     def link(self, parts: Sequence[CellRange], linked: NDArray[np.floating]) -> None:
-        """Note how much each cell of a batch counts as linked. Shape: that of the batch."""
+        """Store how much each cell of a batch counts as linked. Shape: that of the batch."""
         _scatter(self._values, parts, linked)
 
     def totals(self, *, is_linked: bool) -> tuple[Values, Values]:
-        """The sum of counts of each source stem and of each target stem; `counts` then has the same counts.
+        """The sum of the counts of each source stem and of each target stem; `counts` then returns the same counts.
 
         Args:
-            is_linked: Whether the cells say how much they were linked; if not, only the prior counts do.
+            is_linked: Whether the cells store how much they were linked. If not, only the prior counts are summed.
         """
         of_source, of_target = map(np.zeros, self._stems)
         for number, (keys, counts) in enumerate(self._slices(is_linked=is_linked)):
@@ -147,7 +147,7 @@ class SlicedLexicon:
         return of_source, of_target
 
     def frequent(self, least: float, *, is_linked: bool) -> tuple[Numbers, Values]:
-        """The keys with a count that is not lower, and these counts."""
+        """The keys with a count of at least ``least``, and their counts."""
         size, kept_keys, kept_counts = 0, TemporaryArray(np.int64), TemporaryArray(np.float64)
         for keys, counts in self._slices(is_linked=is_linked):
             is_frequent = counts >= least
@@ -174,7 +174,7 @@ class SlicedLexicon:
             yield keys, counts[:-1]
 
     def _chunks(self, number: int) -> Iterator[tuple[int, int]]:
-        """The cells of a slice, some at a time, because a frequent stem alone has many: the first, and their number."""
+        """Chunks of a slice: the first cell and the number of cells. A slice may be long: a frequent stem has many."""
         first, end = self._first_cells[number : number + 2].tolist()
         for start in range(first, end, SLICE):
             yield start, min(SLICE, end - start)
@@ -188,7 +188,7 @@ def _scatter(array: TemporaryArray, parts: Sequence[CellRange], values: NDArray[
 
 
 def _distinct(numbers: Numbers) -> Numbers:
-    """Each number once, sorted; many times as fast as `numpy.unique`, which hashes. The given ones are sorted too."""
+    """Each number once, sorted. Many times as fast as `numpy.unique`, which hashes. The input is sorted, too."""
     numbers.sort()
     is_first = np.ones(len(numbers), bool)
     np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])

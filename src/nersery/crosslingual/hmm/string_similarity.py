@@ -1,4 +1,4 @@
-"""How alike two words look, across scripts: numbers, punctuation, names and words of one origin."""
+"""String similarity of two words, also across scripts: numbers, punctuation, names and cognates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rows = NDArray[np.int64]
 
 WORD, NUMBER, PUNCTUATION = range(3)
 SHORTEST_SKELETON = 3
-"""In consonants; between scripts, shorter words look alike by chance."""
+"""In consonants. Shorter words of different scripts look alike by chance."""
 
 _VOWELS = frozenset("aeiouy")
 _NAME = re.compile(
@@ -51,7 +51,9 @@ _KINDS_OF_MARKS = {"Pi": '"', "Pf": '"', "Ps": "(", "Pe": ")", "Pd": "-"}
 
 
 def romanized(word: str) -> str:
-    """A word in the letters a to z, roughly, by what Unicode calls its characters; ideographs give nothing.
+    """A rough transcription of a word to the letters a to z, from the Unicode names of its characters.
+
+    Ideographs are left out.
 
     >>> [romanized(word) for word in ("Москва", "Łódź", "トランプ", "서울")]
     ['moskavea', 'lodz', 'toranpu', 'seoul']
@@ -82,7 +84,7 @@ def _letters(character: str) -> str:
 
 
 def skeleton(roman: str) -> str:
-    """The consonants of a word in the letters a to z, those of about one sound as one; of vowels only a first one.
+    """The consonants of a romanized word. Similar sounds become one letter; vowels count only at the beginning.
 
     >>> skeleton("philadelphia"), skeleton("filadelfiya")
     ('fldlf', 'fldlf')
@@ -105,7 +107,7 @@ def kind(word: str) -> int:
 
 
 def essence(word: str, what: int) -> str:
-    """What is the same in a number or a mark of any script: the digits, or what the mark is for.
+    """What a number or a punctuation mark has in common across scripts: the digits, or the purpose of the mark.
 
     Args:
         what: See `kind`.
@@ -122,7 +124,7 @@ def essence(word: str, what: int) -> str:
 
 
 class WordFeatures:
-    """What the similarity of words depends on, computed once a word; two words are then compared by their rows."""
+    """The features that the similarity of words depends on, one row per word. Words are compared by their rows."""
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
@@ -137,7 +139,7 @@ class WordFeatures:
         return np.array([self._rows[word] for word in words], np.int64)
 
     def added(self, words: Iterable[str]) -> range:
-        """New rows for words; `rows` does not know of them, which saves much memory with many different words."""
+        """Add rows for words. `rows` does not remember them, which saves much memory with many different words."""
         first, scripts = len(self._cores), self._scripts_seen
         for word in (unicodedata.normalize("NFKC", word) for word in words):
             word_kind = kind(word)
@@ -151,18 +153,18 @@ class WordFeatures:
         return range(first, len(self._cores))
 
     def beginnings(self, rows: Rows) -> Rows:
-        """A number for the sound that a word begins with; words with different ones are not alike. Shape: as rows."""
+        """A number for the sound that a word begins with; different sounds mean no similarity. Shape: that of rows."""
         return np.frombuffer(self._beginnings, np.int64)[rows]
 
     def similarity(self, left: Rows, right: Rows) -> NDArray[np.float64]:
         """How alike the words of each pair of rows are, in [0, 1].
 
-        Equal numbers, marks for the same purpose and equal words have 1. Words of one script have what their edit
-        distance says, words of two what that of their consonants says; an edit distance of half the letters or more
-        is 0, and so is the similarity of words that begin with different sounds.
+        Equal numbers, marks for the same purpose and equal words have similarity 1. Words of the same script are
+        compared by edit distance, words of two scripts by the edit distance of their consonants. The similarity is 0 if
+        the edit distance is half of the letters or more, or if the words begin with different sounds.
         """
         similarity = np.zeros(len(left))
-        # Comparing letters is slow, so it is left to the few pairs whose sound and length leave a chance.
+        # Comparing letters is slow, so only the few pairs whose first sounds and lengths fit are compared.
         close = np.flatnonzero(self.beginnings(left) == self.beginnings(right))
         left, right = left[close], right[close]
         scripts, cores = np.frombuffer(self._scripts, np.uint16), np.frombuffer(self._cores, np.int64)
@@ -179,13 +181,13 @@ class WordFeatures:
             if chosen.any():
                 words = ([texts[row] for row in side[chosen].tolist()] for side in (left, right))
                 equal_part = cpdist(*words, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
-                # Half of the letters of two words agree by chance, so this much similarity counts as none.
+                # Half of the letters of two words agree by chance, so a similarity of one half counts as 0.
                 similarity[close[chosen]] = np.clip(2 * equal_part - 1, 0, 1)
         return similarity
 
 
 def _digest(text: str) -> int:
-    """Texts of one digest count as equal: among a million, two others have one with a probability of 3 in 10⁸."""
+    """Texts with equal digests count as equal. Two of a million texts share one with a probability of 3 in 10⁸."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 

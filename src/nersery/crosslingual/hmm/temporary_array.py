@@ -1,4 +1,4 @@
-"""Numbers in a temporary file, for what grows with the text."""
+"""Numbers in a temporary file, for data that grows with the text."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ IN_MEMORY = 1 << 20
 
 
 def check_room(size: int) -> None:
-    """Look whether the folder of temporary files has room, before hours are spent on filling it.
+    """Check that the folder of temporary files has room, before hours are spent on filling it.
 
     Args:
-        size: Of the files, in bytes.
+        size: Size of the files, in bytes.
 
     Raises:
-        DiskError: When it has not.
+        DiskError: If there is too little room.
     """
     folder = gettempdir()
     free = shutil.disk_usage(folder).free
@@ -36,12 +36,13 @@ def check_room(size: int) -> None:
 
 
 class TemporaryArray:
-    """Numbers of one kind; only what is read or written is in memory. The file has no name and vanishes with this.
+    """Numbers of one data type in a file. Only the numbers that are being read or written are in memory.
 
-    Not a memory map, because the pages of one count as memory of the process.
+    The file has no name and disappears with this object. It is not a memory map, because its pages would count as
+    memory of the process.
 
     Args:
-        over: Numbers in whose file these are written; bytes of them that are still to be read must lie further back.
+        over: Numbers whose file is overwritten. Those that are still to be read must lie behind the written bytes.
     """
 
     def __init__(self, kind: DTypeLike, over: TemporaryArray | None = None) -> None:
@@ -51,18 +52,18 @@ class TemporaryArray:
         )
 
     def read(self, start: int, count: int) -> NDArray[Any]:
-        """Some of the numbers, which were written before."""
+        """Read some of the numbers that were written before."""
         numbers = np.empty(count, self._kind)
         self._file.seek(start * self._kind.itemsize)
         self._file.readinto(numbers.view(np.uint8).data)
         return numbers
 
     def truncate(self, count: int) -> None:
-        """Give back the room of all but the first numbers."""
+        """Free the disk space of all but the first numbers."""
         self._file.truncate(count * self._kind.itemsize)
 
     def write(self, start: int, numbers: NDArray[Any]) -> None:
-        """Put numbers in their place, one row after the other."""
+        """Write numbers at their place, one row after the other."""
         with naming_the_full_disk(Path(gettempdir())):
             self._file.seek(start * self._kind.itemsize)
             self._file.write(np.ascontiguousarray(numbers, self._kind).data)

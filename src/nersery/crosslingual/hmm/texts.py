@@ -1,4 +1,4 @@
-"""Many short texts in little memory: about 20 bytes for each and its number, where a dictionary takes 140."""
+"""Many short texts in little memory: about 20 bytes for a text and its number; a dictionary takes 140."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEWEST_SLOTS = 1 << 10
 
 
 class Texts:
-    """Short texts, one after the other: a fraction of what an object for each would take."""
+    """Short texts, stored one after the other in a fraction of the memory of one object per text."""
 
     def __init__(self) -> None:
         self._bytes, self._ends = bytearray(), array("I", [0])
@@ -32,16 +32,16 @@ class Texts:
         return self._bytes[self._ends[number] : self._ends[number + 1]]
 
     def append(self, text: str) -> None:
-        """Add one."""
+        """Add a text."""
         self.append_packed(text.encode("utf-8", "surrogatepass"))
 
     def append_packed(self, text: bytes) -> None:
-        """Add one in UTF-8."""
+        """Add a text in UTF-8."""
         self._bytes += text
         self._ends.append(len(self._bytes))
 
     def lengths(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The bytes of some texts, by number. Shape: as numbers."""
+        """The lengths of some texts in bytes, by number. Shape: that of ``numbers``."""
         ends = np.frombuffer(self._ends, np.uint32)
         return ends[numbers + 1].astype(np.int64) - ends[numbers]
 
@@ -74,7 +74,7 @@ class TextNumbers:
         return self._slots[self._slot(text.encode("utf-8", "surrogatepass"))]
 
     def add(self, text: str) -> int:
-        """The number of a text, which is added if it is not there."""
+        """The number of a text. A new text is added."""
         packed = text.encode("utf-8", "surrogatepass")
         slot = self._slot(packed)
         if self._slots[slot] == _EMPTY:
@@ -88,7 +88,7 @@ class TextNumbers:
     def _slot(self, packed: bytes | bytearray) -> int:
         """The slot of a text, or the empty one where it belongs.
 
-        The hash is the same in every process, unlike Python's own, so that this can be sent to another one.
+        Unlike Python's own, the hash is the same in every process, so that this object can be sent to another process.
         """
         last = len(self._slots) - 1
         slot = crc32(packed) & last

@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 from nersery.crosslingual.hmm.texts import UNKNOWN, TextNumbers
 
 _VIRAMA = 9
-"""The combining class of the sign that ties a consonant to the next one."""
+"""The combining class of the sign that joins a consonant to the next one."""
 KNOWN = 1 << 14
-"""The stems of this many words are remembered."""
+"""Maximum number of words whose stems are remembered."""
 _JOINERS = "\u200c\u200d"
 
 Numbers = NDArray[np.int64]
 
 
 def stem(word: str, lower: bool = True, prefix: int = 4) -> str:
-    """A word without what tells its forms apart.
+    """A word without what distinguishes its forms: in lower case, and only the first letters.
 
-    What is cut off begins with a letter of its own: neither vowel signs and other marks nor a consonant that hangs on
-    the one before it are parted from what they belong to. Words with digits stay whole.
+    The word is never cut before a vowel sign or another mark, nor before a consonant that is joined to the one before
+    it. Words with digits stay whole.
 
     Args:
-        lower: Whether case and variants of one character are levelled, as by Unicode's NFKC.
-        prefix: How many code points are kept at least; 0 keeps all.
+        lower: Whether to ignore case and variants of a character, as in Unicode's NFKC.
+        prefix: Minimum number of code points to keep; 0 keeps all.
 
     >>> stem("Länder"), stem("1,000.50"), stem("विश्वविद्यालय")
     ('länd', '1,000.50', 'विश्व')
@@ -54,11 +54,11 @@ def _hangs_on(before: str, character: str) -> bool:
 
 @dataclass
 class Vocabulary:
-    """The stems of one language, by number.
+    """The numbered stems of one language.
 
     Args:
-        lower: As for `stem`.
-        prefix: As for `stem`.
+        lower: See `stem`.
+        prefix: See `stem`.
     """
 
     lower: bool = True
@@ -70,18 +70,18 @@ class Vocabulary:
         return len(self.stems)
 
     def grow(self, words: Sequence[str]) -> list[int]:
-        """The numbers of the words' stems; those that were not there are added."""
+        """The numbers of the words' stems. New stems are added."""
         return [self._number(word, self.stems.add) for word in words]
 
     def look_up(self, words: Sequence[str]) -> Numbers:
-        """The numbers of the words' stems, `UNKNOWN` where there is none."""
+        """The numbers of the words' stems; `UNKNOWN` for a stem that is not in the vocabulary."""
         return np.array([self._number(word, self.stems.find) for word in words], np.int64)
 
     def _number(self, word: str, of_stem: Callable[[str], int]) -> int:
         number = self._known.get(word, UNKNOWN)
         if number == UNKNOWN:
             number = of_stem(stem(word, self.lower, self.prefix))
-            if len(self._known) >= KNOWN:  # frequent words are soon here again
+            if len(self._known) >= KNOWN:  # frequent words soon return
                 self._known.clear()
             self._known[word] = number
         return number
