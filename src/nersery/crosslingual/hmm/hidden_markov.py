@@ -1,4 +1,4 @@
-"""Hidden Markov model of translation: each word comes from a word of the other sentence, near the last word's origin."""
+"""Hidden Markov model of translation: each word comes from a word of the other sentence, near the last one's origin."""
 
 from __future__ import annotations
 

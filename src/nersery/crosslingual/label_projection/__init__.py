@@ -1,1 +1,1 @@
-"""Projection: labels put on translations by links, and the job that does it for parallel text."""
+"""Projection: copy labels to translations along word alignments, and the job that does this for parallel text."""

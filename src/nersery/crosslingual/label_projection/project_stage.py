@@ -1,4 +1,4 @@
-"""The job of projection: every sentence of parallel text labelled by its translations."""
+"""The projection job, which labels the target sentences of parallel text from their translations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 16
 
 
 def project_step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
-    """The step of the loop: a batch of sentences, each labelled by what it is a translation of."""
+    """The step of the job, which labels each sentence of a batch from its translations."""
 
     def run_batch(batch: Sequence[Task]) -> list[Outcome]:
         return [
@@ -49,7 +49,7 @@ def project_step(projection: Projection, voting: Voting = "majority") -> Step[Ta
 
 @dataclass(frozen=True)
 class ProjectStage(Stage[Task, Task]):
-    """Labels of sentences on their translations.
+    """The job that puts the labels of sentences on their translations.
 
     Args:
         voting: How several sources vote.
@@ -72,7 +72,7 @@ class ProjectStage(Stage[Task, Task]):
         return project_step(method, self.voting)
 
     def files(self) -> dict[str, str]:
-        """It reads none; see `Stage`."""
+        """It reads no files; see `Stage`."""
         return {}
 
     def sentence_of(self, row: Task) -> Sentence:
@@ -81,7 +81,7 @@ class ProjectStage(Stage[Task, Task]):
 
 
 def _further_sources(also: Any) -> Sequence[tuple[Any, Any]]:
-    """The pairs of labelled sources and alignments; a `SettingsError` if they are something else."""
+    """The pairs of labelled sources and alignments. Raises `SettingsError` for anything else."""
     expected = "expected a list of pairs: labelled sentences, and their alignments to the target"
     if not isinstance(also, list | tuple):
         raise SettingsError(f"also is {also!r:.60}, {expected}")
@@ -92,7 +92,7 @@ def _further_sources(also: Any) -> Sequence[tuple[Any, Any]]:
 
 
 def _checked(alignments: Any) -> Sequence[Alignment | Reject]:
-    """Alignments in memory; a `SettingsError` if they are something else."""
+    """Alignments in memory. Raises `SettingsError` for anything else."""
     if not isinstance(alignments, Sequence) or isinstance(alignments, str):
         raise SettingsError(f"the alignments are {alignments!r:.60}, expected a list with the alignment of each pair")
     for number, alignment in enumerate(alignments, start=1):
@@ -149,7 +149,7 @@ def project(
     labelled = tuple(opened_side(one, "source", labelled=True) for one in sources)
     rows = ProjectionTasks(Bitext(opened_side(target, "target"), labelled, pair_by), files)
     refuse_shared_ids(rows.bitext.target)
-    if output is None:  # else the job counts
+    if output is None:  # otherwise the job counts
         rows.count()
     result = run_stage(ProjectStage(projection, voting), rows, output, job)
     for note in () if job.quiet else rows.notes(result.tally if isinstance(result, Result) else result, projection):

@@ -1,4 +1,4 @@
-"""Projection: the labels of a sentence, put on its translation by the links between their words."""
+"""Projection: copy the labels of a sentence to its translation along the links between their words."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from nersery.io.word_splitting.scripts_without_spaces import with_whole_loanword
 
 METHOD = "project"
 QUALITY = "alignment_quality"
-"""The score that says how well the words of the two sentences are linked."""
+"""The score for how well the words of the two sentences are linked."""
 ENTITY_QUALITY = "entity_quality"
-"""The same for the words of entities alone, in sentences that have some."""
+"""The same for only the words of entities, in sentences that have entities."""
 PROJECTED = "projected"
-"""The score that says which share of the entities is there, where incomplete sentences are kept."""
+"""The score for the share of projected entities, if incomplete sentences are kept."""
 
 OUT_OF_RANGE = "an alignment link points outside the sentence"
 IMPROBABLE = "an alignment link has no probability above 0 and at most 1"
@@ -54,7 +54,7 @@ class Translation(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A sentence to label, and what it is a translation of: one sentence, or one in each of several languages."""
+    """A sentence to label, and its translations: one labelled sentence, or one in each of several languages."""
 
     target: Sentence
     translations: Sequence[Translation | Reject]
@@ -131,7 +131,7 @@ class Projection:
     def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:
         """The target sentence with the source's labels, or a reject.
 
-        Labels of the target are ignored; all else that is known of it stays.
+        Labels of the target are ignored. Everything else about it is kept.
         """
         lengths = len(source.words), len(target.words)
         if issue := alignment_issue(alignment, *lengths):
@@ -157,7 +157,7 @@ class Projection:
             scores[ENTITY_QUALITY] = alignment_quality(best, _positions(wanted), _positions(placed), self.unaligned)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
-        sentence = Sentence.unchecked(  # of parts of checked sentences; the spans do not overlap
+        sentence = Sentence.unchecked(  # its parts come from checked sentences, and the spans do not overlap
             target.words,
             tuple(sorted(placed)),
             target.id,
@@ -184,7 +184,7 @@ class Projection:
     def _spans(
         self, entities: Sequence[Entity], source: Sentence, target: Sentence, alignment: Alignment
     ) -> list[Span | str]:
-        """For each entity its span of the target, or why it has none."""
+        """The span of each entity in the target, or why it has none."""
         owner = {position: number for number, e in enumerate(entities) for position in e.positions}
         positions: list[set[int]] = [set() for _ in entities]
         for start, end, _ in alignment:
@@ -227,7 +227,7 @@ class Projection:
         return with_whole_loanwords(words, positions[0], positions[-1] + 1)
 
     def _is_stripped(self, word: str, entity_word: str) -> bool:
-        """Whether a word is taken off an end of a span, where the entity has a word of its own."""
+        """Whether to remove a word from an end of a span; ``entity_word`` is the entity's word at the same end."""
         if word[0].isalnum() and not self._strip:
             return False
         return is_invisible(word) or (self._is_strippable(word) and not self._is_strippable(entity_word))
@@ -239,7 +239,7 @@ class Projection:
 
 
 def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
-    """What is wrong with links between sentences of these lengths; empty when nothing is.
+    """What is wrong with links between sentences of these lengths; empty if nothing is.
 
     >>> from nersery.core.alignments import Link
     >>> alignment_issue((Link(0, 7),), 2, 3)
@@ -258,13 +258,13 @@ def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
 
 
 def best_chances(alignment: Alignment) -> tuple[Chances, Chances]:
-    """For each linked word of the source, and of the target, the probability of its best link."""
+    """The probability of the best link of each linked source word, and of each linked target word."""
     if not alignment:
         return {}, {}
     starts, ends, chances = zip(*alignment, strict=True)
     of_source: Chances = dict(zip(starts, chances, strict=True))
     of_target: Chances = dict(zip(ends, chances, strict=True))
-    if len(of_source) == len(of_target) == len(alignment):  # each word in one link, which is the rule
+    if len(of_source) == len(of_target) == len(alignment):  # each word has one link: the usual case
         return of_source, of_target
     of_source, of_target = {}, {}
     for start, end, chance in alignment:
@@ -278,13 +278,13 @@ def best_chances(alignment: Alignment) -> tuple[Chances, Chances]:
 def alignment_quality(
     best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unaligned: float
 ) -> float:
-    """The geometric mean over words of both sentences of the probability of their best link, in (0, 1].
+    """The geometric mean, over words of both sentences, of the probability of a word's best link, in (0, 1].
 
     Args:
         best: See `best_chances`.
         source: Positions of the source words that count.
         target: Positions of the target words that count.
-        unaligned: Value of a word without a link.
+        unaligned: Probability that counts for a word without a link.
 
     >>> from nersery.core.alignments import Link
     >>> alignment_quality(best_chances((Link(0, 0, 0.5), Link(1, 1))), range(2), range(2), 0.1)
@@ -303,7 +303,7 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
     one is used as it is. An entity's score is its share of the votes; the sentence's scores are means over the sources.
 
     Args:
-        projections: Of one target sentence.
+        projections: Projections of one target sentence.
         voting: One vote per source, or votes weighted by alignment quality.
     """
     voters = [outcome for outcome in projections if not isinstance(outcome, Reject)]
@@ -338,7 +338,7 @@ def _mean_scores(voters: Sequence[Sentence]) -> dict[str, float]:
 def _is_disputed(
     label: tuple[int, int, str], voted: Sentence, voters: Sequence[Sentence], weights: Sequence[float]
 ) -> bool:
-    """Whether half or more of the votes are for an entity in a place, but none was elected there."""
+    """Whether at least half of the votes have an entity in a place, but no entity was elected there."""
 
     def touches(sentence: Sentence) -> bool:
         return any(map(Entity(*label).overlaps, sentence.entities))

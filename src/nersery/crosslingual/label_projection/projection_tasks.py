@@ -21,34 +21,34 @@ from nersery.crosslingual.parallel_corpus.whole_pairs import reject_of
 from nersery.io.pharaoh import AlignmentFile
 
 Alignments = AlignmentFile | Sequence[Alignment | Reject]
-"""Those of the pairs of a text, in order: a file, or in memory."""
+"""The alignments of the pairs of a text, in order: a file, or in memory."""
 
 LEAST_LINES = 10
-"""Of a file of links, to tell whether other words were aligned; in fewer, the last words may lack links by chance."""
+"""Lines of links needed to see whether other words were aligned. In fewer, last words may lack links by chance."""
 LEAST_REACHED = 0.1
-"""Share of lines with a link to the last word: 0.4 to 1 in 8 languages, and below 0.04 if text was split otherwise."""
+"""Share of lines with a link to the last word: 0.4 to 1 in 8 languages, below 0.04 if text was split differently."""
 
 
 @dataclass(slots=True)
 class LinkWatch:
-    """Notices while the links of a file are read whether they seem to belong to other sentences, or other words."""
+    """Notices, while the links of a file are read, if they seem to belong to other sentences or to other words."""
 
     lines: int = 0
-    """Those with links."""
+    """Lines with links."""
     reached: int = 0
     """Lines with a link to the last word of the target."""
     outside: int = 0
     """Lines with links outside their sentences."""
     first_outside: int = 0
-    """The number of the first of these."""
+    """The number of the first of these lines."""
     has_first_word: bool = False
     touching: int = 0
-    """Lines whose source has words that no space parts."""
+    """Lines whose source has words without a space between them."""
     beyond: int = 0
-    """Those of them with a link to a word behind as many words as spaces part."""
+    """Of these, lines with a link to a word whose number is above the number of words between spaces."""
 
     def add(self, alignment: Alignment, source: Sentence, target: Sentence, line: int) -> None:
-        """Note the links of a line; there are some, sorted."""
+        """Record the links of a line, which must be sorted and not empty."""
         lengths = len(source.words), len(target.words)
         if source.offsets and (parted := _parted(source)) < lengths[0]:
             self.touching += 1
@@ -64,13 +64,13 @@ class LinkWatch:
 
 @dataclass
 class ProjectionTasks:
-    """What is projected: each row with its alignments; notes signs of likely mistakes while they are read.
+    """The rows to project, each with its alignments. Records signs of likely mistakes while they are read.
 
     Args:
-        files: One for each source, in order.
+        files: The alignments of each source, in order.
 
     Raises:
-        SettingsError: When there is another number of them.
+        SettingsError: If there are more or fewer alignments than sources.
     """
 
     bitext: Bitext
@@ -87,7 +87,7 @@ class ProjectionTasks:
 
     @property
     def _names(self) -> list[str]:
-        """What messages call the alignments."""
+        """The names of the alignments in messages."""
         return [file.file.name if isinstance(file, AlignmentFile) else "alignments" for file in self.files]
 
     def fingerprint(self) -> Any:
@@ -96,7 +96,7 @@ class ProjectionTasks:
         return {**self.bitext.fingerprint(), "alignments": files}
 
     def count(self) -> int:
-        """The number of rows; alignments of other text are refused."""
+        """The number of rows. Alignments of other text are refused."""
         if self.bitext.paired_by == "order":
             rows = self.bitext.count()
             self._check_lengths([rows] * len(self.files))
@@ -117,13 +117,13 @@ class ProjectionTasks:
             raise DataError(issues, fix=fix)
 
     def _differ_in_blank_lines(self, file: Alignments, lines: int, rows: int) -> bool:
-        """Whether the longer of a file and its text has only blank lines behind the end of the other."""
+        """Whether a file and its text differ only in blank lines at the end of the longer one."""
         if lines > rows:
             return isinstance(file, AlignmentFile) and lines - rows <= file.blank_at_end()
         return all(is_empty(side) for row in islice(self.bitext, lines, None) for side in (row.target, *row.sources))
 
     def outcomes(self) -> Iterator[Task | Reject]:
-        """The tasks, read again with each call."""
+        """The tasks. Each call reads the files again."""
         files = [*map(iter, self.files)]
         self._watch = ShiftWatch(self.bitext)
         self._links = [LinkWatch() for _ in files]
@@ -148,7 +148,7 @@ class ProjectionTasks:
             deque(file, maxlen=0)
 
     def notes(self, tally: Tally, projection: Projection) -> Iterator[str]:
-        """What is odd about all that was read."""
+        """Notes about everything odd that was read."""
         yield from self._watch.notes() if self._watch else ()
         if tally.written and not self._types:
             yield "no source sentence has an entity, so there was nothing to project; is the source the labelled file?"
@@ -187,7 +187,7 @@ class ProjectionTasks:
 
 
 def _parted(sentence: Sentence) -> int:
-    """How many words white space parts, of a sentence with offsets."""
+    """The number of words between white space, in a sentence with offsets."""
     return 1 + sum(end < start for (_, end), (start, _) in pairwise(sentence.offsets))
 
 

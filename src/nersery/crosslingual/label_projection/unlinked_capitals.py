@@ -1,4 +1,4 @@
-"""Words of names that no link tells about."""
+"""Words of names that have no links."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ COMMAS = ",،、"
 
 
 def with_unlinked_capitals(spans: Sequence[Span], words: Sequence[str], linked: Collection[int]) -> list[Span]:
-    """The spans ``[start, end)``, in order, with the words beside them that have capitals but no links.
+    """The spans ``[start, end)``, in order, extended by the words beside them that have capitals but no links.
 
     Aligners often miss a word of a name, above all in Vietnamese, which writes spaces between syllables: *Tây Ban Nha*
-    is Spain. Capitals say nothing where a sentence begins, in headlines, titles such as *Mr*, and the word *I*.
+    is Spain. Capitals are no evidence at the beginning of a sentence, in headlines, in titles such as *Mr*, and in *I*.
 
     >>> with_unlinked_capitals([(5, 6)], "họ đến từ Tây Ban Nha .".split(), {0, 1, 2, 5, 6})
     [(3, 6)]
@@ -39,7 +39,7 @@ def _tells_names(words: Sequence[str]) -> bool:
 
 
 def _is_of_name(position: int, words: Sequence[str]) -> bool:
-    """Whether a word seems to have its capital as part of a name."""
+    """Whether a word seems to have its capital because it is part of a name."""
     word, previous = words[position], words[position - 1]
     begins = position == 0 or not (_ends_in_letter(previous) or previous in COMMAS)
     is_name = len(word) > 1 and word.lower() not in ABBREVIATIONS and _ends_in_letter(word)

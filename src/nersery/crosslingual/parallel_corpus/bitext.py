@@ -1,4 +1,4 @@
-"""Parallel text: a sentence a line in two files, or two corpora in any format, paired by order or by id."""
+"""Parallel text: two files with one sentence per line, or two corpora in any format, paired by order or by id."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Bitext:
         return (self.target, *self.sources)
 
     def fingerprint(self) -> Any:
-        """What tells the text, and how it is read, from any other."""
+        """What identifies the text, and how it is read."""
         return {"sides": [side.fingerprint() for side in self.sides], "paired_by": self.paired_by}
 
     @cached_property
@@ -88,7 +88,7 @@ class Bitext:
         return self._by_id() if self.paired_by == "id" else self._by_order()
 
     def count(self) -> int:
-        """The number of rows; text is only counted, not parsed.
+        """The number of rows. Lines of text are only counted, not parsed.
 
         Raises:
             DataError: If the lengths differ, or with the issues of a file.
@@ -117,7 +117,7 @@ class Bitext:
             yield from (Row(reject, (reject,), number) for reject in table.rest())
 
     def _unequal(self) -> DataError:
-        """The error for files of unequal length, with the place where they run apart if it can be seen."""
+        """The error for files of unequal length, with the place where they run apart if it can be found."""
         target, *extents = map(extent, self.sides)
         issues, fixes = list[Issue](), dict[str, None]()
         for source, reached in zip(self.sources, extents, strict=True):
@@ -137,7 +137,7 @@ class Bitext:
         return DataError(issues, fix="; ".join(fixes))
 
     def describe(self, source: Source, place: tuple[int, int]) -> str:
-        """Where a source and the target run apart, with what is there; see `where_apart`."""
+        """A description of where a source and the target run apart, with excerpts; see `where_apart`."""
         number, ahead = place
         here, there = number + 1 + max(ahead, 0), number + 1 + max(-ahead, 0)
         shown = (excerpt(source, here), excerpt(self.target, there))
@@ -158,7 +158,7 @@ class ShiftWatch:
             features.add(words_of(side))
 
     def notes(self) -> Iterator[str]:
-        """What is odd about the rows so far."""
+        """Notes about everything odd in the rows so far."""
         for source, features in zip(self._bitext.sources, self._features[1:], strict=False):
             if (place := where_apart(features, self._features[0])) is not None:
                 counts = f"{source.file.name} has as many sentences as {self._bitext.target.file.name}"
@@ -166,7 +166,7 @@ class ShiftWatch:
 
 
 class Extent(NamedTuple):
-    """The number of the last row of a side, of the last one with words, of blank ones before it, and of the first."""
+    """The number of rows of a side, its last row with words, how many blank rows are before that, and the first one."""
 
     rows: int
     last: int
@@ -175,7 +175,7 @@ class Extent(NamedTuple):
 
 
 def extent(source: Source) -> Extent:
-    """How long a side is; text is only counted, not parsed."""
+    """The extent of a side. Lines of text are only counted, not parsed."""
     if isinstance(source, JsonlSource):
         rows = sum(1 for _ in source.values())
         return Extent(rows, rows)

@@ -1,4 +1,4 @@
-"""Where two texts that should go line by line run apart: a guess from lengths, numbers and words that both have."""
+"""Guess where two texts that should match line by line run apart, from lengths, numbers and shared words."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     _Arrays = tuple[NDArray[np.float64], NDArray[np.uint64]]
 
 WINDOW = 100
-"""Lines behind a place that are looked at."""
+"""Number of lines after a place that are compared."""
 MOST_SHIFT = 20
-"""So many lines may be missing in one place, unless all of them are."""
+"""Maximum number of lines missing in one place, unless all missing lines are in one place."""
 LEAST_EVIDENCE = 4.0
 """Standard errors by which the shifted lines must fit better."""
 FEWEST = 4
-"""Lines that must be left to look at."""
+"""Minimum number of lines that must remain to be compared."""
 FEWEST_IF_EQUAL = 10
-"""The same where only these lines tell that something is wrong. By chance, 7 lines of right translations fit better."""
+"""The same if only these lines show that something is wrong. By chance, 7 lines of correct translations fit better."""
 _DIGIT = re.compile(r"\d")
 _LINE = re.compile(r":\d+$", re.ASCII)
 """The number of a line at the end of an id."""
 
 
 class Features:
-    """What of the lines of a side is compared: their lengths, and which of 64 marks their words leave."""
+    """The compared features of the lines of a side: their lengths, and 64 bits that mark some of their words."""
 
     def __init__(self, lines: Iterable[Sequence[str]] = ()) -> None:
-        self._lengths, self._marks = array("d"), array("Q")  # 16 bytes a line, also of the longest text
+        self._lengths, self._marks = array("d"), array("Q")  # 16 bytes per line, even for the longest text
         for words in lines:
             self.add(words)
 
@@ -57,11 +57,11 @@ class Features:
 
 
 def where_apart(first: Features, second: Features) -> tuple[int, int] | None:
-    """Find the line from which the lines of two texts are no translations of each other.
+    """Find the line from which on the lines of two texts are no translations of each other.
 
     Args:
-        first: Those of the source.
-        second: Those of the target. In texts of equal length, lines may be missing in one place and added in another.
+        first: Features of the source.
+        second: Features of the target. In texts of equal length, lines may be missing in one place and added elsewhere.
 
     Returns:
         The number of the line, from 0, and how many lines the source is ahead from there (negative: the target is);
@@ -102,7 +102,7 @@ def _lines_of(sentences: Iterable[Sentence]) -> list[int]:
 
 
 def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[int, int, float]:
-    """The likeliest place from which on the sides are shifted by so much, the shift, and how much better they fit."""
+    """The place from which on the sides are most likely shifted by an offset, the offset, and how much better they fit."""
     import numpy as np
 
     length = min(len(first[0]), len(second[0])) - abs(offset)
@@ -111,7 +111,7 @@ def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[i
     gain = _fit(first, second, offset, length) - _fit(first, second, 0, length)
     summed = np.concatenate(([0.0], np.cumsum(gain)))
     ends = np.minimum(np.arange(length) + WINDOW, length)
-    better = summed[ends] - 2 * summed[:length]  # in the window behind a place, and not in front of it
+    better = summed[ends] - 2 * summed[:length]  # in the window after a place, and not before the place
     start = max(0, int(np.argmax(better)) - WINDOW // 2)
     place = min(length - 1, start + int(np.argmin(summed[start : start + WINDOW])))  # where losses turn into gains
     window = gain[place : ends[place]]
@@ -121,7 +121,7 @@ def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[i
 
 
 def _marks(words: Sequence[str]) -> int:
-    """A bit for each word that may be the same in another language: with a digit, or a capital."""
+    """One bit for each word that may be the same in another language: a word with a digit or a capital."""
     candidates = [*filterfalse(str.islower, words)]
     text = "\n".join(candidates)
     lowered = text.lower()
@@ -135,7 +135,7 @@ def _marks(words: Sequence[str]) -> int:
 
 
 def _fit(first: _Arrays, second: _Arrays, offset: int, length: int) -> Any:
-    """How well each of the first lines fits the one of the other side; one side is ahead. Shape: (length,)"""
+    """How well each of the first lines fits its line on the other side, if one side is ahead. Shape: (length,)"""
     import numpy as np
 
     here, there = max(offset, 0), max(-offset, 0)

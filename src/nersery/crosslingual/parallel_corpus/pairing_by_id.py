@@ -38,7 +38,7 @@ def have_equal_ids(sides: Sequence[Source]) -> bool:
 
 
 def _first_own_id(source: Source) -> str:
-    """The id of the first sentence, if the file brings ids other than those that reading it would give."""
+    """The id of the first sentence, if the file has ids other than those that the reader would assign; else empty."""
     if isinstance(source, FolderSource):
         reading = Pass(source.file, source.options)
         head = next(source.sentences(reading), None)
@@ -53,7 +53,7 @@ def _first_own_id(source: Source) -> str:
 
 
 def _digest(source: Source) -> tuple[int, int]:
-    """The same for the same ids in any order; in constant memory."""
+    """A digest of the ids of a side that is independent of their order. It needs constant memory."""
     count = total = 0
     for side in source.in_order():
         if isinstance(side, Sentence):
@@ -73,7 +73,7 @@ def _shared_id(sides: Sequence[Source]) -> str:
 
 
 class Unpaired:
-    """The sentences of a corpus by their ids, and which of them nobody has taken."""
+    """The sentences of a corpus by their ids, and which of them have not been taken."""
 
     def __init__(self, source: Source) -> None:
         self._rejects: list[Reject] = []
@@ -88,14 +88,14 @@ class Unpaired:
                 yield side
 
     def take(self, id: str) -> Sentence | None:
-        """The sentence of an id, if there is one."""
+        """Take the sentence with an id, if there is one."""
         if (number := self._table.number_of(id)) is None:
             return None
         self._taken[number] = True
         return self._table[number]
 
     def rest(self) -> Iterator[Reject]:
-        """What nobody has taken, first the rejects of the file."""
+        """Everything that has not been taken. The rejects of the file come first."""
         yield from self._rejects
         for number, is_taken in enumerate(self._taken):
             if not is_taken:

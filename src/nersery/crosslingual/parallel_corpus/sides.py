@@ -1,4 +1,4 @@
-"""One side of parallel text: a sentence a line, or a corpus in any format."""
+"""One side of parallel text: text with one sentence per line, or a corpus in any format."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from nersery.io.text import TextSource
 
 EMPTY_LINE = "empty line"
 EXCERPT = 60
-"""Characters that a message shows of a sentence."""
+"""Number of characters of a sentence that a message shows."""
 
 Side = Sentence | Reject
 
 
 class Lines(TextSource):
-    """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence.
+    """Sentences of a text file, one per line. A blank line keeps its place, as a reject without a sentence.
 
-    Words are split at white space unless another splitting is named, because links from other tools count such words.
+    Words are split at white space unless another splitting is named, because links of other tools refer to such words.
     """
 
     blank_line = Reject(EMPTY_LINE)
 
     @property
     def description(self) -> str:
-        """The format, and whether nothing parts the words."""
+        """The format, and what is odd about the words, if anything."""
         return f"text, line by line{self._oddity}"
 
 
@@ -43,7 +43,7 @@ def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False)
 
     Args:
         path: A file, ``-`` for standard input, or a folder of files.
-        labelled: Whether its labels count; see `nersery.io.open_text`.
+        labelled: Whether its labels are used; see `nersery.io.open_text`.
 
     Raises:
         DataError: If it cannot be read.
@@ -58,7 +58,7 @@ def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False)
 
 
 def opened_side(corpus: Sentences, name: str, *, labelled: bool = False) -> Source:
-    """One side as users of the library give it: a path, a source, or sentences in memory; messages call it so."""
+    """Open one side as the library's users give it: a path, a source, or sentences in memory. Messages use the name."""
     if isinstance(corpus, str | Path):
         return open_side(corpus, ReadOptions(), labelled=labelled)
     return opened(corpus, name)

@@ -1,4 +1,4 @@
-"""Rows of parallel text with words on both sides, and why nothing can be done with the others."""
+"""Rows of parallel text with words on both sides, and why the other rows cannot be used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WholePairs:
     """The complete rows of parallel text with one source, as pairs of words. Each iteration reads the text again.
 
     Args:
-        quiet: Do not note where the sides seem to run apart.
+        quiet: Give no notes about places where the sides seem to run apart.
     """
 
     bitext: Bitext
@@ -36,7 +36,7 @@ class WholePairs:
 
     @cached_property
     def digest(self) -> str:
-        """Tells this text, and how it is read, from any other."""
+        """A digest that identifies this text, and how it is read."""
         return sha256(dumps(self.fingerprint(), sort_keys=True).encode()).hexdigest()
 
     def fingerprint(self) -> Any:
@@ -44,7 +44,7 @@ class WholePairs:
         return self.bitext.fingerprint()
 
     def count(self) -> int:
-        """The number of rows, whole or not; all of them are looked at."""
+        """The number of rows, complete or not. This reads all of them."""
         rows = self._whole = 0
         watch = ShiftWatch(self.bitext)
         for rows, row in enumerate(self.bitext, start=1):  # noqa: B007 - it is counted
@@ -55,7 +55,7 @@ class WholePairs:
         return rows
 
     def __len__(self) -> int:
-        """The number of pairs, for which the text is read once."""
+        """The number of complete pairs. This reads the text, unless the rows have been counted."""
         if self._whole is None:
             self.count()
         assert self._whole is not None
@@ -65,12 +65,12 @@ class WholePairs:
         return (pair_of(row) for row in self.bitext if reject_of(row) is None)
 
     def outcomes(self) -> Iterator[Row | Reject]:
-        """The rows in order, and in the places of those that have not both sides why nothing can be done with them."""
+        """The rows in order. A row without words on both sides is replaced by a reject with the reason."""
         return (reject_of(row) or row for row in self.bitext)
 
 
 def reject_of(row: Row) -> Reject | None:
-    """Why nothing can be done with a row: it has no target, or no source; None where it has both."""
+    """Why a row cannot be used: it has no target, or no source. None if it has both."""
     target, sources, _ = row
     present = [source for source in sources if isinstance(source, Sentence)]
     if isinstance(target, Sentence):
@@ -81,13 +81,13 @@ def reject_of(row: Row) -> Reject | None:
 
 
 def _named(side: Side, blank: Reject, other: Sentence) -> Reject:
-    """The reject of a side that is not there; ``blank``, which names the side, if its line is empty."""
+    """The reject of a missing side. If its line is empty, this is ``blank``, which names the side."""
     assert isinstance(side, Reject)
     return blank if is_empty(side) else Reject(side.reason, side.sentence or other)
 
 
 def pair_of(row: Row) -> Pair:
-    """The words of a whole row, under the id of its target."""
+    """The words of a complete row, with the id of its target."""
     target, (source,), _ = row
     assert isinstance(target, Sentence)
     assert isinstance(source, Sentence)
