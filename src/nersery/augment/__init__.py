@@ -1,4 +1,4 @@
-"""Methods that make new labelled sentences, one per file; what a family shares is in a folder.
+"""Methods that make new labelled sentences, one per file. The folders have the code that several methods share.
 
 Imports from `taggers`, `crosslingual`, `evaluate` and below. Methods do not import each other.
 """

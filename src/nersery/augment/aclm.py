@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 NO_GAP = "no word to rewrite"
 MIXED_ABOVE = 0.7
 MEAN, DEVIATION = 0.5, 0.79
-"""Of the number that is drawn for each sentence and round. The paper does not give the deviation; with this one two
-rounds in five are mixed, which is the share in its code."""
+"""Of the normally distributed number that is drawn for each sentence and round. The paper does not give the deviation.
+With this one, two rounds in five are mixed, as in its code."""
 
 
 @dataclass
@@ -133,7 +133,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
             super().check()
 
     def check_tagger(self, tagger: Tagger) -> None:
-        """Refuse one without attention, where keywords are chosen by it; see `Augmenter.check_tagger`."""
+        """Refuse a tagger without attention if keywords are chosen by it; see `Augmenter.check_tagger`."""
         if self.tagger is None and self.keywords == "attention":
             from nersery.taggers.components.word_attention import with_attention
 
@@ -183,7 +183,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     def _mixed(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
     ) -> list[tuple[Template, tuple[Sentence, ...]]]:
-        """The template of each sentence, perhaps joined with that of another, and of which sentences it is made."""
+        """The template of each sentence, possibly joined with that of another one, and the sentences it comes from."""
         templates = self._maker.templates(sentences, rngs)
         mixed: list[tuple[Template, tuple[Sentence, ...]]] = [(t, (t.sentence,)) for t in templates]
         chosen = [n for n, rng in enumerate(rngs) if self.mixner and is_mixed(rng) and sentences[n].entities]
@@ -204,7 +204,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     ) -> Sentence | Reject:
         """The draft with its origin, unless it nearly repeats its sources, or its labels are wrong.
 
-        Words of a mention may stand outside entities if gold or a source has them so, such as *it*, also a film.
+        Words of a mention may be outside entities if they also are in gold or in a source, such as *it*, also a film.
         """
         if isinstance(draft, Reject):
             return draft
@@ -223,16 +223,16 @@ def _mentions(sentences: Iterable[Sentence]) -> set[tuple[str, ...]]:
 
 
 def is_mixed(rng: random.Random) -> bool:
-    """Whether a round of a sentence is one with a partner."""
+    """Draw whether a sentence is mixed with a partner in a round."""
     return rng.gauss(MEAN, DEVIATION) > MIXED_ABOVE
 
 
 class _Partners:
-    """The gold sentences that are most like a sentence, by the cosine of sentence embeddings; of copies the first.
+    """The gold sentences most similar to a sentence, by the cosine of sentence embeddings. Of copies, the first counts.
 
     Args:
-        gold: From which partners are taken; those without entities are none.
-        neighbours: From how many of the most similar ones a partner is drawn.
+        gold: Sentences from which partners are taken; those without entities are skipped.
+        neighbours: Number of most similar sentences from which a partner is drawn.
     """
 
     def __init__(self, encoder: TextEncoder, gold: Sequence[Sentence], neighbours: int) -> None:
@@ -246,12 +246,12 @@ class _Partners:
         self._vectors = encoder.sentences([*distinct])
 
     def of(self, sentences: Sequence[Sentence]) -> list[list[Sentence]]:
-        """For each sentence the gold sentences to draw a partner from, the most similar first; never its own words."""
+        """The gold sentences to draw each sentence's partner from, most similar first, but none with the same words."""
         import numpy as np
 
         from nersery.models.neighbours import nearest
 
-        # Gold sentences have their vectors already; -1 marks those to encode, whose rows are overwritten below.
+        # Gold sentences already have vectors. -1 marks sentences to encode, whose rows are overwritten below.
         numbers = np.array([self._numbers.get(sentence.words, -1) for sentence in sentences], dtype=np.int64)
         vectors = self._vectors[numbers]
         vectors[numbers < 0] = self._encoder.sentences([s.words for s in sentences if s.words not in self._numbers])

@@ -1,4 +1,4 @@
-"""What an augmentation method is, and the loop that runs one over a corpus."""
+"""The base class of augmentation methods, and the job that runs a method over a corpus."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNCHANGED = "unchanged"
 NO_ENTITIES = "no entities"
 NO_WORD = "no word to replace"
 LOOKED_AT = 100
-"""Sentences that tell whether words are characters."""
+"""Number of sentences that are checked to see whether words are single characters."""
 Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
 
@@ -81,7 +81,7 @@ class Augmenter(Method):
 
 @runtime_checkable
 class Suggester(Protocol):
-    """An augmenter that also says which words it holds probable at a position, as those on masked language models."""
+    """An augmenter that also predicts probable words for a position, as those on masked language models do."""
 
     def suggest(
         self, sentences: Sequence[Sentence], positions: Sequence[Sequence[int]], top_k: int
@@ -95,7 +95,7 @@ class Suggester(Protocol):
 
 
 def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-    """One outcome, caught here if it fails, so that the sentences of the batch before it are not made again."""
+    """Generate one sentence. Errors are caught here, so that earlier sentences of the batch are not generated again."""
     try:
         return method.generate(sentence, rng)
     except DataError as error:
@@ -108,7 +108,7 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
 
 
 def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task | Reject]:
-    """Each sentence ``copies`` times, 1 or more, with the number of the copy; rejects of the reader pass once."""
+    """Each sentence ``copies`` times, 1 or more, with the number of the copy; rejects of the reader once."""
     if not is_whole(copies):
         raise SettingsError(f"copies is {copies!r:.60}, expected a whole number")
     if copies < 1:
@@ -121,7 +121,7 @@ def _tasks(sentences: Iterable[Sentence | Reject], numbers: range) -> Iterator[T
         if isinstance(sentence, Reject):
             yield sentence
         else:
-            for copy in numbers:  # one by one: a list would hold as many as the user asks for
+            for copy in numbers:  # no list, because the user may request any number of copies
                 yield sentence, copy
 
 
@@ -134,7 +134,7 @@ def augment_step(method: Augmenter, seed: int) -> Step[Task]:
     name = name_of(method)
 
     def one_by_one(batch: Sequence[Task]) -> Iterator[Outcome]:
-        rng = random.Random()  # seeded for each item, because a new one takes twice as long
+        rng = random.Random()  # seeded again for each item, because a new one takes twice as long
         for task in batch:
             sentence, copy = task
             rng.seed(item_seed(seed, name, sentence.id, copy))
@@ -156,7 +156,7 @@ def augment_step(method: Augmenter, seed: int) -> Step[Task]:
 
 
 def child_id(parent: str, method: str, copy: int) -> str:
-    """The id of what a method makes of a sentence."""
+    """The id of a sentence that a method makes from another one."""
     return f"{parent}~{method}-{copy}"
 
 
@@ -171,7 +171,7 @@ def made_from(id: str) -> tuple[str, str]:
 
 
 def ancestors(sentence: Sentence) -> Iterator[str]:
-    """The ids of what a sentence was made from, and of what these were made from, by origin and ids."""
+    """The ids of the parents of a sentence, of their parents, and so on, from its origin and from the ids."""
     for id_ in (made_from(sentence.id)[0], *(sentence.origin.parents if sentence.origin else ())):
         while id_:
             yield id_
@@ -194,7 +194,7 @@ def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
 
 
 def _parents(draft: Sentence, parent: Sentence) -> tuple[str, ...]:
-    """The ids of what a draft was made of; an origin that it shares with its parent is the parent's."""
+    """The ids of the sentences that a draft comes from. An origin that it shares with its parent is the parent's."""
     if draft.origin is None or draft.origin is parent.origin:
         return (parent.id,)
     named = draft.origin.parents
@@ -216,11 +216,11 @@ def _warn_of_characters(name: str, gold: Iterable[Sentence]) -> None:
 
 @dataclass(frozen=True)
 class AugmentStage(Stage[Sentence, Task]):
-    """Generation of new labelled sentences.
+    """The job that generates new labelled sentences.
 
     Args:
         gold: Sentences to learn from; each worker reads them.
-        training: Further needs of the method; the job sets folder and progress.
+        training: What else the method needs for learning; the job sets folder and progress.
         copies: New sentences to try per row.
     """
 
@@ -234,10 +234,10 @@ class AugmentStage(Stage[Sentence, Task]):
     copies: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no number of copies, before the method learns."""
+        """Refuse an invalid number of copies before the method learns."""
         super().__post_init__()
         tasks((), self.copies)
-        object.__setattr__(self, "copies", int(self.copies))  # the job's journal knows no numbers of NumPy
+        object.__setattr__(self, "copies", int(self.copies))  # the job's journal cannot store numbers of NumPy
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
@@ -248,7 +248,7 @@ class AugmentStage(Stage[Sentence, Task]):
 
     @property
     def items_per_row(self) -> int:
-        """One for each copy."""
+        """One item per copy."""
         return self.copies
 
     def items(self, rows: Iterable[Sentence | Reject]) -> Iterator[Task | Reject]:

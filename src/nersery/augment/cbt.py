@@ -29,5 +29,5 @@ class CBT(ConditionedPredictions, Augmenter):
     """
 
     def condition(self, type: str | None) -> tuple[str, ...]:
-        """The label; a label such as "creative work" is several words."""
+        """The words of the label; a label such as "creative work" has several."""
         return tuple((OUTSIDE if type is None else type).split())

@@ -1,4 +1,4 @@
-"""Code-mixing: mentions give way to entities of their type in another language."""
+"""Code-mixing: replace mentions with entities of their type in another language."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 LanguageAndType = tuple[str, str]
 Nearest = Mapping[str, Mention]
-"""For each other language the most similar entity of the type."""
+"""The most similar entity of the type in each other language."""
 
 SENTENCE_ENCODER = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
-"""A model that is made for what ours does with it: the mean over the subwords."""
+"""A model that is made for the mean over subwords, which we use."""
 NO_LANGUAGE = "no language"
 NOTHING_TO_PUT_IN = "no entity of its types in another language"
 UNKNOWN = "no known word in its mentions"
@@ -108,10 +108,10 @@ class CodeMixing(Augmenter, ModelSettings):
         return self.similarity == "ess"
 
     def check(self) -> None:
-        """Look for the model, or at the beginning of each file of vectors; see `Augmenter.check`.
+        """Check the model, or the beginning of each file of vectors; see `Augmenter.check`.
 
         Raises:
-            DataError: When a file holds no vectors, or they are not of one dimension.
+            DataError: If a file holds no vectors, or the files differ in the dimension.
         """
         if not self._searches:
             return
@@ -135,10 +135,10 @@ class CodeMixing(Augmenter, ModelSettings):
         """Collect the entities of each language and type; for ess, find the nearest of each in the other languages.
 
         Raises:
-            DataError: When the sentences are not of two languages at least, or no type occurs in two of them, or a
-                file of vectors is broken.
-            MissingResourceError: When the model cannot be found.
-            SettingsError: When a language has no vectors.
+            DataError: If the sentences are in fewer than two languages, no type occurs in two of them, or a file of
+                vectors is broken.
+            MissingResourceError: If the model cannot be found.
+            SettingsError: If a language has no vectors.
         """
         mentions, languages = _mentions(gold)
         _require_shared_type(mentions, languages)
@@ -155,7 +155,7 @@ class CodeMixing(Augmenter, ModelSettings):
         self._nearest = {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
     def _prepare(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> None:
-        """Load the model, or see that there are vectors for all languages, before the first file is read."""
+        """Load the model, or check that there are vectors for all languages, before the first file is read."""
         if self.model:
             self._load_encoder(mentions)
             return
@@ -184,7 +184,7 @@ class CodeMixing(Augmenter, ModelSettings):
             )
 
     def _embed_all(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> dict[LanguageAndType, Embeddings]:
-        """The embeddings of mentions, language after language: words are looked up once in a file of vectors."""
+        """The embeddings of mentions, language by language, so that each file of vectors is read only once."""
         matrices = {}
         for language in sorted({language for language, _ in mentions}):
             of_language = {place: members for place, members in mentions.items() if place[0] == language}
@@ -223,7 +223,7 @@ class CodeMixing(Augmenter, ModelSettings):
     def _search(
         self, place: LanguageAndType, mentions: Sequence[Mention], matrix: Embeddings
     ) -> dict[Mention, Nearest]:
-        """For each mention of a language and type the nearest entity in each other language."""
+        """The nearest entity in each other language, for each mention of a language and type."""
         nearest: dict[Mention, dict[str, Mention]] = {mention: {} for mention in mentions}
         for target, gazetteer in self._others(place):
             for mention, entity in zip(mentions, gazetteer.nearest(mentions, matrix), strict=True):
@@ -245,12 +245,12 @@ class CodeMixing(Augmenter, ModelSettings):
             raise unfitted(self, "generate")
         try:
             unseen = self._search_unseen(sentences) if self._searches else {}
-        except DataError as error:  # of the vectors, not of a sentence
+        except DataError as error:  # an issue of the vectors, not of a sentence
             raise NerseryError(str(error)) from error
         return [self._mixed(sentence, rng, unseen) for sentence, rng in zip(sentences, rngs, strict=True)]
 
     def _search_unseen(self, sentences: Sequence[Sentence]) -> dict[LanguageAndType, dict[Mention, Nearest]]:
-        """The nearest entities of mentions that the gold sentences do not have; kept for this batch alone."""
+        """The nearest entities of mentions that do not occur in gold sentences, for this batch only."""
         unseen: dict[LanguageAndType, set[Mention]] = {}
         for sentence in sentences:
             for entity in sentence.entities if self._can_embed(sentence.language) else ():
@@ -304,10 +304,10 @@ def _place(sentence: Sentence, entity: Entity) -> LanguageAndType:
 
 
 def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[LanguageAndType, list[Mention]], list[str]]:
-    """The different mentions of the gold sentences by language and type, sorted; and all languages.
+    """The distinct mentions of the gold sentences by language and type, sorted, and all languages.
 
     Raises:
-        DataError: When a sentence does not name its language, or all name the same.
+        DataError: If a sentence does not name its language, or all sentences name the same.
     """
     mentions: dict[LanguageAndType, set[Mention]] = {}
     ids: dict[str, list[str]] = {}
@@ -326,7 +326,7 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[LanguageAndType, list
 
 
 def _require_shared_type(places: Iterable[LanguageAndType], languages: Sequence[str], which: str = "") -> None:
-    """Raise `DataError` if each type occurs in one language alone, so that no entity could take another's place."""
+    """Raise `DataError` if each type occurs in only one language, so that no mention could be replaced."""
     if all(count < 2 for count in Counter(type_ for _, type_ in places).values()):
         raise DataError(
             f"no type has entities {which}in two of the languages {', '.join(languages)}: no mention can be replaced",

@@ -1,4 +1,4 @@
-"""DAGA: a small recurrent language model of sentences with their tags writes new ones from nothing."""
+"""DAGA: a small recurrent language model, trained on sentences with their tags, writes new ones from scratch."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class DAGA(FineTuningSettings, Augmenter):
         pick_device(self.device)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Train the model on gold sentences with their tags; a `DataError` when no sentence has an entity."""
+        """Train the model on gold sentences with their tags. Raises `DataError` if no sentence has an entity."""
         from nersery.models.lstm import LSTMLanguageModel, frequent, training_plan
         from nersery.taggers.base import training_record
 
@@ -120,7 +120,7 @@ class DAGA(FineTuningSettings, Augmenter):
         return made
 
     def _may_write(self, sentence: Sentence) -> bool:
-        """Whether a new sentence may have the language of this one: gold has it, or sentences that name none."""
+        """Whether this sentence names no language, or gold has sentences in its language or without a language."""
         return not sentence.language or not self._languages.isdisjoint({sentence.language, ""})
 
     @property
@@ -135,13 +135,13 @@ class DAGA(FineTuningSettings, Augmenter):
         return (language_token(language),) if self._speaks else ()
 
     def _language(self, sentence: Sentence, rng: random.Random) -> str:
-        """The language of gold to write in: where gold has not the sentence's, what says none in gold, or any."""
+        """The language to write in: the sentence's; if gold lacks it, no language if gold has this, or a random one."""
         if sentence.language in self._languages or not self._speaks:
             return sentence.language
         return "" if "" in self._languages else rng.choice(sorted(self._languages))
 
     def _rare_words(self, gold: Iterable[Sentence], known: Collection[str]) -> dict[tuple[str, ...], list[str]]:
-        """For each language and tag token, or none, the words behind it that the model does not know."""
+        """The words that the model does not know, by language and by the tag token before them, if there is one."""
         rare: dict[tuple[str, ...], list[str]] = {}
         for sentence in gold:
             words = linearize(sentence, closed=False).words

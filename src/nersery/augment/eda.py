@@ -1,4 +1,4 @@
-"""EDA for NER: synonyms for words, synonyms put in, words shuffled, and as settings words swapped and left out."""
+"""EDA for NER: replace words with synonyms, insert synonyms, shuffle words, and optionally swap and delete words."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class EDA(SynonymSettings, Augmenter):
 
     @property
     def _can_do_without(self) -> bool:
-        """Whether nobody named a WordNet, and an operation is left that needs none."""
+        """Whether no folder of WordNet was named, and an operation remains that needs no synonyms."""
         return self.wordnet == WORDNET and not set(self.operations) <= set(WITH_SYNONYMS)
 
     def check(self) -> None:
@@ -84,11 +84,11 @@ class EDA(SynonymSettings, Augmenter):
         warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Read the synonyms; of the sentences only the languages matter, for a note.
+        """Read the synonyms. The sentences are only used for warnings.
 
         Raises:
-            DataError: When a file is broken.
-            MissingResourceError: When there is neither WordNet nor a table, and no operation does without.
+            DataError: If a file is broken.
+            MissingResourceError: If a named file is missing, or WordNet is, and every operation needs synonyms.
         """
         self._thesaurus = Thesaurus({})
         if not self._needs_synonyms:
@@ -114,7 +114,7 @@ class EDA(SynonymSettings, Augmenter):
 def _changed(
     sentence: Sentence, operation: Operation, rate: float, thesaurus: Thesaurus, rng: random.Random
 ) -> Sentence | None:
-    """The sentence after one operation; None where it cannot change it."""
+    """The sentence after one operation; None if the operation cannot change it."""
     count = _share(rate, len(sentence))
     if operation == "synonyms":
         return _with_synonyms(sentence, count, thesaurus, rng)
@@ -174,7 +174,7 @@ def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence 
 
 
 def _until_changed(sentence: Sentence, draw: Callable[[], Sentence]) -> Sentence | None:
-    """The first draw with another order of words; None when many have none, as two words that swap twice."""
+    """The first draw with another word order; None if many draws have the old one, as when two words swap twice."""
     draws = (draw() for _ in range(MOST_DRAWS))
     return next((made for made in draws if made.words != sentence.words), None)
 

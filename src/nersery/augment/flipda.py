@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NO_AGREEMENT = "no candidate with its labels"
 NOT_NEW = "no candidate with new words"
 Judged = tuple[tuple[int, float], Sentence | Reject]
-"""A rank, higher is better, and the candidate or why it is rejected; of rejects with the same rank the last counts."""
+"""A rank (higher is better), and the candidate or its reject. Of rejects with the same rank, the last one counts."""
 FAILED = (0, 0.0)
 
 
@@ -89,10 +89,10 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         check_gold_tagger(self.tagger)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Have a tagger, and fine-tune the model on words under their labels.
+        """Load or train a tagger, and fine-tune a masked language model on words with their labels.
 
         Raises:
-            DataError: When no sentence has an entity.
+            DataError: If no sentence has an entity.
         """
         sentences = sorted(gold, key=lambda sentence: sentence.id)
         labelled = sentences_with_entities(self, sentences)
@@ -112,7 +112,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         self._lm = lm
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
-        """For each sentence the candidate that convinces the tagger most."""
+        """The candidate for each sentence that the tagger judges best."""
         if self._lm is None and self._spans is None:
             raise unfitted(self, "generate")
         due = [number for number, sentence in enumerate(sentences) if replaceable_positions(sentence.words)]
@@ -125,21 +125,21 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     def _written(
         self, drafts: Sequence[tuple[Sentence, Sequence[int]]], rngs: Sequence[random.Random]
     ) -> list[Sentence | Reject]:
-        """The sentences with words of the masked language model in place of the hidden ones."""
+        """The sentences with words from the masked language model in place of the hidden ones."""
         self._add_tokens(self._lm, [target for target, _ in drafts])
         masked_inputs = [linearized_input(target, positions) for target, positions in drafts]
         filled = fill(self._lm, masked_inputs, rngs, Drawing(self.top_k, weighted=True), in_turn=self.in_turn)
         return [with_words(*draft, words) for draft, words in zip(drafts, filled, strict=True)]
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
-        """Add tokens for types; those of types that gold does not have start from descriptions, too."""
+        """Add tokens for types. Tokens of types that gold does not have are initialized from descriptions, too."""
         types = types_in(sentences)
         model.add_tokens(token_descriptions(types.union(self._types), (), self.descriptions))
 
     def _target(self, sentence: Sentence, rng: random.Random) -> Sentence:
-        """The sentence with the types that its entities shall have.
+        """The sentence with the intended types of its entities.
 
-        One whose type gold does not have keeps it, because the tagger does not know it; so does one of signs alone.
+        An entity keeps its type if gold does not have that type, which the tagger cannot know, or if it has only signs.
         """
         entities = []
         for entity in sentence.entities:
@@ -150,7 +150,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         return sentence.with_entities(entities)
 
     def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
-        """The words to rewrite, by position: those of flipped entities, and of all others a share; one at least."""
+        """The positions of words to rewrite: those of flipped entities, and a share of all others; at least one."""
         pairs = zip(sentence.entities, target.entities, strict=True)
         flipped = {position for old, new in pairs if old.type != new.type for position in old.positions}
         positions = replaceable_positions(sentence.words)
@@ -160,7 +160,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     def _best(
         self, sentences: Sequence[Sentence], written: Sequence[tuple[int, Sentence | Reject]]
     ) -> list[Sentence | Reject]:
-        """Of the candidates for each sentence, by its number, the one that the tagger is surest of."""
+        """The candidate for each sentence, by its number, about which the tagger is most certain."""
         candidates = [(number, text) for number, text in written if isinstance(text, Sentence)]
         read = self._tagger.predict([candidate for _, candidate in candidates])
         judged: list[tuple[int, Judged]] = [
@@ -178,26 +178,26 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
 
 
 def _whole_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
-    """What the model learns from: any word may be masked."""
+    """A training input, in which any replaceable word may be masked."""
     return linearized_input(sentence, replaceable_positions(sentence.words))
 
 
 def _judged(candidate: Sentence, seen: Sentence, parent: Sentence) -> Judged:
-    """How far a candidate gets, and it or why it is rejected.
+    """The rank of a candidate, and the candidate or its reject.
 
     Args:
-        seen: The candidate as the tagger labels it.
+        seen: The candidate with the labels that the tagger predicts.
     """
     if seen.labels != candidate.labels:
         return (1, 0.0), Reject(NO_AGREEMENT, candidate)
     if not _is_new(candidate, parent):
         return (2, 0.0), Reject(NOT_NEW, candidate)
     certainties = (1.0 if entity.score is None else entity.score for entity in seen.entities)
-    return (3, math.prod(certainties)), candidate  # as if each were seen by itself
+    return (3, math.prod(certainties)), candidate  # as if the entities were independent
 
 
 def _is_new(candidate: Sentence, parent: Sentence) -> bool:
-    """Whether it has other words, and in particular in each flipped entity."""
+    """Whether a candidate has other words than its parent, in particular in each flipped entity."""
     pairs = zip(parent.entities, candidate.entities, strict=True)  # an encoder-decoder may move them
     kept = (parent.mention(old) == candidate.mention(new) for old, new in pairs if old.type != new.type)
     return candidate.words != parent.words and not any(kept)

@@ -48,7 +48,7 @@ class LabelConditioned(ConditionedPredictions, Augmenter):
         check_texts(self.definitions, "definitions")
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Warn of types without a definition, and of definitions without a type; then as the base."""
+        """Warn of types without a definition and of definitions without a type, then do what the base class does."""
         sentences = list(gold)
         if sentences:
             self._warn_of_undefined(sorted(types_in([*sentences, *training.dev])))

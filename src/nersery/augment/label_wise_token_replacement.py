@@ -1,4 +1,4 @@
-"""Label-wise token replacement: words give way to training words of the same tag."""
+"""Label-wise token replacement: replace words with training words that have the same tag."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class LabelWiseTokenReplacement(Augmenter):
         check_file(self.stop_words)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Count how often each word stands under each tag, in each language and, for sentences in another, in all.
+        """Count how often each word has each tag: by language, and in all languages for sentences in another language.
 
         Raises:
-            DataError: When there is no sentence, or the file of stop words is broken.
-            MissingResourceError: When the file of stop words is not there.
+            DataError: If there is no sentence, or the file of stop words is broken.
+            MissingResourceError: If the file of stop words is missing.
         """
         self._stop_words = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
         counts: dict[tuple[str, str], Counter[str]] = {}
@@ -102,19 +102,19 @@ class LabelWiseTokenReplacement(Augmenter):
 
 
 def _parted(word: str, language: str) -> tuple[str, str]:
-    """A word without the ending that a sign joins to it, and that ending, which stays in the sentence."""
+    """A word without the ending that a sign joins to it, and the ending, which stays in the sentence."""
     ending = inflection(word, language)
     return word.removesuffix(ending), ending
 
 
 @dataclass(frozen=True, slots=True)
 class _Distribution:
-    """Words and how often each occurs, ready to draw from.
+    """Words and how often each occurs, in a form to draw from.
 
     Args:
-        words: In an order that does not depend on that of the corpus.
-        ends: For each word the number of occurrences of it and all words before it.
-        spans: For each word the occurrences ``[start, end)`` that are its own, when all are counted through.
+        words: Words in an order that does not depend on the order of the corpus.
+        ends: For each word, the number of occurrences of it and of all words before it.
+        spans: For each word, the range ``[start, end)`` of its occurrences among the numbered occurrences of all words.
     """
 
     words: tuple[str, ...]
@@ -129,12 +129,12 @@ class _Distribution:
         return cls(words, ends, spans)
 
     def draw_other(self, word: str, rng: random.Random) -> str | None:
-        """A word other than the given one, with one draw; None when there is no other.
+        """Draw a word other than the given one, with a single draw; None if there is no other.
 
         >>> _Distribution.of({"a": 9, "b": 1}).draw_other("a", random.Random(0))
         'b'
         """
-        # Draw among the occurrences of the other words, and step over the word's own: one draw, without redrawing.
+        # Draw among the occurrences of the other words, and skip those of the word itself: redrawing is not needed.
         start, end = self.spans.get(word, (0, 0))
         count = (self.ends[-1] if self.ends else 0) - (end - start)
         if count == 0:

@@ -42,7 +42,7 @@ Types:
 {types}""",
 }
 LONGEST_MENTION = 15
-"""Words of a new entity; more is rather a sentence."""
+"""Maximum number of words of a new entity; a longer answer is probably a sentence."""
 RUNS_ON = Reject('the answer has no spaces between words (the split "characters" cuts it)')
 TWO_TYPES = "entities of the same words and different types"
 
@@ -88,7 +88,7 @@ class LlmSentences(EndpointMethod, Augmenter):
         check_types(self.definitions, "definitions")
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Keep the gold sentences with entities, to show some of the short ones.
+        """Keep the short gold sentences with entities, to show some of them as examples.
 
         Raises:
             DataError: If no sentence has an entity.
@@ -121,9 +121,9 @@ class LlmSentences(EndpointMethod, Augmenter):
         ]
 
     def _issue(self, sentence: Sentence) -> str:
-        """Why nothing is asked for a sentence; empty if something is."""
+        """Why no request is sent for a sentence; empty if one is sent."""
         mentions = {(spelled(sentence.mention(entity)), entity.type) for entity in sentence.entities}
-        # A new sentence may have them in any order, so nobody could tell which of the two has which type.
+        # A new sentence may have the entities in any order, so it would be unclear which of the two has which type.
         if self.write == "sentences" and len(mentions) > len({text for text, _ in mentions}):
             return TWO_TYPES
         return "" if sentence.entities else NO_ENTITIES
@@ -175,7 +175,7 @@ def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Rejec
     if isinstance(entities, Reject):
         return entities
     given = {spelled(sentence.mention(entity)): sentence.mention(entity) for entity in sentence.entities}
-    made = made.with_entities(entities)  # the answer may be cut into other words than the given entities are
+    made = made.with_entities(entities)  # the answer may be split into other words than the given entities
     return made.replace_spans((e.start, e.end, given[spelled(made.mention(e))]) for e in entities)
 
 

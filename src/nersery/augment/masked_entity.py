@@ -26,4 +26,4 @@ class MaskedEntity(MentionPredictions, Augmenter):
     """
 
     spares_function_words: ClassVar[bool] = False
-    """Where the model knows no types, names of content words alone cost 2 F1 (MultiCoNER en 100, three seeds)."""
+    """If the model does not see types, names of only content words cost 2 F1 (MultiCoNER en 100, three seeds)."""

@@ -1,4 +1,4 @@
-"""MELM: a masked language model fine-tuned on masked entities with their labels writes new ones."""
+"""MELM: a masked language model, fine-tuned on masked entities with their labels, writes new entities."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
     _languages: dict[tuple[str, ...], frozenset[str]] = hidden(default_factory=dict)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Fine-tune the model on the mentions; a `DataError` when no sentence has an entity."""
+        """Fine-tune the model on the mentions. Raises `DataError` if no sentence has an entity."""
         labelled = sentences_with_entities(self, gold)
         warn_of_unused(self.descriptions, "descriptions", labelled)
         self._languages = _languages_of_mentions(labelled)
@@ -66,7 +66,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
         self._lm = model
 
     def _prepare(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
-        """Add tokens for types and languages; the embeddings of those missing in gold come from descriptions alone."""
+        """Add tokens for types and languages. Embeddings of tokens missing in gold come only from descriptions."""
         if self.linearize:
             types = types_in(sentences)
             languages = {language for sentence in sentences for language in self._languages_in(sentence).values()}
@@ -90,7 +90,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
 
 
 def _languages_of_mentions(gold: Sequence[Sentence]) -> dict[tuple[str, ...], frozenset[str]]:
-    """In which languages each mention occurs in sentences that nobody generated; empty when there is one language."""
+    """The languages of each mention in sentences that were not generated; empty if there is only one language."""
     originals = [sentence for sentence in gold if sentence.origin is None and sentence.language]
     if len({sentence.language for sentence in originals}) < 2:
         return {}

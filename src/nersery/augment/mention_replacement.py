@@ -1,4 +1,4 @@
-"""Mention replacement: mentions give way to other mentions of their type."""
+"""Mention replacement: replace mentions with other mentions of their type."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class MentionReplacement(Augmenter):
     _languages: frozenset[str] = hidden(default=frozenset())
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Learn the distinct mentions of each type, of each language and, for sentences in another, of all.
+        """Collect the distinct mentions of each type: by language, and in all languages for sentences in another one.
 
         Raises:
-            DataError: When no sentence has an entity.
+            DataError: If no sentence has an entity.
         """
         seen: dict[tuple[str, str], set[Mention]] = {}
         labelled = sentences_with_entities(self, gold)

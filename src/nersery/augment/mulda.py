@@ -74,7 +74,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         """Fine-tune the model on gold sentences with their tags.
 
         Raises:
-            DataError: When no sentence has an entity, or none fits the model.
+            DataError: If no sentence has an entity, or no sentence fits the model.
         """
         sentences = list(gold)
         labelled = sentences_with_entities(self, sentences)
@@ -84,7 +84,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         self._lm = fine_tuned_writer(self, sentences, training, self._types, _random_pair, self._learning_issue)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
-        """For each sentence a new one that begins like it."""
+        """A new sentence for each sentence, which begins like it."""
         if self._lm is None:
             raise unfitted(self, "generate")
         shown = [rng.randint(0, int(self.shown_rate * len(s))) for s, rng in zip(sentences, rngs, strict=True)]
@@ -93,9 +93,9 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         return written(self._lm, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
 
     def _learning_issue(self, model: Seq2Seq, sentence: Sentence) -> str:
-        """Why the model cannot learn from a sentence; from one that reads back as another it would learn wrong labels.
+        """Why the model cannot learn from a sentence. If it is parsed as another, the model would learn wrong labels.
 
-        What reads back as no sentence at all does no harm: it is rejected too when the model writes it.
+        A text that cannot be parsed as a sentence does no harm, because it is also rejected when the model writes it.
         """
         whole = _pair(model, sentence, len(sentence) - 1)
         read = parse(model.written(whole.target), self._types, closed=False)
@@ -115,7 +115,7 @@ def _random_pair(model: Seq2Seq, sentence: Sentence, rng: random.Random) -> Text
 
 
 def _pair(model: Seq2Seq, sentence: Sentence, shown: int) -> TextPair:
-    """What the model sees of a sentence of which this many words are shown, and what it has to write."""
+    """The input of the model with the first ``shown`` words of a sentence, and the text that it must write."""
     text = linearize(apart(sentence, model.parts), closed=False)
     end = text.positions[shown - 1] + 1 if shown else 0
     return TextPair((*text.words[:end], GAP), text.words, sentence.language)

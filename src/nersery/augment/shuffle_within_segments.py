@@ -1,4 +1,4 @@
-"""Shuffle within segments: words change places between the borders of the entities."""
+"""Shuffle within segments: shuffle words without crossing the borders of entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Synonym replacement: words give way to words of the same meaning."""
+"""Synonym replacement: replace words with words of the same meaning."""
 
 from __future__ import annotations
 

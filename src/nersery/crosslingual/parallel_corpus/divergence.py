@@ -102,7 +102,7 @@ def _lines_of(sentences: Iterable[Sentence]) -> list[int]:
 
 
 def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[int, int, float]:
-    """The place from which on the sides are most likely shifted by an offset, the offset, and how much better they fit."""
+    """The likeliest place from which the sides are shifted by an offset, the offset, and how much better they fit."""
     import numpy as np
 
     length = min(len(first[0]), len(second[0])) - abs(offset)
