@@ -1,1 +1,1 @@
-"""Parts of methods: settings, learning from gold, and the gaps that FlipDA lets an encoder-decoder fill."""
+"""Components of methods: settings, learning from gold, and gaps that an encoder-decoder fills for FlipDA."""

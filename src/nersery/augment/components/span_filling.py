@@ -1,7 +1,7 @@
-"""FlipDA on an encoder-decoder with sentinels, such as T5: it fills the gaps of a sentence that names its types.
+"""FlipDA with an encoder-decoder with sentinels, such as T5, which fills the gaps of a sentence that names its types.
 
-Before each entity stands the description of its type, in brackets: ``we saw (person) <extra_id_0> in (location) Oslo``.
-The model is not trained; it writes any number of words for each gap, as it has learnt to.
+The description of its type precedes each entity, in brackets: ``we saw (person) <extra_id_0> in (location) Oslo``. The
+model is not fine-tuned. It writes any number of words for each gap, as it learnt in its pretraining.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def check_span_model(settings: Any) -> None:
     """Look for the model of a method; see `Augmenter.check`.
 
     Raises:
-        MissingResourceError: If it is not there, or has no sentinels.
-        SettingsError: If it shall learn from raw text first.
+        MissingResourceError: If the model is missing, or has no sentinels.
+        SettingsError: If the model is to be adapted to raw text.
     """
     from nersery.models.loading import pick_device
     from nersery.models.seq2seq.encoder_decoder import tokenization_of
@@ -47,10 +47,10 @@ def check_span_model(settings: Any) -> None:
 
 
 class SpanFiller:
-    """Fills gaps of sentences, each gap the same whatever is filled beside it.
+    """Fills gaps of sentences. The new words do not depend on the other sentences of a batch.
 
     Args:
-        model: With sentinels.
+        model: A model with sentinels.
         sampling: Each text is sampled once; see `Sampling`.
         descriptions: The user's own descriptions of types.
     """
@@ -64,7 +64,7 @@ class SpanFiller:
         """Each sentence with new words in place of the hidden ones, or why there are none.
 
         Args:
-            drafts: Sentences with the types that their entities shall have, and the positions of their hidden words.
+            drafts: Sentences with the intended types of their entities, and the positions of their hidden words.
             rngs: One for each draft.
         """
         sentences, gaps = [sentence for sentence, _ in drafts], [spans(*draft) for draft in drafts]
@@ -89,7 +89,7 @@ def _with_gaps_filled(sentence: Sentence, gaps: Sequence[Span], text: Generated 
 
 
 def spans(sentence: Sentence, hidden: Collection[int]) -> list[Span]:
-    """Runs of hidden words, of which none crosses the border of an entity.
+    """Runs of hidden words. No run crosses the border of an entity.
 
     A word right after a hidden entity stays, because a model would fill both gaps at once.
 
@@ -112,7 +112,7 @@ def spans(sentence: Sentence, hidden: Collection[int]) -> list[Span]:
 
 
 def source(sentence: Sentence, gaps: Sequence[Span], descriptions: Mapping[str, str]) -> tuple[str, ...]:
-    """What the model reads: the words with gaps, and before each entity what its type means."""
+    """The input of the model: the words with gaps, and before each entity the description of its type."""
     names = {entity.start: f"({description(entity.type, descriptions)})".split() for entity in sentence.entities}
     begins = {start for start, _ in gaps}
     hidden = {position for start, end in gaps for position in range(start, end)}
@@ -127,9 +127,9 @@ def source(sentence: Sentence, gaps: Sequence[Span], descriptions: Mapping[str, 
 
 
 def filled(text: Generated, count: int) -> list[tuple[str, ...]]:
-    """The words for each gap, which the sentinels separate; none if one is missing, empty or cut off."""
-    # T5 repeats each sentinel before its words and ends with one more. All read as GAP: only their order counts. A text
-    # that was cut off ends within its last part, so that part is dropped.
+    """The words for each gap, separated by sentinels; an empty list if a gap's words are missing, empty or cut off."""
+    # T5 repeats each sentinel before its words and ends with one more. All are read as GAP: only their order counts. A
+    # text that was cut off ends within its last part, so that part is dropped.
     marks = [position for position, word in enumerate(text.words) if word == GAP]
     ends = [*marks, len(text.words)] if text.finished else marks
     parts = [text.words[start + 1 : end] for start, end in pairwise(ends)][:count]
