@@ -1,1 +1,1 @@
-"""What methods would do, to look at before a run: the templates of ACLM, and words for mentions with probabilities."""
+"""Previews of what methods would do: the templates of ACLM, and words for mentions with their probabilities."""

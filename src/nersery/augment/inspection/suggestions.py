@@ -1,4 +1,4 @@
-"""What methods would put in place of mentions: their most probable words side by side, judged by an oracle tagger."""
+"""Previews of what methods would insert for mentions: their most probable words, judged by an oracle tagger."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
 
 SHOWN_IDS = 8
-"""How many ids the message about an unknown one names."""
+"""Number of ids that the message about an unknown id names."""
 
 
 @dataclass(frozen=True)
 class Blank:
-    """A mention whose words are hidden, all at once; a word without a letter or digit stays.
+    """A mention whose words are all hidden at once, except for words without a letter or digit.
 
     >>> blank = Blank(Sentence(("Rock", "&", "Roll", "lives"), (Entity(0, 3, "CW"),)), Entity(0, 3, "CW"))
     >>> blank.positions, blank.filled(("Drum", "Bass")).text
@@ -39,13 +39,13 @@ class Blank:
 
     @cached_property
     def positions(self) -> tuple[int, ...]:
-        """The positions of the hidden words; none where no word can be replaced."""
+        """The positions of the hidden words; empty if no word can be replaced."""
         return tuple(
             position for position in self.entity.positions if has_letter_or_digit(self.sentence.words[position])
         )
 
     def filled(self, words: Sequence[str]) -> Sentence:
-        """The sentence with other words for the hidden ones."""
+        """The sentence with other words in place of the hidden ones."""
         return self.sentence.replace_spans([(p, p + 1, (word,)) for p, word in zip(self.positions, words, strict=True)])
 
 
@@ -55,7 +55,7 @@ class Suggestion:
 
     Args:
         words: The whole mention, with the words that stayed.
-        probabilities: Of each hidden word, in [0, 1]; each is guessed by itself.
+        probabilities: The probability of each hidden word, in [0, 1]; each word is predicted by itself.
     """
 
     words: tuple[str, ...]
@@ -63,7 +63,7 @@ class Suggestion:
 
     @property
     def probability(self) -> float:
-        """Of the whole mention, in [0, 1]."""
+        """The probability of the whole mention, in [0, 1]."""
         return math.prod(self.probabilities)
 
 
@@ -73,9 +73,9 @@ class SuggestionTable:
 
     Args:
         blanks: The mentions.
-        columns: By method the suggestions for each blank, the best first; a blank without positions has none.
-        verdicts: By sentence that came to be, the type that an oracle gives to the words of the mention; None where
-            it finds no entity with these borders. Empty without an oracle.
+        columns: For each method, the suggestions for each blank, best first; a blank without positions has none.
+        verdicts: For each resulting sentence and entity, the type that an oracle gives to the words of the mention;
+            None if it finds no entity with these borders. Empty without an oracle.
     """
 
     blanks: tuple[Blank, ...]
@@ -83,11 +83,11 @@ class SuggestionTable:
     verdicts: Mapping[tuple[tuple[str, ...], Entity], str | None]
 
     def verdict(self, blank: Blank, mention: Sequence[str]) -> str | None:
-        """The type that the oracle gives to a mention in place of a blank's."""
+        """The type that the oracle gives to a mention that is inserted in a blank."""
         return self.verdicts[_put_in(blank, mention).words, blank.entity]
 
     def agreeing(self, method: str) -> tuple[int, int]:
-        """To how many of a method's suggestions the oracle gives the gold type, and how many there are."""
+        """The number of a method's suggestions to which the oracle gives the gold type, and the number of all."""
         pairs = [(b, s) for b, column in zip(self.blanks, self.columns[method], strict=True) for s in column]
         return sum(self.verdict(blank, s.words) == blank.entity.type for blank, s in pairs), len(pairs)
 
@@ -100,7 +100,7 @@ class SuggestionTable:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The table as values for JSON."""
         return {
             "sentences": [
                 {
@@ -143,7 +143,7 @@ class SuggestionTable:
 def compare(
     blanks: Sequence[Blank], columns: Mapping[str, list[list[Suggestion]]], oracle: Tagger | None = None
 ) -> SuggestionTable:
-    """Suggestions side by side, with what an oracle says of each and of the mentions as they were."""
+    """Suggestions side by side, with the verdicts of an oracle on each of them and on the original mentions."""
     mentions = [(blank, blank.sentence.mention(blank.entity)) for blank in blanks]
     for column in columns.values():
         mentions += [(blank, s.words) for blank, made in zip(blanks, column, strict=True) for s in made]
@@ -162,9 +162,9 @@ def _put_in(blank: Blank, mention: Sequence[str]) -> Sentence:
 
 
 def suggestions(method: Suggester, blanks: Sequence[Blank], top_k: int) -> list[list[Suggestion]]:
-    """For each blank what a fitted method would put there, the best first.
+    """The suggestions of a fitted method for each blank, best first.
 
-    The first one has the most probable word in each position, the second one the second in each, and so on.
+    The first one has the most probable word at each position, the second one the second most probable, and so on.
     """
     masked = [blank for blank in blanks if blank.positions]
     guessed = method.suggest([blank.sentence for blank in masked], [blank.positions for blank in masked], top_k)
@@ -181,20 +181,20 @@ def _by_rank(blank: Blank, guesses: Sequence[Sequence[Guess]]) -> list[Suggestio
 
 
 def blanks_of(sentences: Iterable[Sentence]) -> list[Blank]:
-    """All mentions of some sentences, each to be hidden by itself."""
+    """Blanks for all mentions of some sentences. Each mention is hidden by itself."""
     return [Blank(sentence, entity) for sentence in sentences for entity in sentence.entities]
 
 
 def choose(corpus: Corpus, ids: Sequence[str], count: int, file: str) -> list[Sentence]:
-    """The sentences of some ids, or without any the first ones that have an entity.
+    """The sentences with some ids or, without ids, the first sentences that have an entity.
 
     Args:
-        count: How many, where no id is given.
+        count: Number of sentences if no id is given.
         file: Where the corpus comes from, for messages.
 
     Raises:
-        DataError: When no sentence has an entity.
-        SettingsError: With every id that is unknown or of a sentence without an entity.
+        DataError: If no sentence has an entity.
+        SettingsError: With every id that is unknown, or belongs to a sentence without an entity.
     """
     labelled = [sentence for sentence in corpus if sentence.entities]
     if not labelled:
@@ -223,7 +223,7 @@ def suggester(method: str, settings: Mapping[str, Any]) -> Any:
     """An augmentation method that can suggest words, by its name.
 
     Raises:
-        SettingsError: When it cannot, or its name or settings are wrong.
+        SettingsError: If the method cannot suggest words, or its name or settings are wrong.
     """
     if not issubclass(get("augment", method), Suggester):  # before its settings, which may be many
         raise SettingsError(
@@ -244,7 +244,7 @@ def suggesters() -> list[str]:
     for name in names("augment"):
         try:
             method = get("augment", name)
-        except (SettingsError, MissingResourceError):  # of another package, and broken
+        except (SettingsError, MissingResourceError):  # a broken method of another package
             continue
         if issubclass(method, Suggester):
             suggesting.append(name)

@@ -1,4 +1,4 @@
-"""ACLM's templates of sentences, to look at: what keywords each entity keeps."""
+"""Previews of ACLM's templates: which keywords of sentences are kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def attentions_between_words(
     from nersery.taggers.components.word_attention import word_attention
 
     with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
-        gold = sorted(corpus, key=lambda sentence: sentence.id)  # as ACLM does, whose tagger is the same then
+        gold = sorted(corpus, key=lambda sentence: sentence.id)  # as in ACLM, so that the tagger is the same
         looked_into = gold_tagger("templates", tagger, gold, Training(seed=seed, progress=progress))
     attentions = word_attention(looked_into, due, layers)
     return {sentence.id: attention for sentence, attention in zip(due, attentions, strict=True)}
@@ -42,7 +42,7 @@ def make_templates(
     """The templates that ACLM would learn from, by the ids of the sentences that have one.
 
     Args:
-        corpus: Those sentences and others, whose languages need lists of stop words.
+        corpus: The shown sentences and others. Their languages need lists of stop words.
         keywords: ``attention``, ``random`` or ``none``.
         stop_word_file: Replaces the lists of the languages.
     """
