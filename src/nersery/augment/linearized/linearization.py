@@ -1,4 +1,4 @@
-"""Labelled sequence linearization: each word of an entity between two tokens that say its tag."""
+"""Labelled sequence linearization: each word of an entity is placed between two tokens for its tag."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Linearized:
 
     Args:
         words: Words and tag tokens.
-        positions: Where each word of the sentence stands among them.
+        positions: The position of each word of the sentence in ``words``.
     """
 
     words: tuple[str, ...]
@@ -25,11 +25,11 @@ class Linearized:
 
 
 def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None, *, closed: bool = True) -> Linearized:
-    """The sentence with the tag token of each word of an entity before and behind it.
+    """The sentence with the tag token of each word of an entity before and after the word.
 
     Args:
-        languages: The language of each entity, whose marker then stands before the entity; None sets no markers.
-        closed: Set the token behind the word too; otherwise it stands before it alone.
+        languages: The language of each entity, for a marker before the entity; None adds no markers.
+        closed: Add the token after the word, too; otherwise it is only before the word.
 
     >>> sentence = Sentence(("Jo", "Li", "won"), (Entity(0, 2, "PER"),))
     >>> " ".join(linearize(sentence).words).replace(TOKEN_PREFIX, "")
@@ -53,10 +53,10 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None,
 
 
 def apart(sentence: Sentence, parts: Callable[[str], Sequence[str]]) -> Sentence:
-    """The sentence with a word such as "10 000" as several, for models whose text is cut into words at spaces.
+    """The sentence with words such as "10 000" split, for models whose text is split into words at spaces.
 
     Args:
-        parts: The words that the model writes for one.
+        parts: Returns the words that the model writes for a word.
 
     >>> apart(Sentence(("10 000", "won"), (Entity(0, 1, "NUM"),)), str.split).labels
     ((0, 2, 'NUM'),)
@@ -72,7 +72,7 @@ def linearized_input(
     """The linearized sentence with words hidden.
 
     Args:
-        positions: Their positions in the sentence, in order.
+        positions: The positions of these words in the sentence, in order.
         languages: See `linearize`.
     """
     shown = linearize(sentence, languages)
@@ -82,7 +82,7 @@ def linearized_input(
 
 
 def tag_token(type: str, *, begins: bool) -> str:
-    """The token of a tag; no word of a corpus and no other type, be it in case alone, has the same."""
+    """The token of a tag. No word of a corpus and no other type has the same, even if types differ only in case."""
     return f"{TOKEN_PREFIX}<{'b' if begins else 'i'}-{type}>"
 
 
@@ -92,7 +92,7 @@ def language_token(language: str) -> str:
 
 
 def token_descriptions(types: Iterable[str], languages: Iterable[str], own: Mapping[str, str]) -> dict[str, str]:
-    """All tokens of some types and languages, with the texts that their embeddings start from.
+    """All tokens of some types and languages, with the texts that initialize their embeddings.
 
     Args:
         own: The user's descriptions of types.

@@ -1,7 +1,7 @@
-"""Back from words with tag tokens among them, as a model wrote them, to a sentence; and what such a sentence must keep.
+"""Parse words and tag tokens that a model wrote into a sentence, and check what such a sentence must keep.
 
-The parser reads, and never guesses: a word belongs to an entity only where its tag tokens say so, and whatever is not
-well formed is rejected with a reason rather than repaired.
+The parser never guesses: a word belongs to an entity only if its tag tokens mark it, and anything that is not well
+formed is rejected with a reason rather than repaired.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REPEATED = "mention repeated without its label"
 NEAR_COPY = "near-copy of its parent"
 
 ROUNDING = 1e-6
-"""By so much a similarity may miss a bound that it meets on paper."""
+"""Tolerance for rounding errors when a similarity is compared with a bound."""
 
 Tag = tuple[str, bool]
 """A type, and whether its mention begins here."""
@@ -45,12 +45,12 @@ LabelledMention = tuple[tuple[str, ...], str]
 
 
 def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) -> Sentence | Reject:
-    """The sentence written by words and tag tokens, or a reject.
+    """The sentence that words and tag tokens represent, or a reject.
 
     Args:
         words: Words that begin with `TOKEN_PREFIX` are tokens, all others text.
         types: Types with known tag tokens.
-        closed: Tag tokens stand on both sides of a word, as `linearize` writes them; otherwise only before it.
+        closed: Tag tokens are on both sides of a word, as `linearize` writes them; otherwise only before it.
 
     >>> types = {"PER"}
     >>> begins, inside = tag_token("PER", begins=True), tag_token("PER", begins=False)
@@ -78,10 +78,10 @@ def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) 
 def parsed_child(
     words: Sequence[str], types: Collection[str], parent: Sentence, signs: Collection[tuple[str, ...]] = ()
 ) -> Sentence | Reject:
-    """The child of a sentence that words and tag tokens in front of them write; without entities it is a reject.
+    """The child of a sentence, parsed from words with tag tokens before them. A child without entities is a reject.
 
     Args:
-        signs: The mentions without a letter or digit that gold has; see `mentions_of_signs`.
+        signs: The mentions of gold without a letter or digit; see `mentions_of_signs`.
     """
     sentence = parse(words, types, closed=False)
     if isinstance(sentence, Reject):
@@ -103,7 +103,7 @@ def mentions_of_signs(sentences: Iterable[Sentence]) -> frozenset[tuple[str, ...
 
 
 def rejected(reason: str, words: Sequence[str], parent: Sentence) -> Reject:
-    """A reject with the words and tokens that a model wrote for a parent, all as text, unless no file can hold them.
+    """A reject with the words and tokens that a model wrote for a parent, all as text, if a file can hold them.
 
     >>> rejected(UNBALANCED, ["won", tag_token("PER", begins=True)], Sentence(("Jo",))).sentence.text
     'won <b-PER>'
@@ -122,15 +122,15 @@ def rejected(reason: str, words: Sequence[str], parent: Sentence) -> Reject:
 
 
 def child_of(parent: Sentence, sentence: Sentence) -> Sentence:
-    """The sentence in the language of its parent; the parent's extra columns know nothing of its words."""
+    """The sentence with the language of its parent, and with unknown values in the parent's extra columns."""
     unknown = (UNKNOWN_COLUMN,) * len(sentence)
     return replace(sentence, language=parent.language, columns=(unknown,) * len(parent.columns))
 
 
 def has_mentions(sentence: Sentence, mentions: Iterable[LabelledMention]) -> bool:
-    """Whether a sentence has all mentions that it should.
+    """Whether a sentence has all mentions that it should have.
 
-    Their order does not matter; a mention that is asked for twice must be there twice, and there may be others.
+    Their order does not matter. A mention that is required twice must occur twice, and there may be others.
     """
     present = Counter((sentence.mention(entity), entity.type) for entity in sentence.entities)
     return Counter(mentions) <= present
@@ -139,7 +139,7 @@ def has_mentions(sentence: Sentence, mentions: Iterable[LabelledMention]) -> boo
 def mentions_outside(
     sentences: Iterable[Sentence], mentions: Collection[tuple[str, ...]]
 ) -> frozenset[tuple[str, ...]]:
-    """Those of the mentions whose words also stand outside entities; signs that are glued to words do not count.
+    """The mentions whose words also occur outside entities. Signs that are attached to words are ignored.
 
     >>> sentence = Sentence(("Oslo", "?", "Yes", ",", "Oslo!"), (Entity(0, 1, "LOC"),))
     >>> mentions_outside([sentence], [("Oslo",), ("Yes", "Oslo")])
@@ -161,19 +161,19 @@ def is_near_copy(sentence: Sentence, parents: Iterable[Sentence], similarity: fl
     """Whether the words of a sentence are nearly those of one of the parents.
 
     Args:
-        similarity: The share of the words of both, in (0, 1], that lie in their longest common subsequence, from which
-            on the sentence is a near-copy. Case does not matter.
+        similarity: Minimum share of the words of both, in (0, 1], that are in their longest common subsequence for the
+            sentence to be a near-copy. Case does not matter.
     """
     from rapidfuzz.distance import Indel
 
-    # Indel counts insertions and deletions alone, so its similarity is twice the subsequence over both lengths.
+    # Indel only counts insertions and deletions, so its similarity is twice the subsequence divided by both lengths.
     text = _folded(sentence)
     alike = (Indel.normalized_similarity(text, _folded(parent)) for parent in parents)
     return any(share >= similarity - ROUNDING for share in alike)
 
 
 def _issue(words: Sequence[str], tags: Collection[str]) -> str | None:
-    """The first thing wrong with words and tokens, each looked at by itself."""
+    """The first issue of words and tokens, each checked by itself."""
     for word in words:
         if word.startswith(TOKEN_PREFIX) and word not in tags:
             return UNKNOWN_TAG if word.startswith((f"{TOKEN_PREFIX}<b-", f"{TOKEN_PREFIX}<i-")) else LEFT_OVER
@@ -183,9 +183,9 @@ def _issue(words: Sequence[str], tags: Collection[str]) -> str | None:
 
 
 def _tagged(words: Sequence[str], tags: Mapping[str, Tag], closed: bool) -> list[tuple[str, Tag | None]] | Reject:
-    """Each word that is no token, with its tag."""
+    """Each word that is not a token, with its tag."""
     # A tag token opens a group: token, word, and if `closed` the same token again. Taking the group at once from one
-    # iterator makes nesting, a missing end and another end the same case: the next item is not what it must be.
+    # iterator makes nesting, a missing end and a wrong end the same case: the next item is not the expected one.
     tagged: list[tuple[str, Tag | None]] = []
     rest = iter(words)
     for word in rest:
@@ -202,7 +202,7 @@ def _tagged(words: Sequence[str], tags: Mapping[str, Tag], closed: bool) -> list
 
 
 def _entities(tags: Sequence[Tag | None]) -> tuple[Entity, ...] | None:
-    """The entities of a sequence of tags; None when it is illegal."""
+    """The entities of a sequence of tags; None if it is illegal."""
     entities: list[Entity] = []
     for position, tag in enumerate(tags):
         if tag is None:
@@ -225,5 +225,5 @@ def _without_signs(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _folded(sentence: Sentence) -> list[str]:
-    """The words without regard to case, to how accents are encoded, and to spaces in words."""
+    """The words in a form without differences in case, in the encoding of accents, and in spaces in words."""
     return folded(" ".join(sentence.words)).split()

@@ -1,4 +1,4 @@
-"""What methods share whose encoder-decoder writes sentences with their tags: `mulda`, and `aclm` on such a model."""
+"""Functions for methods with an encoder-decoder that writes sentences with their tags: `mulda`, and `aclm` on one."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def fine_tuned_writer(
     issue: Callable[[Seq2Seq, Sentence], str],
     **fingerprint: Any,
 ) -> Seq2Seq:
-    """A model that has learnt tag tokens for types, and to write gold sentences with them.
+    """A model that is fine-tuned to write gold sentences with tag tokens for types.
 
     Args:
-        settings: Of a method with `FineTuningSettings`, `TypeDescriptions` and `ModelSettings`.
-        pair: What the model sees of a sentence, newly in every epoch, and what it has to write.
-        issue: Why the model cannot learn from a sentence; empty if it can.
+        settings: Settings of a method with `FineTuningSettings`, `TypeDescriptions` and `ModelSettings`.
+        pair: Returns the input for a sentence, a new one in every epoch, and the text that the model must write.
+        issue: Returns why the model cannot learn from a sentence; empty if it can.
         fingerprint: See `fine_tuning`.
     """
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
@@ -71,11 +71,11 @@ def written(
     *,
     too_long: str,
 ) -> list[Sentence | Reject]:
-    """For each sentence the one that the model writes from the source of its pair, or why it writes none.
+    """The sentence that the model writes for each sentence from the source of its pair, or why it writes none.
 
     Args:
-        types: Those that the model has learnt.
-        read: Makes a sentence of the words that are written for one.
+        types: Types that the model has learnt.
+        read: Makes a sentence from the words that are written for one.
         too_long: The reason for a source that does not fit into the model.
     """
     known = [types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
