@@ -41,7 +41,7 @@ class MentionPredictions(MaskedModelSettings):
         """Add what the model needs for these sentences, such as tokens for their types; by default nothing."""
 
     def _masked_input(self, sentence: Sentence, positions: Sequence[int]) -> MaskedInput:
-        """What the model is shown of a sentence with words masked; by default the words alone."""
+        """The input of the model for a sentence with masked words; by default only the words."""
         return MaskedInput(sentence.words, tuple(positions), names=sentence.inside, language=sentence.language)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
@@ -66,14 +66,14 @@ class MentionPredictions(MaskedModelSettings):
 def hidden_in_mentions(
     sentence: Sentence, mean_rate: float, rng: random.Random, kept: Collection[str] = ()
 ) -> list[int]:
-    """Words of mentions to hide, by position: of each mention a share that is drawn each time.
+    """The positions of words of mentions to hide: a share of each mention, which is drawn each time.
 
     The share of a mention of n words is drawn from a normal distribution around ``mean_rate`` with deviation 1/n,
-    within [0, 1]. When that hides no word of the sentence, one is hidden all the same. A word without a letter or
-    digit stays.
+    within [0, 1]. If that hides no word of the sentence, one word is hidden anyway. A word without a letter or digit
+    stays.
 
     Args:
-        kept: Other words that stay, such as *of*, without case.
+        kept: Other words that stay, such as *of*, normalized by `bare`.
     """
     usable = {
         position for position in replaceable_positions(sentence.words) if bare(sentence.words[position]) not in kept
@@ -84,13 +84,13 @@ def hidden_in_mentions(
     for positions in mentions:
         hidden += rng.sample(positions, round(random_share(len(positions), mean_rate, rng) * len(positions)))
     if not hidden and mentions:
-        hidden = [rng.choice(rng.choice(mentions))]  # the mention first, or long ones would be hidden more often
+        hidden = [rng.choice(rng.choice(mentions))]  # the mention first, otherwise long ones would be hidden more often
     return sorted(hidden)
 
 
 def random_share(count: int, mean: float, rng: random.Random) -> float:
     """A share from a normal distribution around a mean, with deviation 1/count, redrawn until it lies in [0, 1]."""
-    # Redrawn, because clipping would make 0 and 1, a mention kept or lost as a whole, far too frequent.
+    # Redraw, because clipping would make 0 and 1, a mention kept or hidden completely, far too frequent.
     for _ in range(MOST_REDRAWS):
         share = rng.gauss(mean, 1 / count)
         if 0 <= share <= 1:
@@ -106,10 +106,10 @@ def fill(
     *,
     in_turn: bool,
 ) -> list[tuple[str, ...]]:
-    """A new word for each gap, at once or from the first to the last, each in sight of those before it."""
+    """A new word for each gap: all at once, or from the first to the last, each depending on those before it."""
     if not in_turn:
         return model.fill(masked_inputs, rngs, drawing)
-    # The gaps to come stay masked in each turn: the model must not see the words that it is about to replace.
+    # Later gaps stay masked in each turn, because the model must not see the words that it will replace.
     words, new = [list(masked_input.words) for masked_input in masked_inputs], [list[str]() for _ in masked_inputs]
     for turn in range(max((len(masked_input.gaps) for masked_input in masked_inputs), default=0)):
         due = [number for number, masked_input in enumerate(masked_inputs) if turn < len(masked_input.gaps)]

@@ -1,4 +1,4 @@
-"""What methods on a pretrained language model do with it: check it, open it, and fine-tune it on gold."""
+"""Functions for methods on a pretrained language model: check it, open it, and fine-tune it on gold."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
 
 OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice", "BertModel", "RobertaModel", "ElectraModel")
-"""How the classes of models end that cannot fill gaps."""
+"""Endings of the names of model classes that cannot fill gaps."""
 
 
 @dataclass
 class MaskedModelSettings(AdaptationSettings, ModelSettings):
-    """Base of the methods on a masked language model: they look for it, adapt it and open it alike.
+    """Base of the methods on a masked language model. It checks, adapts and opens the model.
 
-    The model of some of them may also be an encoder-decoder.
+    The model of some methods may also be an encoder-decoder.
     """
 
     spares_function_words: ClassVar[bool] = True
@@ -49,7 +49,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         check_text(self.adapt)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Open the model, for methods that teach it nothing about gold."""
+        """Open the model. Methods that fine-tune it on gold override this."""
         self._lm = self.opened(list(gold), training)
 
     def opened(self, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
@@ -70,7 +70,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
 
     @property
     def lm(self) -> MaskedLM:
-        """The model that `fit` has opened; an error before."""
+        """The model that `fit` has opened. Raises `UnfittedError` before that."""
         if self._lm is None:
             raise unfitted(self, "generate or suggest")
         return self._lm
@@ -81,20 +81,20 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         return self.model not in BUNDLED and bool(self.source.config().is_encoder_decoder)
 
     def refuse_adaptation(self) -> None:
-        """Raise `SettingsError` if an encoder-decoder shall learn from raw text first."""
+        """Raise `SettingsError` if an encoder-decoder is to be adapted to raw text."""
         if self.adapt:
             raise SettingsError(f'adapt is for masked language models, and "{self.model}" is an encoder-decoder')
 
 
 def _check_kind(name: str, config: Any) -> None:
-    """Raise `MissingResourceError` for what is known to be no masked language model."""
+    """Raise `MissingResourceError` if a model is known not to be a masked language model."""
     expected = "Expected a masked language model, e.g. bert-base-cased or xlm-roberta-base"
     if config.is_encoder_decoder:
         raise MissingResourceError(
             f'the model "{name}" is an encoder-decoder, which writes whole sentences, not single words. {expected}'
         )
     heads = config.architectures or ()
-    if heads and all(head.endswith(OTHER_HEADS) for head in heads):  # of classes of other people nothing is known
+    if heads and all(head.endswith(OTHER_HEADS) for head in heads):  # nothing is known about third-party classes
         raise MissingResourceError(
             f'the model "{name}" is {" or ".join(heads)}, which has no masked language model\'s head. {expected}'
         )

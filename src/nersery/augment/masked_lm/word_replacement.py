@@ -40,19 +40,19 @@ class WordPredictions(MaskedModelSettings):
         return ()
 
     def masked_input(self, sentence: Sentence, position: int) -> MaskedInput:
-        """The sentence with one word masked, behind the condition of its type."""
+        """The sentence with one word masked, after the condition of its type."""
         condition = self.condition(type_at(sentence, position))
         return MaskedInput(sentence.words, (position,), condition, sentence.inside, sentence.language)
 
     def random_masked_input(self, sentence: Sentence, rng: random.Random) -> MaskedInput:
-        """The sentence with one word masked, each with the same chance; without a gap if none can be replaced."""
+        """The sentence with one randomly drawn word masked; without a gap if no word can be replaced."""
         positions = replaceable_positions(sentence.words)
         return self.masked_input(sentence, rng.choice(positions)) if positions else MaskedInput(sentence.words, ())
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words replaced, the first word of all sentences in one pass, then the second, and so on.
 
-        A sentence with fewer words than wanted has all of them replaced.
+        If a sentence has fewer words than are to be replaced, all of them are replaced.
         """
         lm = self.lm
         drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
@@ -75,7 +75,7 @@ class WordPredictions(MaskedModelSettings):
             [type_at(sentence, position) for position in row]
             for sentence, row in zip(sentences, positions, strict=True)
         ]
-        # All positions are masked at once, but an input has one condition: one input for each type among them.
+        # All positions are masked at once, but an input has only one condition, so each type needs its own input.
         queries = [(number, type_) for number, kinds in enumerate(types) for type_ in dict.fromkeys(kinds)]
         masked_inputs = [
             MaskedInput(
@@ -89,7 +89,7 @@ class WordPredictions(MaskedModelSettings):
 
 @dataclass
 class ConditionedPredictions(WordPredictions, FineTuningSettings, MaskedModelSettings):
-    """Base of the methods whose model first learns to predict words from gold, each under the condition of its type."""
+    """Base of the methods that fine-tune the model to predict words of gold, given the condition of their type."""
 
     epochs: Count = 3
 
@@ -97,8 +97,8 @@ class ConditionedPredictions(WordPredictions, FineTuningSettings, MaskedModelSet
         """Open the model, and fine-tune it to predict one masked word per gold sentence, given its condition.
 
         Raises:
-            DataError: When there is no gold sentence.
-            SettingsError: When a condition leaves no room for a sentence.
+            DataError: If there is no gold sentence.
+            SettingsError: If a condition leaves no room for a sentence.
         """
         sentences = list(gold)
         if not sentences:
@@ -111,5 +111,5 @@ class ConditionedPredictions(WordPredictions, FineTuningSettings, MaskedModelSet
 
 
 def type_at(sentence: Sentence, position: int) -> str | None:
-    """The type of the entity over a word, if there is one."""
+    """The type of the entity that contains a word, if there is one."""
     return next((entity.type for entity in sentence.entities if position in entity.positions), None)
