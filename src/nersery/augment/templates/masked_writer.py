@@ -1,4 +1,4 @@
-"""ACLM on a masked language model: gaps of a template get a number of words, and the words in repeated passes."""
+"""ACLM on a masked language model: draw a number of words for each gap of a template, and fill it in several passes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nersery.io.word_splitting.tokenization import SIGNS, attached_signs
 from nersery.models.masked.masked_inputs import MaskedInput
 
 MOST_GLUED = 0.5
-"""Share of signs that end longer words, above which the signs that are written are glued to words, too."""
+"""Share of signs at the ends of longer words above which written signs are attached to words, too."""
 ENDS = frozenset((*SIGNS, "."))
 """Signs that follow a word."""
 
@@ -33,7 +33,7 @@ class MaskedWriter(TemplateWriter):
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `TemplateWriter`."""
-        # Gaps are as long as those to be filled, which the keywords that a template loses have joined.
+        # Count gaps in thinned templates, as those to be filled: each keyword that a template loses may join two gaps.
         self._lengths = GapLengths(templates[s].thinned(item_rng(training.seed, "aclm gaps", s.id)) for s in gold)
         keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
         examples, plan, keeping = fine_tuning(self._settings, gold, training, keywords=keywords)
@@ -44,10 +44,10 @@ class MaskedWriter(TemplateWriter):
         )
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
-        """See `TemplateWriter`. Of several drafts of a template, that with the most probable words on average is used.
+        """See `TemplateWriter`. Of several drafts of a template, the one with the highest mean probability is used.
 
-        All drafts have gaps of equal lengths, because short gaps have more probable words. In each pass the model sees
-        the words of the passes before, and fills the gaps of which it is surest.
+        All drafts have gaps of equal lengths, because short gaps have more probable words. In each pass, the model sees
+        the words of the previous passes, and fills the gaps about which it is most certain.
         """
         settings = self._settings
         self._add_tokens(template.sentence for template in templates)
@@ -58,7 +58,7 @@ class MaskedWriter(TemplateWriter):
             if not due:
                 break
             masked_inputs = [linearized_input(draft.sentence, draft.gaps) for draft, _ in due]
-            distinct = [*dict.fromkeys(masked_inputs)]  # at first all drafts of a template are alike
+            distinct = [*dict.fromkeys(masked_inputs)]  # at first, all drafts of a template are equal
             guesses = dict(zip(distinct, self._model.guesses(distinct, settings.top_k, signs=True), strict=True))
             for (draft, rng), masked_input in zip(due, masked_inputs, strict=True):
                 draft.write(guesses[masked_input], -(-len(draft.gaps) // left), rng)
@@ -66,17 +66,17 @@ class MaskedWriter(TemplateWriter):
         return [*map(signs_glued, best)] if self._lengths.glues else best
 
     def _add_tokens(self, sentences: Iterable[Sentence]) -> None:
-        """Tag tokens for the types; those that gold lacks get them from their descriptions when they come."""
+        """Add tag tokens for new types. Types that gold lacks get tokens from their descriptions when they occur."""
         if new := types_in(sentences) - self._types:
             self._model.add_tokens(token_descriptions(new, (), self._settings.descriptions))
             self._types |= new
 
 
 class GapLengths:
-    """How many words the gaps of the training data held: those at the beginning, the end, and within a sentence.
+    """Numbers of words in gaps of the training data, at the beginning, at the end, and within a sentence.
 
     Attributes:
-        glues: Whether commas and full stops are glued to words there.
+        glues: Whether commas and full stops are attached to words in the training data.
     """
 
     def __init__(self, templates: Iterable[Template]) -> None:
@@ -90,7 +90,7 @@ class GapLengths:
         self.glues = (attached_signs(texts)[0] or 0.0) > MOST_GLUED
 
     def draw(self, template: Template, gap: Span, rng: random.Random) -> int:
-        """A number of words for a gap; the number it held if the training data has no gap at all."""
+        """Draw a number of words for a gap; the gap's own number if the training data has no gaps."""
         known = self._lengths.get(_kind(template, gap)) or self._all
         return rng.choice(known) if known else gap[1] - gap[0]
 
@@ -100,9 +100,9 @@ def _kind(template: Template, gap: Span) -> tuple[bool, bool]:
 
 
 def partly_hidden(template: Template, rng: random.Random) -> MaskedInput:
-    """A text to learn from: of the words in the gaps one is hidden, or all, or any number between.
+    """A text to learn from: a random number of words in the gaps is hidden, from one to all.
 
-    In the passes of `MaskedWriter.write` the model sees any share of them.
+    The reason is that in the passes of `MaskedWriter.write`, the model sees any share of them.
     """
     words = [word for start, end in template.gaps() for word in range(start, end)]
     count = rng.randint(1, len(words)) if words else 0
@@ -122,8 +122,8 @@ class _Draft:
         return sum(self.probabilities) / max(1, len(self.probabilities))
 
     def write(self, guesses: Sequence[Sequence[tuple[str, float]]], count: int, rng: random.Random) -> None:
-        """Draw a word for this many gaps: those whose best guess is the most probable."""
-        # The first guess shows how sure the model is of a gap; which word is written there is drawn all the same.
+        """Draw a word for each of ``count`` gaps: those whose best guess is the most probable."""
+        # The best guess shows how certain the model is about a gap. The word to write there is drawn nevertheless.
         by_certainty = sorted(zip(self.gaps, guesses, strict=True), key=lambda gap: -gap[1][0][1])
         known = {position: word for position, word in enumerate(self.sentence.words) if position not in self.gaps}
         edits = []
@@ -139,14 +139,14 @@ class _Draft:
 
 
 def _fits(word: str, gap: int, beside: tuple[str | None, str | None]) -> bool:
-    """Whether a word may stand in a gap: not beside itself, and no comma or full stop first or beside another."""
+    """Whether a word fits into a gap: not beside itself, and no comma or full stop first or beside another one."""
     if word in beside:
         return False
     return word not in ENDS or (gap > 0 and ENDS.isdisjoint(beside))
 
 
 def signs_glued(sentence: Sentence) -> Sentence:
-    """The sentence with commas and full stops glued to the words before them, unless these are in entities.
+    """The sentence with commas and full stops attached to the words before them, unless these are in entities.
 
     >>> signs_glued(Sentence(("it", "rained", ",", "then", "stopped", "."))).text
     'it rained, then stopped.'
@@ -158,8 +158,8 @@ def signs_glued(sentence: Sentence) -> Sentence:
 
 
 def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
-    """A template whose gaps have lengths; the model sees no word of theirs, but writes in the script of most words."""
-    # An uncased model gives its words the capitals of those they replace: only the first word of a sentence has some.
+    """A draft with gaps of drawn lengths. The model does not see their words, but writes in most words' script."""
+    # An uncased model gives new words the capitals of those that they replace: only the first word has a capital.
     sentence = template.sentence
     capitals = MaskedInput(sentence.words, (), names=sentence.inside).is_in_capitals
     words = [*sentence.words] if capitals else [*map(str.lower, sentence.words)]
@@ -170,7 +170,7 @@ def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draf
     edits = []
     for start, end in template.gaps():
         former = [word for word in words[start:end] if script_of(word) == script] or written
-        # The endings of Korean words stay. In words beyond those of the gap, they would come again and again.
+        # The endings of Korean words stay. In words beyond those of the gap, they would occur again and again.
         others = [word[:1] for word in former] if script == "HANGUL" else former
         hidden = [*islice(chain(former, cycle(others)), lengths.draw(template, (start, end), rng))]
         if start == 0 and first:

@@ -1,4 +1,4 @@
-"""ACLM on an encoder-decoder: it turns a template into a whole sentence with its tags, which is read back."""
+"""ACLM on an encoder-decoder, which turns a template into a whole sentence with its tags, which is then parsed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Seq2SeqWriter(TemplateWriter):
         return written(model, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
 
     def _read(self, words: Sequence[str], given: Sentence) -> Sentence | Reject:
-        """What the model wrote as a sentence that has the given one's entities, spelled as they are there."""
+        """The sentence that the model wrote, if it has the given one's entities; they get the given spelling."""
         sentence = parse(words, self._types)
         if isinstance(sentence, Reject):
             return rejected(sentence.reason, words, given)
@@ -64,7 +64,7 @@ class Seq2SeqWriter(TemplateWriter):
 
 
 def source_of_pair(template: Template) -> tuple[str, ...]:
-    """The linearized sentence with one mask for each run of words that is taken out."""
+    """The linearized sentence with one mask for each run of removed words."""
     shown = linearize(template.sentence)
     taken = {shown.positions[word] for start, end in template.gaps() for word in range(start, end)}
     source: list[str] = []
@@ -77,18 +77,18 @@ def source_of_pair(template: Template) -> tuple[str, ...]:
 
 
 def pair(model: Seq2Seq, template: Template) -> TextPair:
-    """What the model learns of a template: to write the sentence."""
+    """The training pair of a template: the model learns to write the sentence from it."""
     template = _apart(model, template)
     return TextPair(source_of_pair(template), linearize(template.sentence).words, template.sentence.language)
 
 
 def length_issue(model: Seq2Seq, template: Template) -> str:
-    """Why a model cannot learn from a template, whichever keywords it loses; empty when it can."""
+    """Why a model cannot learn from a template, whichever keywords it loses; empty if it can."""
     return model.length_issue(pair(model, template)) or model.length_issue(pair(model, template.most_torn()))
 
 
 def _apart(model: Seq2Seq, template: Template) -> Template:
-    """The template of the sentence with words such as "10 000" as several; see `apart`."""
+    """The template of the sentence with words such as "10 000" split; see `apart`."""
     sentence = apart(template.sentence, model.parts)
     if sentence is template.sentence:
         return template

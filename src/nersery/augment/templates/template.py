@@ -1,4 +1,4 @@
-"""ACLM's templates: of a sentence stay its entities and some keywords; the rest is taken out."""
+"""ACLM's templates: the entities and some keywords of a sentence stay; all other words are removed."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 Attention: TypeAlias = "NDArray[np.floating[Any]]"
 """How much words attend to words. Shape: (from words, to words)."""
 MEAN_RATE = 0.5
-"""Of dynamic masking: the mean share of the keywords that it takes out."""
+"""The mean share of the keywords that dynamic masking removes."""
 ROUNDING = 1e-9
-"""By so much a product may exceed the whole number that it is on paper."""
+"""Tolerance for a product that exceeds a whole number only by rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Template:
     """A sentence, and which of its words are given when it is rewritten.
 
     Args:
-        sentence: Its entities are given, words and types.
-        keywords: The positions of the other words that are given, in order, outside entities.
+        sentence: A sentence; the words and types of its entities are given.
+        keywords: The positions of other given words, outside entities and in order.
 
     Raises:
-        DataError: If a position is not one of those, or they are out of order.
+        DataError: If a position is not outside entities, or the positions are out of order.
 
     >>> from nersery import Entity
     >>> sentence = Sentence(tuple("the poet Jo Li was born in May".split()), (Entity(2, 4, "PER"),))
@@ -62,15 +62,15 @@ class Template:
         return tuple(sorted((*self.keywords, *self.sentence.inside)))
 
     def gaps(self) -> tuple[Span, ...]:
-        """The runs of words that are taken out, as long as they can be."""
+        """The longest possible runs of removed words."""
         borders = pairwise((-1, *self.kept, len(self.sentence)))
         return tuple((before + 1, after) for before, after in borders if before + 1 < after)
 
     def thinned(self, rng: random.Random) -> Template:
         """Dynamic masking: the template without some of its K keywords.
 
-        The share to remove is drawn each time, from a normal distribution around 0.5 with deviation 1/K, until
-        it lies in [0, 1]; the paper calls 1/K the variance, its code uses it so.
+        The share to remove is drawn each time, from a normal distribution around 0.5 with deviation 1/K, until it is in
+        [0, 1]. The paper calls 1/K the variance, but its code uses it as the deviation, too.
         """
         count = len(self.keywords)
         if not count:
@@ -79,7 +79,7 @@ class Template:
         return replace(self, keywords=tuple(position for position in self.keywords if position not in dropped))
 
     def most_torn(self) -> Template:
-        """Of all that `thinned` may leave, one with the most gaps: keywords right behind a gap stay, all others go."""
+        """A possible result of `thinned` with the most gaps: keywords right after a gap stay, and no others."""
         kept: list[int] = []
         inside, known, torn = {*self.sentence.inside}, {*self.keywords}, False
         for position in range(len(self.sentence)):
@@ -89,7 +89,7 @@ class Template:
         return replace(self, keywords=tuple(kept))
 
     def joined(self, other: Template) -> Template:
-        """mixner: this template and another one behind it, as one, with this one's id, language and extra columns."""
+        """mixner: this template, joined with another one after it, with this one's id, language and extra columns."""
         length = len(self.sentence)
         columns, theirs = self.sentence.columns, other.sentence.columns
         if len(theirs) != len(columns):
@@ -114,7 +114,7 @@ class TemplateMaker:
     Args:
         keywords: ``attention``, ``random`` or ``none``.
         rate: See `attention_keywords`.
-        stop_words: By language; see `nersery.augment.words.stop_words.stop_words`.
+        stop_words: Words by language; see `nersery.augment.words.stop_words.stop_words`.
         attentions: Returns the attention between the words of each of some sentences.
     """
 
@@ -132,7 +132,7 @@ class TemplateMaker:
         return made
 
     def templates(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Template]:
-        """Each sentence with its keywords; one without entities has none."""
+        """The template of each sentence. A sentence without entities has no keywords."""
         if self.keywords == "random":
             return [
                 Template(sentence, random_keywords(sentence, self.rate, self.stop_words[sentence.language], rng))
@@ -156,8 +156,8 @@ def attention_keywords(
 ) -> tuple[int, ...]:
     """The words that the sentence's entities attend to most, by position.
 
-    Each entity gets a share of *all* words outside entities as keywords, chosen among words that are neither
-    punctuation nor stop words; the paper's Figures 11 to 15 show as many. Ties go to earlier words.
+    The number of keywords per entity is a share of *all* words outside entities, as in the paper's Figures 11 to 15.
+    Keywords are neither punctuation nor stop words. Ties go to earlier words.
 
     Args:
         attention: See `nersery.taggers.components.word_attention.word_attention`.
@@ -179,7 +179,7 @@ def attention_keywords(
 
 
 def random_keywords(sentence: Sentence, rate: float, stop_words: Set[str], rng: random.Random) -> tuple[int, ...]:
-    """ACLM random: as many keywords per entity as by attention, drawn at random.
+    """ACLM random: the same number of keywords per entity as by attention, drawn at random.
 
     Args:
         rate: See `attention_keywords`.
@@ -199,7 +199,7 @@ def merge_entities(sentence: Sentence, attention: Attention) -> tuple[tuple[Span
     Attention to an entity is the sum over its words, attention from it the mean (Clark et al. 2019).
 
     Raises:
-        ValueError: When the attention is not between the sentence's words.
+        ValueError: If the attention is not between the sentence's words.
 
     >>> import numpy as np
     >>> from nersery import Entity

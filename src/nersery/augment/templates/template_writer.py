@@ -1,4 +1,4 @@
-"""What ACLM asks of the language model that turns templates into sentences."""
+"""The base class of language models that turn ACLM's templates into sentences."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class TemplateWriter(ABC):
 
     @abstractmethod
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
-        """Fine-tune the model on templates that lose other keywords in every epoch.
+        """Fine-tune the model on templates that lose different keywords in every epoch.
 
         Args:
             gold: Sentences with entities.
-            training: With the dev sentences that have entities.
+            training: A training whose dev sentences all have entities.
             templates: The template of each of these sentences, before it loses keywords.
         """
 
