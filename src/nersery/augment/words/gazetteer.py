@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 Mention = tuple[str, ...]
 BLOCK = 1 << 21
-"""Similarities that are computed at once, 16 MiB of them."""
+"""Number of similarities that are computed at once: 16 MiB."""
 DECIMALS = 6
-"""Of a similarity. What differs by less is rounding, and so a tie, on one machine as on another."""
+"""Decimals of a similarity. Smaller differences are rounding errors, and count as ties on every machine."""
 
 
 def without_ending(sentence: Sentence, entity: Entity) -> tuple[Mention, str]:
@@ -32,18 +32,18 @@ def without_ending(sentence: Sentence, entity: Entity) -> tuple[Mention, str]:
 
 
 def with_ending(mention: Mention, ending: str, language: str) -> Mention:
-    """A mention with the ending of another one behind its last word."""
+    """A mention with the ending of another one after its last word."""
     return (*mention[:-1], inflected(mention[-1], ending, language))
 
 
 @dataclass(frozen=True, slots=True)
 class Gazetteer:
-    """The entities of one type in one language that can be put in.
+    """The entities of one type in one language that can be inserted.
 
     Args:
-        mentions: Different ones, sorted.
-        places: Where each stands among them.
-        matrix: Their embeddings, of length 1; None when nobody searches. Shape: (mentions, dimension).
+        mentions: Distinct mentions, sorted.
+        places: The position of each mention in ``mentions``.
+        matrix: Embeddings of the mentions, of length 1; None if they are not searched. Shape: (mentions, dimension).
     """
 
     mentions: tuple[Mention, ...]
@@ -60,17 +60,17 @@ class Gazetteer:
         return cls(tuple(mentions), {mention: place for place, mention in enumerate(mentions)}, matrix)
 
     def has_other(self, mention: Mention) -> bool:
-        """Whether there is an entity of other words."""
+        """Whether there is an entity with other words."""
         return len(self.mentions) > (mention in self.places)
 
     def draw_other(self, mention: Mention, rng: random.Random) -> Mention:
-        """An entity of other words, each as likely as the next; there must be one."""
+        """Draw an entity with other words, all equally likely; there must be one."""
         place = self.places.get(mention, len(self.mentions))
         drawn = int(rng.random() * (len(self.mentions) - (mention in self.places)))
         return self.mentions[drawn if drawn < place else drawn + 1]
 
     def nearest(self, mentions: Sequence[Mention], matrix: Embeddings) -> list[Mention | None]:
-        """For each mention the entity with the highest cosine; of several the first; None for one without embedding."""
+        """The entity with the highest cosine for each mention, the first of ties; None if it has no embedding."""
         import numpy as np
 
         assert self.matrix is not None
@@ -90,7 +90,7 @@ class Gazetteer:
 
 
 def known(matrix: NDArray[np.floating]) -> NDArray[np.bool_]:
-    """For each row whether it is an embedding rather than zeros."""
+    """Whether each row is an embedding rather than zeros."""
     import numpy as np
 
     return np.asarray(matrix.any(axis=1))

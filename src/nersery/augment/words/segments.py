@@ -1,4 +1,4 @@
-"""Mentions and the stretches between them, and words that change places."""
+"""Segments of a sentence, which are mentions and the stretches between them, and shuffling of their words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def segments(sentence: Sentence) -> list[Span]:
 
 
 def shuffled(sentence: Sentence, chosen: Iterable[Span], rng: random.Random) -> Sentence:
-    """The sentence with the words of some segments in random order, which may be the old one."""
+    """The sentence with the words of some segments in random order, which may be the old order."""
     order: list[int] = []
     for start, end in chosen:
         order = order or list(range(len(sentence)))
@@ -33,7 +33,7 @@ def shuffled(sentence: Sentence, chosen: Iterable[Span], rng: random.Random) -> 
 
 
 def _shuffle(items: list[int], start: int, end: int, rng: random.Random) -> None:
-    """Shuffle the items of a segment as ``rng.shuffle`` does, which takes three times as long for its calls."""
+    """Shuffle the items of a segment as ``rng.shuffle`` does, which takes three times as long because of its calls."""
     getrandbits = rng.getrandbits
     for size in range(end - start, 1, -1):
         bits = size.bit_length()

@@ -1,8 +1,8 @@
-"""Stop words: words that say nothing about the entities beside them.
+"""Stop words: words that carry no information about the entities beside them.
 
-Lists come from the package stopwordsiso, and from ``languages/`` what it lacks: it has no Tamil or Telugu, most of its
-Urdu words are misspelt, and Hindi *and* or the Arabic article are missing. To add words, add a file such as ``te.txt``
-with a word on each line.
+Lists come from the package stopwordsiso. The folder ``languages/`` has what it lacks: it has no Tamil or Telugu, most
+of its Urdu words are misspelt, and Hindi *and* or the Arabic article are missing. To add words, add a file such as
+``te.txt`` with one word per line.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from nersery.core.warnings import warn
 from nersery.io.word_splitting.scripts_without_spaces import lacks_spaces
 
 COMMON = 1 / 1000
-"""A listed word is a stop word where it makes up this share of the text."""
+"""A listed word is a stop word if it makes up at least this share of the text."""
 FREQUENT = 1 / 200
-"""Without a list, each word that makes up this share of the text is one."""
+"""Without a list, each word that makes up at least this share of the text is a stop word."""
 LISTS = Path(__file__).with_name("languages")
 LEAST_COUNT = 5
 """Minimum count of such a word, for short texts in which a few words are a large share."""
 LEAST_WORDS = 50
-"""Fewer do not tell their language."""
+"""Minimum number of words needed to recognize their language."""
 LEAST_SHARE, MOST_OF_SECOND = 0.12, 0.8
-"""The share of a text that is on the list of its language at least, and how much of that may be on another one. Of ten
-lines of NTREX, in 36 languages, 72 % show their language so, and none another one.
+"""Minimum share of a text that is on the list of its language, and maximum share of that on any other list. Of texts of
+ten lines of NTREX, in 36 languages, 72 % show their language in this way, and no text shows another language.
 """
 CACHED = 1 << 16
-"""Words that are kept without their case; a large corpus has millions."""
+"""Number of words whose bare forms are cached; a large corpus has millions of words."""
 
 
 def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, frozenset[str]]:
@@ -46,9 +46,9 @@ def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, 
     frequent words, with a warning. Languages missing in gold use their whole list.
 
     Args:
-        gold: Sentences. Those without a language have the one that their words show, if that is sure. Frequencies are
+        gold: Sentences. Those without a language get the one that their words show, if that is certain. Frequencies are
             counted outside entities.
-        file: The user's words for all languages, one per line, used instead; empty for none.
+        file: A file with the user's words for all languages, one per line, used instead; empty for no file.
 
     Raises:
         DataError: If the file is not a list of words.
@@ -66,7 +66,7 @@ def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, 
 
 
 class _StopWords(dict[str, frozenset[str]]):
-    """The words of each language; those of a language that gold lacks are its whole list."""
+    """The stop words of each language. A language that gold lacks has its whole list."""
 
     def __missing__(self, language: str) -> frozenset[str]:
         self[language] = _listed(language)
@@ -76,8 +76,8 @@ class _StopWords(dict[str, frozenset[str]]):
 def function_words(gold: Sequence[Sentence]) -> frozenset[str]:
     """The function words of all languages of gold, normalized by `bare`, except in scripts without spaces.
 
-    Those are the listed words; for English, which names in other languages may be in, not all of them; and without a
-    list the most frequent words. Where neither sentences nor their words say the language, a note does.
+    These are the listed words or, without a list, the most frequent words. For English, in which names in other
+    languages may be, only `FUNCTION_WORDS` are used. A note is given if the language is neither named nor recognized.
     """
     codes = {language: _shown_language(gold, language) for language in {sentence.language for sentence in gold}}
     own = (_listed(code) or _common(gold, language, code) for language, code in codes.items() if primary(code) != "en")
@@ -92,7 +92,7 @@ def function_words(gold: Sequence[Sentence]) -> frozenset[str]:
 
 
 def _shown_language(gold: Iterable[Sentence], language: str) -> str:
-    """The language, or the one whose list has the words of sentences that name none; empty if that is not sure."""
+    """The language; if empty, the one whose list fits sentences that name none, or empty if that is uncertain."""
     from stopwordsiso import langs
 
     if language:
@@ -108,7 +108,7 @@ def _shown_language(gold: Iterable[Sentence], language: str) -> str:
 
 @cache
 def latin_function_words() -> frozenset[str]:
-    """The words without accents on the lists of all languages; of names only *microsoft* is among them."""
+    """The words without accents on the lists of all languages. The only name among them is *microsoft*."""
     from stopwordsiso import langs, stopwords
 
     return frozenset(word for word in stopwords(sorted(langs())) if word.isascii())
@@ -116,7 +116,7 @@ def latin_function_words() -> frozenset[str]:
 
 @lru_cache(CACHED)
 def bare(word: str) -> str:
-    """A word without its case and the signs around it (Unicode's categories P and S), in NFC; empty if it has no more.
+    """A word without case and without the signs around it (Unicode's categories P and S), in NFC; it may be empty.
 
     >>> bare("«Der»"), bare("है।"), bare("C++"), bare("...")
     ('der', 'है', 'c', '')
@@ -126,7 +126,7 @@ def bare(word: str) -> str:
 
 
 def _common(gold: Iterable[Sentence], language: str, code: str) -> frozenset[str]:
-    """The words of the list of a code, or without a list any words, that are common in the sentences of a language."""
+    """The listed words of a code (any words if it has no list) that are common in the sentences of a language."""
     spoken = (sentence for sentence in gold if sentence.language == language)
     counts = Counter(bare(sentence.words[position]) for sentence in spoken for position in sentence.outside)
     total = counts.total()
@@ -140,7 +140,7 @@ def _common(gold: Iterable[Sentence], language: str, code: str) -> frozenset[str
 
 @cache
 def _listed(language: str) -> frozenset[str]:
-    """The list of a language such as ``en`` or ``en-GB``; empty when there is none."""
+    """The list of a language such as ``en`` or ``en-GB``; empty if there is none."""
     from stopwordsiso import stopwords
 
     code = primary(language)

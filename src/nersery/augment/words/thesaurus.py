@@ -21,7 +21,7 @@ from nersery.core.warnings import warn
 from nersery.io.word_splitting.scripts_without_spaces import in_characters
 
 Synonyms = Mapping[str, tuple[str, ...]]
-"""For each word, as `key` writes it, its synonyms, sorted; one may be several words with single spaces between."""
+"""The sorted synonyms of each word, which `key` normalizes. A synonym may be several words with single spaces."""
 
 WORDNET = "/usr/share/wordnet"
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
@@ -29,7 +29,7 @@ SHORTEST_LEMMA = 3
 FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
 """English articles, pronouns, quantifiers, prepositions, conjunctions and auxiliaries.
 
-WordNet is of nouns, verbs, adjectives and adverbs. What is spelled there like one of these mostly means
+WordNet has nouns, verbs, adjectives and adverbs. An entry that is spelled like one of these words mostly means
 something else: ``who`` is the World Health Organization, ``may`` the hawthorn.
 """
 
@@ -38,10 +38,10 @@ _SYNSET = re.compile(r"\d{8} \d\d [nvasr] ([0-9a-f]{2}) ")
 
 @dataclass(frozen=True, slots=True)
 class Thesaurus:
-    """The synonyms of the words that may give way to one; upper and lower case do not matter.
+    """The synonyms of words that have some. Case does not matter.
 
     Args:
-        stop_words: Words, as `key` writes them, that have no synonyms and are none, whatever the synonyms say.
+        stop_words: Words, normalized by `key`, that neither have synonyms nor are synonyms, even if listed as such.
     """
 
     synonyms: Synonyms
@@ -59,15 +59,15 @@ class Thesaurus:
         return tuple(s for s in synonyms if key(s) not in self.stop_words) if self.stop_words else synonyms
 
     def draw(self, word: str, rng: random.Random, language: str = "") -> list[str]:
-        """The words of one of its synonyms, each as likely as the next; a word that has none gives no words."""
+        """Draw one of a word's synonyms, all equally likely, and return its words; empty if there is none."""
         synonyms = self.of(word, language)
         return synonyms[int(rng.random() * len(synonyms))].split(" ") if synonyms else []
 
     def draw_like(self, word: str, rng: random.Random, sentence: Sentence, *, is_inserted: bool = False) -> list[str]:
-        """As `draw`, with the capitals of the word, and without any in a sentence that has none.
+        """As `draw`, with the capitals of the word, but without capitals in a sentence that has no capitals.
 
         Args:
-            is_inserted: The synonym stands elsewhere than the word, and does not take its capitals.
+            is_inserted: The synonym is inserted elsewhere, and does not take the capitals of the word.
         """
         words = self.draw(word, rng, sentence.language)
         if words and sentence.text.islower():
@@ -76,7 +76,7 @@ class Thesaurus:
 
 
 def _in_case_of(words: list[str], word: str, language: str) -> list[str]:
-    """Words with the capitals of another one, but *United States* for *US*; that of *i* is *İ* in Turkish."""
+    """Words with the capitals of another one, but *United States* for *US*. In Turkish, the capital of *i* is *İ*."""
     if word.isupper() and sum(map(str.isalpha, word)) > 1 and all(synonym == synonym.lower() for synonym in words):
         return [capitals(synonym, language) for synonym in words]
     if not words or not word[0].isupper():
@@ -109,11 +109,11 @@ class SynonymSettings(Method):
         check_file(self.table)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Read the synonyms, and say where gold is in a language that WordNet does not know, or a table does not fit.
+        """Read the synonyms, and warn if gold is in languages that WordNet does not cover, or the table does not fit.
 
         Raises:
-            DataError: When a file is broken.
-            MissingResourceError: When there is neither WordNet nor a table.
+            DataError: If a file is broken.
+            MissingResourceError: If there is neither WordNet nor a table.
         """
         from nersery.models.known_languages import knows
 
@@ -134,7 +134,7 @@ class SynonymSettings(Method):
 
 
 def key(word: str) -> str:
-    """What a word is looked up by: without its case, in NFC."""
+    """The form by which a word is looked up: without case, in NFC."""
     return composed(word.lower().replace(DOTTED_I, "i"))
 
 
@@ -161,7 +161,7 @@ def read_wordnet(folder: str | Path) -> Synonyms:
 
 
 def check_wordnet(folder: str | Path) -> list[Path]:
-    """WordNet's files in a folder; a `MissingResourceError` if one is not there."""
+    """WordNet's files in a folder. Raises `MissingResourceError` if one is missing."""
     paths = [Path(folder) / f"data.{part}" for part in PARTS_OF_SPEECH]
     for path in paths:
         if not path.is_file():
@@ -186,7 +186,7 @@ def _synsets(path: Path) -> Iterator[list[str]]:
             if not count or len(fields) <= 2 * count or not fields[2 * count][:3].isdecimal():
                 issue = Issue("this is no line of a WordNet data file", file=str(path), line=number)
                 raise DataError(issue, fix="install WordNet again, or name the folder of a whole one")
-            # An adjective may end in its place in the sentence, as in "galore(ip)".
+            # An adjective may end with a marker of its position in the sentence, as in "galore(ip)".
             yield [lemma.partition("(")[0].replace("_", " ") for lemma in fields[: 2 * count : 2]]
 
 
@@ -197,7 +197,7 @@ def read_table(path: str | Path) -> Synonyms:
 
     Raises:
         DataError: With every line that is broken.
-        MissingResourceError: When the file is not there.
+        MissingResourceError: If the file is missing.
     """
     listed: dict[str, set[str]] = {}
     issues = []
@@ -225,6 +225,6 @@ def _issue(word: str, synonyms: list[str]) -> str | None:
 
 
 def _sorted(listed: Mapping[str, set[str]]) -> Synonyms:
-    """Synonyms in an order of their own, without the word itself; words that have no other are left out."""
+    """Sorted synonyms, without the word itself. Words that have no other synonyms are left out."""
     ordered = {word: sorted(s for s in synonyms if key(s) != word) for word, synonyms in listed.items()}
     return {word: tuple(synonyms) for word, synonyms in ordered.items() if synonyms}

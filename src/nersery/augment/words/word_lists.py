@@ -1,4 +1,4 @@
-"""Files with a word or an entry on each line, which users bring."""
+"""Files of users with one word or one entry per line."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from nersery.core.errors import DataError, Issue, MissingResourceError
 
 
 def check_file(path: str | Path) -> None:
-    """Raise `MissingResourceError` if a file is named but not there; for the ``__post_init__`` of methods."""
+    """Raise `MissingResourceError` if a file is named but missing; for the ``__post_init__`` of methods."""
     if path and not Path(path).is_file():
         why = "is no regular file: save it to one" if Path(path).exists() else "does not exist"
         raise MissingResourceError(f"the file {path} {why}. Correct the setting that names it")
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers, from 1; empty ones are left out.
+    """The lines of a UTF-8 file with their numbers, from 1. Empty lines are left out.
 
     Raises:
         DataError: With every line that is not UTF-8.
@@ -39,11 +39,11 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def read_words(path: str | Path) -> frozenset[str]:
-    """The words of a file with one on each line, in lower case.
+    """The words of a file with one word per line, in lower case.
 
     Raises:
-        DataError: When a line is not UTF-8, or is more than a word.
-        MissingResourceError: When the file is not there.
+        DataError: If a line is not UTF-8, or is more than one word.
+        MissingResourceError: If the file is missing.
     """
     words, issues = set(), []
     for number, line in read_lines(path):
