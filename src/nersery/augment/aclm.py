@@ -143,7 +143,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         """Choose the keywords of gold, and fine-tune the model on its templates.
 
         Raises:
-            DataError: When no sentence has an entity.
+            DataError: If no sentence has an entity.
         """
         from nersery.taggers.components.word_attention import word_attention
 

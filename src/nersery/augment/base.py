@@ -46,7 +46,7 @@ class Augmenter(Method):
     The job handles ids, origin, copies, seeds, batches and rejects.
 
     Attributes:
-        tears_words: Whether it breaks words apart where words are single characters.
+        tears_words: Whether it breaks words apart if the words of a text are single characters.
     """
 
     tears_words: ClassVar[bool] = False
@@ -289,7 +289,7 @@ def augment(
         The corpus, the rejects and their counts; with ``output`` the counts alone.
 
     Raises:
-        SettingsError: When the corpus is a one-way iterator.
+        SettingsError: If the corpus is a one-way iterator.
 
     >>> import nersery
     >>> from nersery import Corpus, Entity, Sentence

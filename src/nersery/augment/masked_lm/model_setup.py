@@ -109,7 +109,7 @@ def fine_tune(
     *,
     rate: float,
 ) -> None:
-    """Fine-tune a model on gaps in gold sentences, whose order does not matter.
+    """Fine-tune a model on gaps in gold sentences. The order of the sentences does not matter.
 
     See `nersery.models.masked.masked_lm.MaskedLM.fine_tune`.
     """

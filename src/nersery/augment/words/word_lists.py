@@ -20,7 +20,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
     Raises:
         DataError: With every line that is not UTF-8.
-        MissingResourceError: When the file is not there.
+        MissingResourceError: If the file is not there.
     """
     check_file(path)
     path = Path(path)

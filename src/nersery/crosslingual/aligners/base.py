@@ -73,7 +73,7 @@ class Aligner(Method, ABC):
         """
 
     def use_suggestions(self, suggestions: Suggestions | None) -> bool:
-        """Use suggested links, or none if None; False if unsupported: an ensemble then suggests this one's links."""
+        """Use suggestions (None: no links). False if unsupported; an ensemble then suggests this aligner's links."""
         return False
 
     @abstractmethod

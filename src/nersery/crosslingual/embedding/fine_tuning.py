@@ -1,4 +1,4 @@
-"""Fine-tuning of an encoder on translations, so that its hidden states of words that translate each other get alike."""
+"""Fine-tuning of an encoder on translations, so that its hidden states of words that translate each other are alike."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _seen(
             lexicon.link(parts, np.sqrt(posteriors.forward * posteriors.backward))  # the product forgets rare words
         else:
             posteriors = by_positions(emissions, batch, parameters)
-            lexicon.link(parts, posteriors.forward * posteriors.backward)  # a rare word collects no leftovers alone
+            lexicon.link(parts, posteriors.forward * posteriors.backward)  # otherwise rare words collect leftover words
         _add(seen, batch, posteriors)
         if progress is not None:
             progress.advance(len(batch.source), note=f"step {step + 1} of {steps.ibm1 + steps.hmm}")

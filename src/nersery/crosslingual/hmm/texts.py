@@ -86,7 +86,7 @@ class TextNumbers:
         return self._slots[slot]
 
     def _slot(self, packed: bytes | bytearray) -> int:
-        """The slot of a text, or the empty one where it belongs.
+        """The slot of a text, or the empty slot for it.
 
         Unlike Python's own, the hash is the same in every process, so that this object can be sent to another process.
         """

@@ -166,7 +166,7 @@ class ShiftWatch:
 
 
 class Extent(NamedTuple):
-    """The number of rows of a side, its last row with words, how many blank rows are before that, and the first one."""
+    """The number of rows of a side, its last row with words, the number of blank rows before it, and the first one."""
 
     rows: int
     last: int
