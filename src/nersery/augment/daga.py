@@ -135,7 +135,7 @@ class DAGA(FineTuningSettings, Augmenter):
         return (language_token(language),) if self._speaks else ()
 
     def _language(self, sentence: Sentence, rng: random.Random) -> str:
-        """The language to write in: the sentence's; if gold lacks it, no language if gold has this, or a random one."""
+        """The sentence's language. If gold lacks it: no language if gold has sentences without one, or a random one."""
         if sentence.language in self._languages or not self._speaks:
             return sentence.language
         return "" if "" in self._languages else rng.choice(sorted(self._languages))

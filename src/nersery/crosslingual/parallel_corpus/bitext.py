@@ -166,7 +166,7 @@ class ShiftWatch:
 
 
 class Extent(NamedTuple):
-    """The number of rows of a side, its last row with words, the number of blank rows before it, and the first one."""
+    """A side's number of rows, its last row with words, the number of blank rows before it, and the first blank row."""
 
     rows: int
     last: int
