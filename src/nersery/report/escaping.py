@@ -1,4 +1,4 @@
-"""Templates whose every expression is escaped, for HTML or for Markdown."""
+"""Templates that escape every expression, for HTML or for Markdown."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from nersery.report.highlight import Segment, compared
 from nersery.report.tables.table_columns import ReportTable
 
 SHADE_FULL = 0.1
-"""Difference from gold only, as a fraction of F1, at which a cell has its full shade."""
+"""The difference in F1 from gold only, as a fraction, at which a cell has its full shade."""
 FEW_MENTIONS = 30
-"""With fewer gold mentions, the scores of a type vary much by chance."""
+"""With fewer gold mentions, the scores of a type vary strongly by chance."""
 
 
 def html_template(name: str) -> Template:
-    """A template whose every expression is escaped for HTML."""
+    """Load a template that escapes every expression for HTML."""
     return _html().get_template(name)
 
 
 def markdown_template(name: str) -> Template:
-    """A template whose every expression is escaped for Markdown."""
+    """Load a template that escapes every expression for Markdown."""
     return _markdown().get_template(name)
 
 
 def markdown_text(value: Any) -> Any:
-    r"""Escape text, so that Markdown shows it literally, on one line; `Markup` stays.
+    r"""Escape text so that Markdown shows it literally, on one line. `Markup` stays unchanged.
 
     >>> print(markdown_text("a|b *c* <i>"), markdown_text("# x #"), markdown_text("1. x"), markdown_text("."))
     a\|b \*c\* &lt;i&gt; \# x \# 1\. x .
@@ -53,7 +53,7 @@ def markdown_text(value: Any) -> Any:
 
 
 def markdown_sentence(segments: Sequence[Segment]) -> Markup:
-    """Entities as ``⟨words · TYPE⟩``, changed words bold."""
+    """Format a sentence: entities as ``⟨words · TYPE⟩``, changed words in bold."""
     shown = []
     for segment in segments:
         runs = [(markdown_text(run.text), run.changed) for run in segment.runs]
@@ -63,7 +63,7 @@ def markdown_sentence(segments: Sequence[Segment]) -> Markup:
 
 
 def markdown_table(table: ReportTable) -> Markup:
-    """A table whose numbers are aligned on the right."""
+    """A table in Markdown, with numbers aligned on the right."""
     is_text = [index == 0 or column.kind.is_text for index, column in enumerate(table.columns)]
     rows = [[number_format.unbroken(column.heading) for column in table.columns], *table.shown]
     lines = ["| " + " | ".join(str(markdown_text(cell)) for cell in row) + " |" for row in rows]
@@ -72,12 +72,12 @@ def markdown_table(table: ReportTable) -> Markup:
 
 
 def data_url(csv: str) -> str:
-    """A CSV file as an address, so that the page needs no other file."""
+    """A CSV file as a data URL, so that the page needs no other file."""
     return "data:text/csv;charset=utf-8;base64," + base64.b64encode(csv.encode()).decode()
 
 
 def relative_url(path: str) -> str:
-    """The address of a file beside the page; a colon in its name is no scheme.
+    """The URL of a file, relative to the page. A colon in its name is not read as a URL scheme.
 
     >>> relative_url("seed-0/a: b?/x.jsonl")
     './seed-0/a%3A%20b%3F/x.jsonl'
@@ -86,7 +86,7 @@ def relative_url(path: str) -> str:
 
 
 def confusion_shade(count: int, row: Sequence[Any]) -> float:
-    """The strength of a cell's shade by its share of the row, which has its full shade from a quarter.
+    """The strength of a cell's shade by its share of the row. The shade is full from a quarter on.
 
     >>> confusion_shade(1, ["LOC", 7, 1])
     0.5
@@ -122,7 +122,7 @@ def _markdown() -> Environment:
 
 
 def _indented(text: str) -> Markup:
-    """Text as a block of code, which Markdown shows as it is."""
+    """Text as a code block, which Markdown shows literally."""
     return Markup("\n".join(f"    {line}" for line in re.split(r"\r\n|\r|\n", text)))
 
 

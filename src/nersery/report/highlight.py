@@ -1,4 +1,4 @@
-"""A sentence as segments: its entities, with the words that differ from its parent or child."""
+"""A sentence as segments (entities and the words between them), with the words that differ from its parent or child."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nersery.report.parts import ShownSentence
 
 @dataclass(frozen=True, slots=True)
 class TextRun:
-    """Adjacent words, all of them changed or all unchanged."""
+    """Adjacent words that are either all changed or all unchanged."""
 
     text: str
     changed: bool
@@ -27,7 +27,7 @@ class Segment:
 
 
 def segments(sentence: ShownSentence, kept: Set[int] | None = None) -> tuple[Segment, ...]:
-    """Cut a sentence into its entities and the words between them.
+    """Split a sentence into its entities and the words between them.
 
     Args:
         kept: Positions of unchanged words; None if there is nothing to compare with.
@@ -39,7 +39,7 @@ def segments(sentence: ShownSentence, kept: Set[int] | None = None) -> tuple[Seg
 def compared(
     parent: ShownSentence | None, child: ShownSentence
 ) -> tuple[tuple[Segment, ...] | None, tuple[Segment, ...]]:
-    """Parent and child, whose different words are marked; nothing is marked without a parent.
+    """Compare parent and child, and mark the words that differ. Without a parent, nothing is marked.
 
     >>> from nersery.core.sentence import Entity
     >>> person = Entity(0, 1, "PER")
@@ -52,8 +52,8 @@ def compared(
         return None, segments(child)
     in_parent, in_child = set[int](), set[int]()
     for old, new in _counterparts(parent, child):
-        # From 200 words on, it looks for no matches that begin with a frequent word: with them 10,000 words take a
-        # minute.
+        # From 200 words on, `SequenceMatcher` ignores matches that begin with a frequent word. Without this, comparing
+        # 10,000 words would take a minute.
         matcher = SequenceMatcher(None, parent.words[old.start : old.stop], child.words[new.start : new.stop])
         for block in matcher.get_matching_blocks():
             in_parent.update(old[block.a : block.a + block.size])
@@ -62,7 +62,7 @@ def compared(
 
 
 def _stretches(sentence: ShownSentence) -> Iterator[tuple[str | None, range]]:
-    """The positions of words before, in and after each entity, with its type; there may be none between two."""
+    """The positions of the words in each entity (with its type) and around it (with None); ranges may be empty."""
     position = 0
     for entity in sorted(sentence.entities, key=lambda entity: entity.start):
         yield None, range(position, entity.start)
@@ -72,7 +72,7 @@ def _stretches(sentence: ShownSentence) -> Iterator[tuple[str | None, range]]:
 
 
 def _counterparts(parent: ShownSentence, child: ShownSentence) -> Iterator[tuple[range, range]]:
-    """What to compare: stretch by stretch if the entities have the same types in order, else the whole sentences."""
+    """The ranges to compare: by stretch if both have the same entity types in order, else the whole sentences."""
     (types, old), (new_types, new) = zip(*_stretches(parent), strict=True), zip(*_stretches(child), strict=True)
     if types == new_types:
         return zip(old, new, strict=True)

@@ -1,7 +1,7 @@
-"""What a report holds: the one schema of ``report.json``, ``report.md`` and ``report.html``.
+"""The contents of a report: one schema for ``report.json``, ``report.md`` and ``report.html``.
 
-To add a number, declare it here, with a `Column` if it belongs into the table of results, and compute it in
-`nersery.experiments.results`.
+To add a number, declare it here and compute it in `nersery.experiments.results`. If it belongs in the table of results,
+declare it with a `Column`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class MistakeReport(ReportPart):
     """Mistakes on test: counts by type and kind, summed over seeds; examples from the first seed.
 
     Args:
-        confusion: By gold type and predicted type, of entities that overlap a prediction.
+        confusion: Counts by gold type and predicted type, over the entities that overlap a prediction.
     """
 
     per_type: Table[Table[int]] = {}
@@ -63,10 +63,10 @@ class ChangeReport(ReportPart):
 
 
 class StageCounts(ReportPart):
-    """What a method or selector read and kept, summed over seeds.
+    """The numbers of sentences that a method or selector read, kept and rejected, summed over seeds.
 
     Args:
-        history: How a selector came to its choice, by seed; empty if it reports nothing.
+        history: How a selector made its choice, by seed; empty if it reports nothing.
     """
 
     method: str = ""
@@ -78,7 +78,7 @@ class StageCounts(ReportPart):
 
 
 class DiversityReport(ReportPart):
-    """How much kept sentences differ from those that they were made from, see `nersery.evaluate.diversity`."""
+    """How much the kept sentences differ from their parents, see `nersery.evaluate.diversity`."""
 
     entity: Measure | None = None
     non_entity: Measure | None = None
@@ -86,7 +86,7 @@ class DiversityReport(ReportPart):
 
 
 class SplitReport(ReportPart):
-    """The files of a split and what they hold."""
+    """The files of a split and their contents."""
 
     path: str = ""
     sha256: str = ""
@@ -98,7 +98,7 @@ class SplitReport(ReportPart):
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], **files: Any) -> Self:
-        """What the sentences hold, beside the fields that say where they are."""
+        """Describe the sentences; ``files`` are the fields that describe where they are stored."""
         types = Counter(entity.type for sentence in sentences for entity in sentence.entities)
         counts = {"words": sum(map(len, sentences)), "entities": types.total(), "types": dict(sorted(types.items()))}
         return cls.model_validate({"sentences": len(sentences), **counts, **files})
@@ -165,7 +165,7 @@ class SystemReport(ReportPart):
 
     @property
     def tested(self) -> AgainstGold:
-        """The comparison with the baseline; without values if there is none."""
+        """The comparison with the baseline; all its values are None if there is none."""
         return self.against_gold or AgainstGold()
 
     @property
@@ -176,7 +176,7 @@ class SystemReport(ReportPart):
         return [self.generation.model_copy(update={"method": self.method or ""}), *self.selection]
 
     def difference(self, reference: SystemReport | None) -> float | None:
-        """F1 minus the reference's, as a fraction: as tested, else of the means."""
+        """F1 minus the reference's F1, as a fraction: the tested difference, or else the difference of the means."""
         if self.tested.difference is not None:
             return self.tested.difference
         other = reference.f1.mean if reference else None
@@ -193,18 +193,18 @@ COLUMNS = [
 
 
 CHOSEN = "chosen"
-"""The fate of the system that a search has chosen."""
+"""The `TriedReport.fate` of the system that a search has chosen."""
 
 
 class TriedReport(ReportPart):
     """A system that a search tried, see `nersery.experiments.grow`.
 
     Args:
-        folds: How many it was scored on.
-        difference: From gold only on the same folds, with its interval.
-        expected: Gain that is expected on other sentences, by which the system is chosen.
-        estimate: Of the time, in words.
-        took: The time, in words.
+        folds: The number of folds that it was scored on.
+        difference: The difference from gold only on the same folds, with its interval.
+        expected: The gain that is expected on other sentences. The system is chosen by this value.
+        estimate: The estimated time, as text.
+        took: The time that it took, as text.
         fate: Whether it was chosen, or why it was dropped.
     """
 
@@ -223,7 +223,7 @@ class RunTimeReport(ReportPart):
 
     Args:
         estimate: Seconds for one seed, as estimated before the run.
-        seconds: What each seed took; null if unknown.
+        seconds: Seconds that each seed took; null if unknown.
         killed: Whether a process was killed, so that part of the time is missing.
     """
 
@@ -236,8 +236,8 @@ class FileLink(ReportPart):
     """A file of the run.
 
     Args:
-        system: To which it belongs; empty for the whole run.
-        path: From the report's folder.
+        system: The system that it belongs to; empty for the whole run.
+        path: Relative to the report's folder.
     """
 
     system: str = ""
@@ -249,8 +249,8 @@ class ScoredSentence(ReportPart):
     """A sentence that is worth labelling next, see `nersery.experiments.active_learning`.
 
     Args:
-        expected_errors: Entities that the tagger is expected to get wrong in it.
-        entities: Those that it predicts, in words.
+        expected_errors: The number of entities that the tagger is expected to get wrong in it.
+        entities: The entities that the tagger predicts, as text.
     """
 
     id: str = ""
@@ -281,34 +281,34 @@ class Report(ReportPart):
     @model_validator(mode="after")
     def _correct_p_values(self) -> Report:
         comparisons = self.comparisons
-        # Computed here and not stored, so that the report of any selection of systems is corrected for just these.
+        # Computed here and not stored, so that a report of some of the systems is corrected for just these.
         for comparison, corrected in zip(comparisons, holm([c.p or 0.0 for c in comparisons]), strict=True):
             comparison.corrected_p = corrected
         return self
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON values. JSON knows no NaN and no infinity (a diverged loss): both become null."""
+        """The report as JSON values. JSON has no NaN and no infinity (from a diverged loss), so both become null."""
         return _plain(self.model_dump(exclude_unset=True))
 
     @property
     def repetition(self) -> str:
-        """What a system runs once for: a seed, or in cross-validation a fold, which has the number of its seed.
+        """The unit that a system runs once for: "seed", or "fold" in cross-validation, where seeds are fold numbers.
 
-        The last training of `nersery grow` is on all sentences: its seed lies beyond the folds.
+        The last training of `nersery grow` uses all sentences, so its seed lies beyond the folds.
         """
         folds = dict(self.recipe.get("sample") or {}).get("folds") or 0
         return "fold" if self.seeds and max(self.seeds) < folds else "seed"
 
     @property
     def reference(self) -> SystemReport | None:
-        """The baseline, with which the other systems are compared."""
+        """The baseline that the other systems are compared with."""
         return next((system for system in self.systems if system.is_baseline), None)
 
     @property
     def best(self) -> SystemReport | None:
-        """The system that a search has chosen, which did not look at test; else the one with the highest F1.
+        """The system that a search has chosen without using test, or else the system with the highest F1.
 
-        The baseline is not among them.
+        It is never the baseline.
         """
         reference = self.reference
         tried = [system for system in self.systems if system is not reference and system.f1.mean is not None]
@@ -338,7 +338,7 @@ class Report(ReportPart):
 
     @property
     def data_files(self) -> Iterator[tuple[str, SplitReport]]:
-        """The data files with their labels, one for each language if a split has several."""
+        """The data files with their labels: one for each language if a split has several."""
         for name, split in self.data.items():
             for language, language_split in split.languages.items():
                 yield f"{name} ({language}, {plural(language_split.sentences or 0, 'sentence')})", language_split

@@ -38,7 +38,7 @@ def p_value(value: float | None) -> str:
 
 
 def unbroken(text: str) -> str:
-    """A text in which no line ends between a number and its percent sign.
+    """Text in which no line can break between a number and its percent sign.
 
     >>> unbroken("95 % interval")
     '95\\xa0% interval'
@@ -56,7 +56,7 @@ def p_text(value: float) -> str:
 
 
 def counts(values: Sequence[float]) -> str:
-    """A number of things for each seed: the number, or the range if the seeds differ.
+    """Counts for all seeds as text: one number, or the range if the seeds differ.
 
     >>> counts([100, 100]), counts([955, 962, 960])
     ('100', '955 to 962')

@@ -62,10 +62,10 @@ class Measure(ReportPart):
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Self:
-        """The number in each run of several that differ only in their seed.
+        """Summarize the values of several runs that differ only in their seed.
 
-        The deviation is that of the population that the runs are a sample from (divisor n - 1). A single run has none:
-        0 would claim that there is no spread.
+        The standard deviation is the sample estimate (divisor n - 1). A single run has none, because 0 would claim that
+        there is no spread.
 
         >>> print(Measure.of([0.36, 0.38, 0.40]))
         38.0 ± 2.0
@@ -80,7 +80,7 @@ class Measure(ReportPart):
 
     @property
     def in_words(self) -> str:
-        """The same for a number of words.
+        """The mean and the standard deviation of a number of words, as text.
 
         >>> Measure(mean=5.671, std=0.02).in_words, Measure().in_words
         ('5.67 ± 0.02', '–')
@@ -120,9 +120,9 @@ class AgainstGold(Interval):
 
     Args:
         difference: F1 of the system minus F1 of the baseline, in [-1, 1]; the interval is that of the difference.
-        p: Of this comparison alone.
-        corrected_p: For the number of comparisons in the report, by Holm's procedure; not part of the JSON.
-        p_over_seeds: Of a sign-flip test over seeds.
+        p: The p-value of this comparison alone.
+        corrected_p: ``p``, corrected for the number of comparisons in the report (Holm); not part of the JSON.
+        p_over_seeds: The p-value of a sign-flip test over seeds.
     """
 
     difference: float | None = None
@@ -136,12 +136,12 @@ class AgainstGold(Interval):
 
 
 class SweepCell(ReportPart):
-    """A system of a run of a sweep, with a seed.
+    """One system of one run of a sweep, with one seed.
 
     Args:
-        size: Of the sample; null if sizes are not varied.
+        size: The size of the sample; null if sizes are not varied.
         language: Empty if languages are not varied.
-        f1: In [0, 1]; null where it is not finished.
+        f1: In [0, 1]; null if it is not finished.
     """
 
     size: int | None = None
@@ -152,7 +152,7 @@ class SweepCell(ReportPart):
 
 
 ShownEntity = Annotated[Entity, PlainSerializer(Entity.as_dict)]
-"""An entity, of which the report has words and type."""
+"""An entity; the report stores its words and its type."""
 
 
 class ShownSentence(ReportPart):
@@ -165,7 +165,7 @@ class ShownSentence(ReportPart):
 
 
 class Example(ReportPart):
-    """A generated sentence that was kept, and the gold sentence that it was made from."""
+    """A generated sentence that was kept, with the gold sentence that it was made from."""
 
     parent: ShownSentence | None = None
     child: ShownSentence
@@ -223,14 +223,14 @@ class ChangeExample(LabelledExample):
 
 
 class Trial(ReportPart):
-    """Settings of a grid, and F1 on dev with them."""
+    """One combination of settings in a grid search, with its F1 on dev."""
 
     settings: dict[str, Any] = {}
     f1: float | None = None
 
 
 class GridReport(ReportPart):
-    """What was tried on dev, with which seed, and what was chosen."""
+    """A grid search on dev: its seed, its trials and the settings that it chose."""
 
     seed: int | None = None
     trials: list[Trial] = []
@@ -246,10 +246,10 @@ class Evaluation(ReportPart):
 
 
 class TrainingReport(ReportPart):
-    """The curve of a training on dev, with whatever else the tagger reports about it.
+    """The scores on dev during a training, with all other values that the tagger reports about it.
 
     Args:
-        parameters: Of the tagger's network; null if unknown.
+        parameters: The number of parameters of the tagger's network; null if unknown.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -266,13 +266,13 @@ class TrainingReport(ReportPart):
 
 
 class TeacherReport(TrainingReport):
-    """The training of the tagger that labelled a system's raw text, if the system has a teacher of its own.
+    """The training of a teacher: the tagger that labelled a system's raw text, if the system trains its own.
 
     Args:
         tagger: The name of its method.
         model: The model that it was trained from, if it has one.
-        sentences: How many it was trained on.
-        seconds: Time of its training; null if unknown.
+        sentences: The number of sentences that it was trained on.
+        seconds: The time of its training; null if unknown.
     """
 
     tagger: str = ""
@@ -293,7 +293,7 @@ class SelfTrainingStep(ReportPart):
 
 
 class SelfTrainingReport(TrainingReport):
-    """A self-training in the form of a tagger's training: the number of the step, and F1 on dev."""
+    """A self-training, described like the training of a tagger: by the number of the step and F1 on dev."""
 
     best: int | None = None
     steps: list[SelfTrainingStep] = []

@@ -1,6 +1,6 @@
 """Writes a report as JSON, as Markdown and as one self-contained HTML page.
 
-The renderers read only the report and no clock: the same report gives the same bytes.
+The renderers read only the report, and no clock. The same report therefore gives the same bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.verdict import verdict
 
 GOLDEN_ANGLE = 137.508
-"""Degrees between the hues of neighbouring types; keeps neighbours apart, however many types there are."""
+"""Degrees between the hues of neighbouring types. Neighbours stay distinct with any number of types."""
 
 
 SECTIONS = (
@@ -38,11 +38,11 @@ SECTIONS = (
     ("generated", "Generated", "generating"), ("rejected", "Rejected", "stages"), ("time", "Run time", "run-time"),
     ("data", "Data", ""), ("files", "Files", "files"), ("settings", "Settings", ""),
 )  # fmt: skip
-"""Sections of the page: anchor, title in the navigation, and the table or value without which it is not there."""
+"""Sections of the page: anchor, title in the navigation, and the table or value that the section needs, if any."""
 
 
 def report_files(report: Report) -> dict[str, str]:
-    """The texts of ``report.json``, ``report.md``, ``report.html`` and ``tables/*.csv``, by these names.
+    """The text of ``report.json``, ``report.md``, ``report.html`` and ``tables/*.csv``, by file name.
 
     The Markdown is CommonMark with tables. The page needs no network and runs no script.
     """
@@ -59,7 +59,7 @@ def report_files(report: Report) -> dict[str, str]:
 
 
 def write_report(report: Report, folder: Path) -> None:
-    """Write the `report_files` into a folder that exists."""
+    """Write the `report_files` into an existing folder."""
     with replaced_folder(folder / "tables") as tables:
         for name, text in report_files(report).items():
             if name.startswith("tables/"):
@@ -69,7 +69,7 @@ def write_report(report: Report, folder: Path) -> None:
 
 
 def _context(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What the templates read, from a report's JSON values: the report, its tables, and selections of its systems."""
+    """The values for the templates, from a report's JSON values: the report, its tables and groups of its systems."""
     report = Report.model_validate(visible(values))
     report.description, report.notes = unbroken(report.description), list(map(unbroken, report.notes))
     systems, types, reference = report.systems, report.types, report.reference
@@ -111,7 +111,7 @@ def _context(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _total_time(report: Report) -> str | None:
-    """How long all systems took; None if that is unknown."""
+    """The time of all systems together, as text; None if it is unknown."""
     known = [seconds for times in report.run_time.values() for seconds in times.seconds if seconds is not None]
     if not known:
         return None
@@ -124,9 +124,9 @@ _READABLE = str.maketrans(_PICTURES | {one: f"\\u{ord(one):x}" for one in DIRECT
 
 
 def visible(value: Any) -> Any:
-    """The same for a page: control characters as pictures; escapes for lone surrogates and what reorders text."""
+    """The value for a page: control characters as pictures; lone surrogates and direction marks as escapes."""
     if isinstance(value, str):
-        if value.isascii() and value.isprintable():  # as most are
+        if value.isascii() and value.isprintable():  # the usual case
             return value
         return value.translate(_READABLE).encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

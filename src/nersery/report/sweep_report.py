@@ -21,8 +21,8 @@ class SweepReport:
     """The results of a sweep.
 
     Args:
-        failures: Why systems failed, by place.
-        notes: What to know before trusting the figures, with the runs that it is about.
+        failures: The reason why a system failed, by the run and system.
+        notes: What to know before trusting the figures, each with the runs that it applies to.
     """
 
     name: str
@@ -34,12 +34,12 @@ class SweepReport:
 
     @property
     def done(self) -> int:
-        """Number of finished cells."""
+        """The number of finished cells."""
         return sum(cell.f1 is not None for cell in self.cells)
 
     @property
     def found_nothing(self) -> bool:
-        """Whether trainings are finished, and no tagger found a correct entity."""
+        """Whether at least one training is finished, but no tagger found a correct entity."""
         return self.done > 0 and not any(cell.f1 for cell in self.cells)
 
     def as_dict(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def write_sweep(report: SweepReport, folder: Path, *, is_over: bool = True) -> N
     """Write ``report.json``, ``report.md``, ``report.html``, ``tables/*.csv`` and ``tables/*.tex``.
 
     Args:
-        is_over: Whether nothing follows; else the page loads itself again now and then.
+        is_over: Whether the sweep is over. If not, the page reloads itself from time to time.
     """
     readable: dict[str, Any] = {name: visible(getattr(report, name)) for name in ("description", "failures", "notes")}
     report = replace(report, **readable)

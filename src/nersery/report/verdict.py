@@ -15,7 +15,7 @@ LEVEL = 0.05
 """Significance level: a difference with a smaller p-value counts as more than chance."""
 
 MOST_NAMED = 8
-"""Methods that a sentence names."""
+"""The most methods that a sentence names."""
 
 Tone = Literal["better", "worse", "unclear"]
 
@@ -36,7 +36,7 @@ class Verdict:
 
 
 def verdict(report: Report) -> Verdict:
-    """The headline over all systems."""
+    """Write the headline over all systems."""
     seeds = len(report.seeds)
     scored = [system for system in report.systems if system.f1.mean is not None]
     reference = next((system for system in scored if system.is_baseline), None)
@@ -74,7 +74,7 @@ def _tone(system: SystemReport) -> Tone:
 
 
 def _sentence(best: SystemReport, reference: SystemReport, loss: str) -> str:
-    """The headline; ``loss`` opens it if nothing is gained."""
+    """The headline; it begins with ``loss`` if F1 did not rise."""
     gap = best.difference(reference) or 0.0
     side = "above" if gap > 0 else "below"
     position = "level with" if signed(gap) == "0.0" else f"{percent(abs(gap))} {side}"
@@ -102,7 +102,7 @@ def _others(systems: Sequence[SystemReport], reference: SystemReport) -> tuple[s
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The names, or the first of many.
+    """The names as a list; only the first of many are named.
 
     >>> _listed(["a", "b"]), _listed(list("abcdefghij"))
     ('a, b', 'a, b, c, d, e, f, g, h and 2 more')
@@ -112,7 +112,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _corrected(best: SystemReport, tried: Sequence[SystemReport]) -> tuple[str, ...]:
-    """The best method's p-value, corrected for all comparisons."""
+    """A sentence on the best method's p-value, corrected for all comparisons; empty if it adds nothing."""
     count = sum(system.tested.p is not None for system in tried)
     corrected = best.tested.corrected_p
     if count < 2 or corrected is None or best.tested.p is None or best.tested.p >= LEVEL:
@@ -122,7 +122,7 @@ def _corrected(best: SystemReport, tried: Sequence[SystemReport]) -> tuple[str, 
 
 
 def _over_seeds(best: SystemReport, seeds: int) -> tuple[str, ...]:
-    """A sentence on whether the best method's difference holds over the seeds; empty if that was not tested."""
+    """A sentence on whether the best method's difference is consistent over the seeds; empty if not tested."""
     p = best.tested.p_over_seeds
     if p is None:
         return ()

@@ -1,4 +1,4 @@
-"""A picture of the links of a pair of sentences and of what they project: an SVG for light and dark pages."""
+"""A picture of the alignment of two sentences and the entities that it projects: an SVG for light and dark pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nersery.report.pictures.charts import shortened
 from nersery.report.pictures.matrix import Area, Label, cell, matrix
 
 LONGEST = 24
-"""Characters of a label; wide ones count twice."""
+"""The most characters of a label; wide characters count twice."""
 FAINTEST = 0.1
 LEGEND = (
     Markup("A row is linked to a column, the surer the stronger the shade."),
@@ -31,10 +31,10 @@ LEGEND = (
 
 
 def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> Markup:
-    """The words of the source as rows, those of the projected target as columns, and their links as cells.
+    """Draw the source words as rows, the words of the projected target as columns, and their links as cells.
 
-    The shade of a cell is the probability of the link. Entities of both sides are bands; a frame stands where one was
-    projected to the other, and a source entity without one is struck out.
+    The shade of a cell is the probability of the link. Entities of both sides are bands. A frame marks a source entity
+    and the target entity that it was projected to. A source entity that was not projected is struck out.
     """
     projected = _projected(source, target, alignment)
     lost = [entity for entity in source.entities if entity not in projected]
@@ -54,11 +54,11 @@ def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: P
     """Draw one pair, projected from its first source.
 
     Args:
-        id: Of the target; empty takes the first pair with an entity.
+        id: The id of the target; if empty, the first pair with a source entity is drawn.
 
     Raises:
-        DataError: When the alignment does not fit the pair.
-        SettingsError: When there is no such pair.
+        DataError: If the alignment does not fit the pair.
+        SettingsError: If there is no such pair.
     """
     pairs = ((task.target, task.translations[0]) for task in tasks if not isinstance(task, Reject))
     for target, translation in pairs:
@@ -75,10 +75,10 @@ def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: P
 
 
 def _projected(source: Sentence, target: Sentence, alignment: Alignment) -> dict[Entity, Entity]:
-    """The target entity of each source entity that went over.
+    """The target entity of each source entity that was projected.
 
-    Each is of one alone: those of one type find each other first, for a type may be called otherwise in the target,
-    and then those with the most links.
+    Each target entity belongs to only one source entity. Pairs of the same type are matched first, because a type may
+    have another name in the target; then the pairs with the most links.
     """
     hits = Counter(
         (entity, other)
@@ -96,7 +96,7 @@ def _projected(source: Sentence, target: Sentence, alignment: Alignment) -> dict
 
 
 def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
-    """The words with the types of the entities that begin with them."""
+    """The words; the first word of an entity is followed by its type."""
     labels = [Label(shortened(word, LONGEST), "word", word) for word in map(printable, sentence.words)]
     for entity in sentence.entities:
         kind = "lost" if entity in lost else "entity"

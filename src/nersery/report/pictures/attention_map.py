@@ -1,4 +1,4 @@
-"""A picture of the attention between the words of a sentence, as SVG."""
+"""A picture of the attention between the words of a sentence as SVG."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from nersery.report.pictures.charts import shortened
 from nersery.report.pictures.matrix import Area, Label, cell, matrix
 
 LONGEST = 28
-"""Characters of the words of a label; wide ones count twice."""
+"""The most characters of the words of a label; wide characters count twice."""
 FAINTEST = 0.01
-"""Cells of a weaker shade are left out."""
+"""Cells with a weaker shade are left out."""
 LEGEND = (
     Markup("A row attends to a column, the more the stronger the shade."),
     Markup(
@@ -27,17 +27,16 @@ LEGEND = (
 
 
 def attention_map(sentence: Sentence, attention: Attention, keywords: Collection[int]) -> Markup:
-    """The attention from each row to each column, an entity being one of both; entities and keywords are marked.
+    """Draw the attention from rows to columns. An entity is one row and one column; entities and keywords are marked.
 
-    Shades are relative to a row's highest attention to another word. Where a cell is framed, an entity attends to a
-    keyword.
+    Shades are relative to a row's highest attention to another word. In a framed cell, an entity attends to a keyword.
 
     Args:
         attention: Between the sentence's words; see `nersery.taggers.components.word_attention.word_attention`.
-        keywords: Their positions.
+        keywords: The positions of the keywords.
 
     Raises:
-        ValueError: When the attention is not between the sentence's words.
+        ValueError: If the attention is not between the sentence's words.
     """
     units, merged = merge_entities(sentence, attention)
     types = {entity.start: entity.type for entity in sentence.entities}
@@ -62,7 +61,7 @@ def _cells(labels: Sequence[Label], attention: Attention) -> Iterator[Area]:
 
 
 def _shades(attention: Attention) -> Attention:
-    """The attention as a share of the row's highest to another word, at most 1."""
+    """The attention divided by the row's highest attention to another word, at most 1."""
     others = attention.copy()
     np.fill_diagonal(others, 0.0)
     highest = others.max(axis=1, keepdims=True)

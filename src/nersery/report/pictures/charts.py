@@ -1,4 +1,4 @@
-"""The report's charts: what goes where. `templates/charts.html.j2` draws it as inline SVG without scripts.
+"""The layout of the report's charts. `templates/charts.html.j2` draws them as inline SVG without scripts.
 
 Colours come from the page's style sheet. The template escapes all text.
 """
@@ -24,9 +24,9 @@ Systems = list[SystemReport]
 ROW = 54
 """Height of a system's row in the chart of F1, in pixels."""
 MOST_ROWS = 12
-"""Systems in the first chart; the others are folded below it."""
+"""The most systems in the first chart; the others are in a collapsed section below it."""
 LEAST_SPAN = 10.0
-"""Percent points that the axis of F1 spans at least, so that a small difference looks small."""
+"""The smallest span of the F1 axis in percent points, so that a small difference looks small."""
 NAME_LENGTH = 30
 PANEL_WIDTH, PANEL_HEIGHT = 240, 150
 LEFT, RIGHT, TOP, BOTTOM = 30, 8, 8, 20
@@ -41,11 +41,11 @@ class Scale:
     high: float
 
     def __call__(self, value: float) -> float:
-        """The place of a value; outside [0, 1] when the value lies outside."""
+        """The position of a value; outside [0, 1] if the value is outside the scale."""
         return (value - self.low) / (self.high - self.low)
 
     def at(self, value: float) -> str:
-        """The place of a value as an SVG length."""
+        """The position of a value as an SVG length."""
         return f"{100 * self(value):.2f}%"
 
     def ticks(self, count: int = 5) -> list[float]:
@@ -56,7 +56,7 @@ class Scale:
         """
         rough = (self.high - self.low) / count
         power = 10.0 ** math.floor(math.log10(rough))
-        # the tolerance, because a rounded power of ten may be a hair below the step that fits exactly
+        # The tolerance is needed because a rounded power of ten may be slightly below the step that fits exactly.
         step = next(multiple * power for multiple in (1, 2, 5, 10) if multiple * power >= rough * (1 - 1e-9))
         return [number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
@@ -70,20 +70,20 @@ def scale_around(values: Iterable[float], least: float = 2.0) -> Scale:
 
 
 def f1_scale(systems: Sequence[SystemReport]) -> Scale:
-    """A scale for the seeds' F1 and the intervals, in percent points, within [0, 100]."""
+    """A scale for F1 by seed, its mean and its interval, in percent points, within [0, 100]."""
     scale = scale_around((100 * value for system in systems for value in _extent(system)), LEAST_SPAN)
     return Scale(max(0.0, scale.low), min(100.0, scale.high))
 
 
 def leading(systems: Sequence[SystemReport], reference: SystemReport | None) -> tuple[Systems, Systems]:
-    """The baseline with the best systems, and the others if there are more than `MOST_ROWS`; each in its order."""
+    """The `MOST_ROWS` leading systems (the baseline and the best others), then the rest, both in their given order."""
     ranked = sorted(systems, key=lambda s: (s is not reference, -(s.f1.mean or 0.0)))[:MOST_ROWS]
     chosen = {id(s) for s in ranked}
     return [s for s in systems if id(s) in chosen], [s for s in systems if id(s) not in chosen]
 
 
 def drawn(chart: str, **values: Any) -> Markup:
-    """A chart of `templates/charts.html.j2`."""
+    """Draw a chart of `templates/charts.html.j2`."""
     return getattr(html_template("charts.html.j2").module, chart)(**values)
 
 
@@ -95,12 +95,12 @@ def f1_chart(
     name: str = "f1",
     repetition: str = "seed",
 ) -> Markup:
-    """F1 by system: a dot for each seed or fold, a line at the mean, a bar over its interval.
+    """Draw F1 by system: a dot for each seed or fold, a line at the mean, a bar over its interval.
 
-    Lengths across are shares of the width, so text keeps its size on a narrow screen.
+    Horizontal lengths are relative to the width, so text keeps its size on a narrow screen.
 
     Args:
-        name: Distinct for each chart of a page.
+        name: Must be distinct for each chart of a page.
     """
     systems = [system for system in systems if system.f1.mean is not None]
     rows = [(system, ROW * index, shortened(system.label)) for index, system in enumerate(systems)]
@@ -118,25 +118,25 @@ def _extent(system: SystemReport) -> list[float]:
 
 
 def shortened(name: str, most: int = NAME_LENGTH) -> str:
-    """The name, cut where it would run into its value on a narrow screen; wide characters count twice."""
+    """The name, cut so that it does not overlap its value on a narrow screen; wide characters count twice."""
     widths = accumulate(map(width_of, name))
     fitting = sum(width <= most for width in widths)
     return name if fitting == len(name) else name[: fitting - 1] + "…"
 
 
 def width_of(text: str) -> int:
-    """How many narrow characters a text is as wide as."""
+    """The width of a text in narrow characters."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def difference_scale(systems: Sequence[SystemReport]) -> Scale:
-    """One scale for the intervals of all systems, in percent points, zero included."""
+    """One scale for the intervals of all systems, in percent points. It includes zero."""
     ends = (end for system in systems for end in (system.tested.low, system.tested.high))
     return scale_around([0.0, *(100 * end for end in ends if end is not None)])
 
 
 def difference_bar(comparison: AgainstGold, scale: Scale) -> Markup:
-    """The interval of a difference from gold only, beside a line at zero; empty if the interval is unknown."""
+    """Draw the interval of a difference from gold only, with a line at zero; empty if the interval is unknown."""
     if comparison.low is None or comparison.high is None:
         return Markup("")
     low, high = 100 * comparison.low, 100 * comparison.high
@@ -148,11 +148,11 @@ def difference_bar(comparison: AgainstGold, scale: Scale) -> Markup:
 
 Point = tuple[float, float]
 Line = tuple[Sequence[Point], Sequence[tuple[Point, str]]]
-"""A curve, and those of its points that are dots, each with a text; empty for none."""
+"""A curve, and the points of it that are drawn as dots, each with a text that may be empty."""
 
 
 def curves(trainings: Iterable[TrainingReport]) -> list[list[Point]]:
-    """For each training the points (step, score on dev in percent points)."""
+    """The points (step, score on dev in percent points) of each training."""
     return [
         [(e.step, 100 * e.score) for e in training.evaluations if e.step is not None and e.score is not None]
         for training in trainings
@@ -176,13 +176,13 @@ def learning_curves(
     number: int,
     repetition: str = "seed",
 ) -> Markup:
-    """One panel: a system's score on dev by step, a line for each seed or fold.
+    """Draw one panel: a system's score on dev by step, with a line for each seed or fold.
 
     Args:
-        label: Of the system.
+        label: The name of the system for readers.
         behind: Trainings drawn in grey for comparison.
-        number: Distinct for each panel of a page, because ids of elements contain it.
-        repetition: What a line stands for: see `nersery.report.model.Report.repetition`.
+        number: Must be distinct for each panel of a page, because ids of elements contain it.
+        repetition: What a line represents, see `nersery.report.model.Report.repetition`.
     """
     lines: list[Line] = []
     summary = []
@@ -206,14 +206,14 @@ def panel(
     lines: Iterable[Line],
     radius: float = 3.5,
 ) -> Markup:
-    """A panel of curves.
+    """Draw a panel of curves.
 
     Args:
-        id: The beginning of the ids of its elements, and their number.
-        summary: The curves in words, for who cannot see them.
-        ticks: Of the horizontal axis: pixels and labels.
-        ghosts: Curves in grey.
-        radius: Of the dots, in pixels.
+        id: The prefix of its elements' ids, and its number.
+        summary: The curves in words, for readers who cannot see them.
+        ticks: The ticks of the horizontal axis: positions in pixels, and labels.
+        ghosts: Curves drawn in grey.
+        radius: The radius of the dots, in pixels.
     """
     heights = [(placed((0, value), scales)[1], f"{value:g}") for value in scales[1].ticks(4)]
     behind = [_path(curve, scales) for curve in ghosts]
@@ -225,7 +225,7 @@ def panel(
 
 
 def placed(point: Point, scales: tuple[Scale, Scale]) -> Point:
-    """The place of a point in a panel, in pixels."""
+    """The position of a point in a panel, in pixels."""
     across, up = scales
     x = LEFT + across(point[0]) * (PANEL_WIDTH - LEFT - RIGHT)
     y = PANEL_HEIGHT - BOTTOM - up(point[1]) * (PANEL_HEIGHT - TOP - BOTTOM)
@@ -233,17 +233,17 @@ def placed(point: Point, scales: tuple[Scale, Scale]) -> Point:
 
 
 def _path(curve: Sequence[Point], scales: tuple[Scale, Scale]) -> str:
-    """A line through the points; empty without any."""
+    """The points of a line as SVG coordinates; empty if there are none."""
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in (placed(point, scales) for point in curve))
 
 
 GOLD = "gold"
 Curves = dict[str, dict[int, list[float]]]
-"""F1 in percent points by system and size, one for each seed and language."""
+"""F1 in percent points by system and size: one value for each seed and language."""
 
 
 def size_panels(cells: Iterable[SweepCell]) -> list[tuple[str, Markup]]:
-    """The label and the panel of each system; empty unless several sizes have scores."""
+    """The label and the panel of each system. Empty unless at least two sizes have scores."""
     curves: Curves = {}
     for cell in cells:
         if cell.size is not None and cell.f1 is not None:
@@ -282,7 +282,7 @@ def _means(curve: Mapping[int, Sequence[float]]) -> list[Point]:
 
 
 def _ticks(sizes: Sequence[int], scales: tuple[Scale, Scale]) -> list[tuple[float, str]]:
-    """The sizes below the panel; those that would run into the one before are left out."""
+    """The sizes below the panel. A size that would overlap the one before is left out."""
     ticks, last = [], -math.inf
     for size in sizes:
         x, _ = placed((math.log(size), 0.0), scales)

@@ -1,4 +1,4 @@
-"""A matrix between words, such as attention or alignment: a standalone SVG, which `templates/matrix.svg.j2` draws."""
+"""A matrix between words, such as attention or alignment: a standalone SVG drawn by `templates/matrix.svg.j2`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from nersery.report.pictures.charts import width_of
 CELL = 20
 """Width and height of a word's column and row, in pixels."""
 CHARACTER = 7.5
-"""Width of a character of a label, in pixels, as fonts have it at most on average."""
+"""Upper limit of the average width of a label's characters over common fonts, in pixels."""
 CAPITAL = 3
-"""By how much a capital is wider, in pixels, in bold as entities are."""
+"""Additional width of a capital letter in bold, as in entities, in pixels."""
 GAP = 8
 FOOT = 70
 NARROWEST = 560
@@ -24,12 +24,12 @@ NARROWEST = 560
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a row or a column says.
+    """The label of a row or a column.
 
     Args:
-        shown: As much of the words as there is room for.
+        shown: The text, shortened to the room that there is.
         kind: A class of the template's style sheet.
-        text: All words.
+        text: The whole text.
     """
 
     shown: str
@@ -38,13 +38,13 @@ class Label:
 
 
 class Area(NamedTuple):
-    """Some rows and columns of the matrix, each ``[start, end)`` from 0.
+    """A range of rows and a range of columns of the matrix, each ``[start, end)`` from 0.
 
     Args:
-        kind: A class of the template's style sheet: ``cell``, ``band`` (a ground behind cells) or ``chosen`` (a frame).
-        inset: Pixels that stay free on each side.
-        shade: Of a cell, in [0, 1].
-        title: Of a cell.
+        kind: A class of the template's style sheet: ``cell``, ``band`` (a background) or ``chosen`` (a frame).
+        inset: Free pixels on each side.
+        shade: The shade of a cell, in [0, 1].
+        title: The title of a cell.
     """
 
     kind: str
@@ -58,10 +58,10 @@ class Area(NamedTuple):
 def matrix(
     title: str, rows: Sequence[Label], columns: Sequence[Label], inside: Iterable[Area], legend: Sequence[Markup]
 ) -> Markup:
-    """The whole picture.
+    """Draw the whole picture.
 
     Args:
-        legend: Two lines, which may have `tspan`.
+        legend: Two lines, which may contain ``tspan`` elements.
     """
     left, top = (GAP + max(_pixels(label.shown) for label in labels) for labels in (rows, columns))
     width, height = CELL * len(columns), CELL * len(rows)
@@ -76,6 +76,6 @@ def _pixels(text: str) -> float:
 
 
 def cell(row: int, column: int, value: float, shade: float, names: tuple[str, str], inset: int = 0) -> Area:
-    """A shaded cell that names its row, its column and its value."""
+    """A shaded cell with a title that names its row, its column and its value."""
     title = f"{names[0]} → {names[1]}: {value:.3f}"
     return Area("cell", (row, row + 1), (column, column + 1), inset, shade, title)

@@ -1,7 +1,7 @@
-"""The tables of a report, each defined once: the page, Markdown and CSV show the same rows.
+"""The tables of a report. Each is defined once, so the page, Markdown and CSV show the same rows.
 
-To add a table, write a function that returns it, and name it in `TABLES`; a template places it with
-``table(tables["NAME"])``, and a CSV file is written by itself.
+To add a table, write a function that yields it, and add the function to `TABLES`. A template inserts the table with
+``table(tables["NAME"])``. Its CSV file is written automatically.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ GROUPS = {
     "novelty": (TEXT, "In training", "whether gold training sentences contain the words"),
     "length": (TEXT, "Words", "number of words of the sentence"),
 }
-"""By the end of the field's name in `SystemReport`: the kind of the group's column, its heading, and a caption."""
+"""For each field ``per_KEY`` of `SystemReport`: the kind of the group's column, its heading and a caption."""
 
 
 def report_tables(report: Report) -> dict[str, ReportTable]:
@@ -56,7 +56,7 @@ def report_tables(report: Report) -> dict[str, ReportTable]:
 
 
 def reference_name(report: Report) -> str:
-    """What the baseline is called."""
+    """The name of the baseline for readers."""
     return report.reference.label if report.reference else "gold only"
 
 
@@ -75,7 +75,7 @@ def _search(report: Report) -> Iterator[ReportTable]:
 
 
 def _if_any(text: str) -> Callable[[Any], Any]:
-    """Gets a text that is unknown where it is empty."""
+    """A function that returns this attribute of an item, or None if it is empty."""
     return lambda item: getattr(item, text) or None
 
 
@@ -89,7 +89,7 @@ def _next(report: Report) -> Iterator[ReportTable]:
 
 
 def _reviewed(report: Report) -> Iterator[ReportTable]:
-    """What people accepted of each method's sentences, where a system has the selector ``reviewed``."""
+    """The share of each method's sentences that people accepted, for systems with the selector ``reviewed``."""
     columns = [
         Column("System", NAME, "system.label"), Column("Method", TEXT, "system.method"),
         Column(report.repetition.capitalize(), TEXT, "seed"),
@@ -111,7 +111,7 @@ FIGURES = [Column("Precision", MEASURE, "precision"), Column("Recall", MEASURE, 
 
 
 def _scores(report: Report) -> Iterator[ReportTable]:
-    """Precision, recall and F1 of each system, the difference from gold only, and the columns of `COLUMNS`."""
+    """Precision, recall and F1 of each system, its difference from gold only, and the columns in `COLUMNS`."""
     several, reference = len(report.comparisons) > 1, report.reference
     columns = [
         Column("Method", NAME, "label"), *FIGURES,
@@ -128,7 +128,7 @@ def _scores(report: Report) -> Iterator[ReportTable]:
 
 
 def _groups(report: Report) -> Iterator[ReportTable]:
-    """F1 of each group and system in a matrix, and all scores in a list."""
+    """A matrix of F1 by group and system, and a list of all scores, for each kind of group."""
     for kind, (column_kind, heading, by) in GROUPS.items():
         part = f"per_{kind}"
         systems = [system for system in report.systems if getattr(system, part)]
@@ -171,7 +171,7 @@ def _changes(report: Report) -> Iterator[ReportTable]:
 
 
 def _by_kind(report: Report, part: str, kinds: Sequence[str], *captions: str) -> Iterator[ReportTable]:
-    """The counts of each kind by system, and by type and system."""
+    """The counts of each kind: by system, then by type and system."""
     by_system = [(system.label, rows) for system in report.systems if (rows := getattr(system, part).per_type)]
     totals = [(label, *(sum(row.get(kind, 0) for row in rows.values()) for kind in kinds)) for label, rows in by_system]
     by_type = [
@@ -186,7 +186,7 @@ def _by_kind(report: Report, part: str, kinds: Sequence[str], *captions: str) ->
 
 
 def _confusion(report: Report) -> Iterator[ReportTable]:
-    """The types that the best or only system gives to gold entities, and the same of all systems in a list."""
+    """The confusion matrix of the best system (or of the baseline), and a list of the wrong types of all systems."""
     system = next((system for system in (report.best, report.reference) if system and system.errors.confusion), None)
     if system is None:
         return

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def setting_tables(recipe: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """A recipe as titled tables of settings and values: one for each section, one for each entry of a list.
+    """A recipe as titled tables of settings and values: one for each section and for each entry of a list.
 
     >>> setting_tables({"seeds": [0, 1], "tagger": {"crf": True, "optimizer": {"lr": 0.1}}})
     [('general', [('seeds', '0, 1')]), ('tagger', [('crf', 'true'), ('optimizer.lr', '0.1')])]

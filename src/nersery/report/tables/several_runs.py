@@ -1,4 +1,4 @@
-"""One table of several runs, a row for each of their systems."""
+"""One table of several runs, with a row for each of their systems."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ FINISH = "name the folder of a finished run, e.g. runs/demo; nersery run with it
 
 
 def reports_in(folder: str | Path) -> Iterator[Report]:
-    """The report of a finished run, or those of a sweep's finished runs by name.
+    """The report of a finished run, or the reports of a sweep's finished runs in the order of their names.
 
     Raises:
-        DataError: If the folder has none.
+        DataError: If the folder has no report.
     """
     file = Path(folder) / REPORT_FILE
     try:
@@ -59,10 +59,10 @@ def reports_in(folder: str | Path) -> Iterator[Report]:
 
 
 def reports_of(folders: Sequence[str]) -> list[Report]:
-    """The reports in all folders; where names are equal, that of the folder follows.
+    """The reports in all folders. If several have the same name, the folder is appended to it.
 
     Raises:
-        DataError: If a folder has none.
+        DataError: If a folder has no report.
     """
     named_reports = [(folder, report) for folder in folders for report in reports_in(folder)]
     counts = Counter(report.name for _, report in named_reports)
@@ -73,7 +73,7 @@ def reports_of(folders: Sequence[str]) -> list[Report]:
 
 
 def results_table(reports: Iterable[Report]) -> ReportTable:
-    """F1 of every system of every run, and the difference from gold only in the same run."""
+    """F1 of every system of every run, with the difference from gold only in the same run."""
     columns = [
         Column("Run", TEXT, "run"), Column("Method", NAME, "system.label"),
         Column("Seeds", of=lambda item: len(item.system.f1.values)),

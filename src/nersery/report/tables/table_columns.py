@@ -1,4 +1,4 @@
-"""Tables of the report and their columns: how a value is written for readers, for CSV and for LaTeX (booktabs)."""
+"""Tables of the report and their columns: how to write a value for readers, for CSV and for LaTeX (booktabs)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from nersery.report.number_format import counts, millions, p_value, percent, sig
 Row = tuple[Any, ...]
 _ESCAPES = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$",
-    "<": "$<$", ">": "$>$", "|": r"\textbar{}",  # the default font has other signs in their places
-    "[": "{[}", "*": "{*}",  # at the start of a row, the end of the one before would take them as its argument
+    "<": "$<$", ">": "$>$", "|": r"\textbar{}",  # the default font shows other characters for these
+    "[": "{[}", "*": "{*}",  # at the start of a row, they would be read as an argument of the preceding \\
 }  # fmt: skip
 
 
@@ -36,11 +36,11 @@ class Kind:
     """How the values of a column are written.
 
     Args:
-        shown: For readers.
-        plain: For CSV: a value for each of the parts.
-        parts: What the headings in CSV end with.
-        style: How the page marks it: ``type`` as a chip, ``gap`` shaded, ``interval`` with a bar, ``text`` aligned,
-            ``prose`` also wide enough to read.
+        shown: Formats a value for readers.
+        plain: Splits a value into CSV fields, one for each of ``parts``.
+        parts: The endings of the CSV headings.
+        style: How the page shows it: ``type`` as a chip, ``gap`` shaded, ``interval`` with a bar, ``text`` aligned,
+            ``prose`` aligned and wide enough to read.
     """
 
     shown: Callable[[Any], str] = str
@@ -50,7 +50,7 @@ class Kind:
 
     @property
     def is_text(self) -> bool:
-        """Whether the values are on the left, not on the right as numbers are."""
+        """Whether the values are aligned on the left; numbers are aligned on the right."""
         return self.style in ("text", "prose", "name", "type")
 
 
@@ -72,7 +72,7 @@ DURATION = Kind(in_minutes, lambda seconds: (seconds and round(seconds, 1),), ("
 PARAMETERS = Kind(millions)
 MEASURE = Kind(str, _mean_and_deviation, ("", " std"))
 GAP = Kind(lambda pair: str(pair[0]), lambda pair: _mean_and_deviation(pair[0]), ("", " std"), "gap")
-"""A measure, and the mean that it is compared with or None."""
+"""A measure and the mean that it is compared with, which may be None."""
 LENGTH = Kind(lambda measure: measure.in_words, lambda measure: (measure.mean, measure.std), ("", " std"))
 INTERVAL = Kind(lambda ci: ci.interval, lambda ci: (points(ci.low), points(ci.high)), (" low", " high"), "interval")
 
@@ -82,7 +82,7 @@ class Column:
     """A column of a table.
 
     Args:
-        of: The value in an item's row, see `ReportTable.of`: an attribute such as ``tested.p``, or a function's result.
+        of: How to get the value from an item, see `ReportTable.of`: an attribute such as ``tested.p``, or a function.
         remark: A sentence below the table that defines the number.
     """
 
@@ -98,7 +98,7 @@ class ReportTable:
 
     Args:
         name: Its anchor in the page, and the name of its CSV file.
-        rows: One value for each column; None is unknown.
+        rows: Each has one value for each column; None is unknown.
         style: A class of the page's style sheet.
         baseline: The text of the first column in rows of the baseline.
     """
@@ -120,7 +120,7 @@ class ReportTable:
         style: str = "",
         baseline: str = "",
     ) -> Self:
-        """A table with a row for each item, whose values the columns find."""
+        """Make a table with a row for each item; each column gets its value from the item."""
         getters = [attrgetter(column.of) if isinstance(column.of, str) else column.of for column in columns]
         rows = [tuple(get(item) for get in getters) for item in items]
         return cls(name, caption, columns, rows, style, baseline)
@@ -135,12 +135,12 @@ class ReportTable:
 
     @property
     def remarks(self) -> list[str]:
-        """What defines the numbers."""
+        """The sentences below the table that define its numbers."""
         return [column.remark for column in self.columns if column.remark]
 
     @property
     def csv(self) -> str:
-        """The table as comma-separated values: F1 and the like in percent points, unknown values empty."""
+        """The table as comma-separated values: F1 and similar fractions in percent points, unknown values empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(_text(column.heading + part) for column in self.columns for part in column.kind.parts)
@@ -150,7 +150,7 @@ class ReportTable:
 
     @property
     def latex(self) -> str:
-        """The table as LaTeX, whose texts are on the left and whose numbers are on the right."""
+        """The table as LaTeX: text is aligned on the left, numbers on the right."""
         rows = [[column.heading for column in self.columns], *self.shown]
         lines = [" & ".join(map(latex_text, row)) + r" \\" for row in rows]
         body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
@@ -170,12 +170,12 @@ def _plain(kind: Kind, value: Any) -> Sequence[Any]:
 
 
 def _text(part: Any) -> Any:
-    """A spreadsheet would compute a text that begins like a formula."""
+    """Put a quotation mark before text that begins like a formula, because a spreadsheet would compute it."""
     return f"'{part}" if isinstance(part, str) and part.startswith(("=", "+", "-", "@", "\t", "\r")) else part
 
 
 def latex_text(text: str) -> str:
-    r"""Text that LaTeX shows as it is.
+    r"""Escape text so that LaTeX shows it literally.
 
     >>> print(latex_text("[a] p < 0.001 & 48.3 ± 0.6 %"))
     {[}a] p $<$ 0.001 \& 48.3 $\pm$ 0.6 \%
