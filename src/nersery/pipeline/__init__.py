@@ -1,4 +1,4 @@
-"""How a stage runs: batches, rejects, the error policy, journal, resume, shards and workers.
+"""How a stage runs: batches, rejects, the error policy, the journal, resuming, shards and workers.
 
-Knows no method; imports from `models`, `io` and `core`.
+Does not depend on any method. Imports from `models`, `io` and `core`.
 """

@@ -1,4 +1,4 @@
-"""The error policy of every stage: an item that cannot be processed is rejected and named, and the others go on."""
+"""The error policy of every stage: an item that cannot be processed is rejected and named, and the others continue."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ FAILED = "failed: "
 """The reason of an item that raised an exception starts with this."""
 LONGEST_REASON = 200
 MOST_FAILED = 1000
-"""More failed items than this point to a broken method or machine, not to a few odd items."""
+"""If more items fail, the method or the machine is probably broken; it is not just a few unusual items."""
 STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, ContractError, UnfittedError, JobFailedError)
-"""Errors that every other item would raise too."""
+"""Errors that stop the job, because every other item would raise them too."""
 
 
 def reason_of(error: Exception) -> str:
-    """The reason for rejecting an item, on one line, and without its place, so that it is equal for others."""
+    """The reason for rejecting an item, on one line and without its location, so that equal reasons can be counted."""
     message: object = error.text if isinstance(error, NerseryError) else error
     if isinstance(error, DataError):
         message = "; ".join(issue.message for issue in error.issues)
@@ -46,7 +46,7 @@ def reason_of(error: Exception) -> str:
 
 
 def failure(error: Exception, sentence: Sentence | None = None) -> Reject:
-    """The reject of an item that raised an exception, for methods that process items one by one.
+    """The reject for an item that raised an exception, for methods that process items one by one.
 
     Raises:
         NerseryError: The error itself, if every other item would raise it too.
@@ -59,7 +59,7 @@ def failure(error: Exception, sentence: Sentence | None = None) -> Reject:
 def one_for_each(
     name: str, items: Sequence[Any], answers: Sequence[Answered], what: str = "outcomes"
 ) -> Sequence[Answered]:
-    """The answers of a method; a `ContractError` unless there is one for each item."""
+    """Return the answers of a method. Raises `ContractError` unless there is one for each item."""
     if not isinstance(answers, Sized):
         raise ContractError(f"{name} answered with {answers!r:.60}, expected a list of {what}, one for each item")
     if len(answers) != len(items):
@@ -68,7 +68,7 @@ def one_for_each(
 
 
 def outcome_of(name: str, sentence: Sentence, answer: Any) -> Outcome:
-    """A method's answer for a sentence; a `MethodError` if it is neither a sentence nor a reject with a reason."""
+    """A method's checked answer. Raises `MethodError` if it is neither a sentence nor a reject with a reason."""
     if isinstance(answer, Sentence):
         return answer
     if not isinstance(answer, Reject):
@@ -83,19 +83,19 @@ def outcome_of(name: str, sentence: Sentence, answer: Any) -> Outcome:
 
 
 def sentence_in(item: Any) -> Sentence | None:
-    """The sentence that a reject shows: the item, or the first part of a task."""
+    """The sentence to show in a reject: the item itself, or the first element of a tuple."""
     first = item[0] if isinstance(item, tuple) and item else item
     return first if isinstance(first, Sentence) else None
 
 
 class ErrorPolicy(Generic[Item]):
-    """A step that survives items that it cannot process.
+    """Wraps a step so that it continues after items that it cannot process.
 
     If the step fails for a batch, each half is tried alone, down to single items. Halves that succeed are not repeated.
 
     Args:
-        step: Turns a batch of items into as many outcomes.
-        sentence_of: The sentence that the reject of an item shows.
+        step: Turns a batch of items into one outcome each.
+        sentence_of: Returns the sentence to show in the reject of an item.
     """
 
     def __init__(self, step: Step[Item], sentence_of: Callable[[Any], Sentence | None] = sentence_in) -> None:
@@ -104,11 +104,11 @@ class ErrorPolicy(Generic[Item]):
         self._first: Exception | None = None
 
     def __call__(self, batch: Sequence[Item]) -> Sequence[Outcome]:
-        """One outcome for each item, in order.
+        """Return one outcome for each item, in order.
 
         Raises:
-            JobFailedError: After more than `MOST_FAILED` failed items.
-            NerseryError: For what no other item would survive either, see `STOPPING`.
+            JobFailedError: If more than `MOST_FAILED` items have failed.
+            NerseryError: If every other item would raise the error too, see `STOPPING`.
         """
         try:
             outcomes = one_for_each("a step", batch, self._step(batch))
@@ -121,7 +121,7 @@ class ErrorPolicy(Generic[Item]):
                 return [self._count(Reject(reason_of(error), self._sentence_of(batch[0]), error))]
         else:
             return [self._count(outcome) for outcome in outcomes]
-        half = len(batch) // 2  # bisection: an item that fails costs log2(batch) more calls, not one call for each item
+        half = len(batch) // 2  # bisection: a failing item costs about log2(batch) more calls, not one call per item
         return [*self(batch[:half]), *self(batch[half:])]
 
     def _count(self, outcome: Outcome) -> Outcome:
@@ -141,7 +141,7 @@ class ErrorPolicy(Generic[Item]):
     def encoded(
         self, outcome: Outcome, encode: Callable[[Any], str], encode_reject: Callable[[Reject], str]
     ) -> tuple[str, Outcome]:
-        """An outcome as text; one that the format cannot hold is a reject, too."""
+        """Encode an outcome. A sentence that the format cannot represent becomes a reject."""
         try:
             return encode_reject(outcome) if isinstance(outcome, Reject) else encode(outcome), outcome
         except STOPPING:
@@ -149,7 +149,7 @@ class ErrorPolicy(Generic[Item]):
         except NerseryError as error:
             self._succeeded -= not isinstance(outcome, Reject)
             sentence = outcome.sentence if isinstance(outcome, Reject) else outcome
-            if isinstance(sentence, Sentence):  # without its numbers, which may be what cannot be written
+            if isinstance(sentence, Sentence):  # without its numbers, which may be the cause of the error
                 sentence = replace(sentence, scores={}, entities=tuple(Entity(*label) for label in sentence.labels))
             else:
                 sentence = None

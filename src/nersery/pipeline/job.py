@@ -1,6 +1,6 @@
-"""The job: the one place for batches, rejects, progress, journal and resume.
+"""The job: the one place for batches, rejects, progress, the journal and resuming.
 
-A step turns a batch of items into one outcome each, in order. So ``read = written + rejected`` holds by construction.
+A step turns a batch of items into one outcome each, in order. Therefore ``read = written + rejected`` always holds.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Item = TypeVar("Item")
 
 BATCH_SIZE = 1024
 CHECKPOINT_SECONDS = 1.0
-"""At most so much finished work, plus a batch, is done again after a kill."""
+"""Interval between saves of the journal: after a kill, at most this much work and one batch are repeated."""
 
 JOURNAL = "journal.json"
 OUTPUT = "output"
 REJECTS = "rejects"
 PACKED = "packed"
-"""What `FileJob.pack` made of the output."""
+"""The output after `FileJob.pack`."""
 PARTS = (OUTPUT, REJECTS, JOURNAL, *beginnings(JOURNAL))
 """The files of a job in its folder."""
 
@@ -56,14 +56,14 @@ def run(
 ) -> Iterator[Outcome]:
     """Apply a step to items batch by batch, and yield one outcome per item in order.
 
-    Items that raise an exception are rejected; see `nersery.pipeline.error_policy`.
+    Items that raise an exception are rejected, see `nersery.pipeline.error_policy`.
 
     Args:
-        items: Rejects among them, from the reader, pass through unchanged.
+        items: May include rejects from the reader, which pass through unchanged.
         batch_size: Items per call of the step; changes speed, never results.
 
     Raises:
-        Exception: The first one, if the step fails for every item.
+        Exception: The first exception, if the step fails for every item.
     """
     policy = ErrorPolicy(step, sentence_of)
     yield from outcomes_of(items, policy, batch_size=batch_size, progress=progress)
@@ -77,7 +77,7 @@ def outcomes_of(
     batch_size: int = BATCH_SIZE,
     progress: Progress | None = None,
 ) -> Iterator[Outcome]:
-    """As `run`, for jobs that keep one policy over several calls or count failures of their own."""
+    """Like `run`, for jobs that keep one policy over several calls or count their own failures."""
     if batch_size < 1:
         raise SettingsError(f"batch_size is {batch_size}, expected 1 or more")
     for batch in batched(items, batch_size):
@@ -91,22 +91,22 @@ def outcomes_of(
 
 @dataclass(frozen=True)
 class FileJob:
-    """A job from items into a file that survives ``kill -9``.
+    """A job that writes items into a file, and resumes even after ``kill -9``.
 
-    The folder ``TARGET.part`` holds output and rejects so far, and a journal with the number of finished items and
-    their bytes. The same call resumes there. At the end the files move to ``TARGET`` and ``TARGET.rejects.jsonl`` (if
-    there are rejects). After a power loss, files that the system had not written yet are refused.
+    The folder ``TARGET.part`` holds the output and the rejects so far, and a journal with the number of finished items
+    and bytes. The same call resumes from it. At the end, the files move to ``TARGET`` and ``TARGET.rejects.jsonl`` (if
+    there are rejects). After a power loss, the job refuses files that the system had not completely written.
 
     Args:
         target: The file to write.
-        encode: A sentence as text of the format, with line breaks.
-        fingerprint: Everything the result depends on, as JSON values.
+        encode: Turns a sentence into text of the format, with line breaks.
+        fingerprint: All values that the result depends on, as JSON values.
         blank: Text in place of a reject, if lines must match those of other files.
-        pack: Makes the target of the output, in one go at the end; None where the output is the target.
-        makes_folder: The target is a folder, which takes the place of no file.
-        sentence_of: The sentence that the reject of a failed item shows.
-        losses: Told of the sentences that are written, if given.
-        writer: What ``encode`` belongs to, where it must know how the output begins.
+        pack: Converts the whole output into the target at the end; None if the output is the target.
+        makes_folder: Whether the target is a folder. It never replaces an existing file or folder.
+        sentence_of: Returns the sentence to show in the reject of a failed item.
+        losses: Sees each sentence that is written, if given.
+        writer: The writer that ``encode`` belongs to, if it must know how the output begins.
     """
 
     target: Path
@@ -133,8 +133,8 @@ class FileJob:
         """Check that the target may be written, before any work.
 
         Raises:
-            SettingsError: If it is a folder, if it or its rejects exist and must not be overwritten, or if the folder
-                of the unfinished job holds other files.
+            SettingsError: If the target is a folder, if it or its rejects exist and must not be overwritten, or if the
+                folder of the unfinished job holds other files.
         """
         files.refuse_unwritable(self.target)
         if self.target.is_dir() and not self.makes_folder:
@@ -149,7 +149,7 @@ class FileJob:
         self._check_existing(overwrite, moved=begun)
 
     def _check_existing(self, overwrite: bool, *, moved: bool) -> None:
-        """Refuse files that may not be overwritten, but for those that a killed call may have ``moved`` there."""
+        """Refuse files that may not be overwritten, except those that a killed call may have ``moved`` there."""
         for file, unfinished in ((self.target, self.part / OUTPUT), (self.rejects, self.part / REJECTS)):
             if os.path.lexists(file) and not overwrite and not (moved and not unfinished.exists()):
                 raise already_exists(file)
@@ -163,19 +163,19 @@ class FileJob:
         progress: Progress | None = None,
         overwrite: bool = False,
     ) -> Tally:
-        """Process all items, or those that an earlier call left.
+        """Process all items, or those that an earlier call has not finished.
 
         Raises:
             SettingsError: If the target must not be overwritten, another job is unfinished there, or another process is
                 working on it.
-            NerseryError: If the journal is broken, or the files are shorter than it says or removed.
+            NerseryError: If the journal is broken, or the files were removed or are shorter than it records.
         """
         self.check_target(overwrite=overwrite)
         journal = _Journal(self.part / JOURNAL, dict(self.fingerprint), writer=self.writer)
         with journal.taken_over(overwrite=overwrite):
             was_finished = journal.finished  # then a killed call may have moved the files
             self._check_existing(overwrite, moved=was_finished)
-            journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
+            journal.write()  # before the output is cut, so that a journal never describes another job's bytes
             if not was_finished:
                 done, policy = journal.tally.read, ErrorPolicy(step, self.sentence_of)
                 if progress is not None and done:
@@ -194,14 +194,14 @@ class FileJob:
         return journal.tally
 
     def note_losses(self) -> None:
-        """Print a note of what the format has not kept of the sentences that this call wrote, if anything."""
+        """Print a note if the format has not kept everything of the sentences that this call wrote."""
         if self.losses is not None:
             self.losses.report()
 
     def _fill(self, journal: _Journal, outcomes: Iterable[Outcome], policy: ErrorPolicy[Any], batch_size: int) -> None:
         with (
             files.naming_the_full_disk(self.target),
-            # A kill may have left more bytes than the journal speaks of: their items are processed again.
+            # A kill may have left more bytes than the journal records: their items are processed again.
             _cut_to(self.part / OUTPUT, journal.output_bytes) as output,
             _cut_to(self.part / REJECTS, journal.reject_bytes) as rejects,
         ):
@@ -218,7 +218,7 @@ class FileJob:
                         self.losses.see(outcome)
                 output.write(written.encode())
                 begins = begins and not written
-                # After a failed item all others may fail, too: the corrected command then processes these again.
+                # After a failed item, all others may fail, too. Unsaved, they are processed again by the next command.
                 has_failed = isinstance(outcome, Reject) and outcome.error is not None
                 if number % batch_size == 0 and not has_failed and time.monotonic() - saved >= CHECKPOINT_SECONDS:
                     journal.save(output, rejects)
@@ -229,7 +229,7 @@ class FileJob:
             journal.save(output, rejects)
 
     def _refuse_loss(self, tally: Tally, *, moved: bool) -> None:
-        """Raise `NerseryError`, and clear the way for another try, if somebody has removed the finished work."""
+        """If somebody has removed the finished work, clear the folder for another try, and raise `NerseryError`."""
         pairs = [(self.part / OUTPUT, self.target), (self.part / REJECTS, self.rejects)]
         for unfinished, target in pairs if tally.rejected else pairs[:1]:
             is_moved = moved and (os.path.lexists(target) or (self.part / PACKED).exists())
@@ -238,7 +238,7 @@ class FileJob:
                 raise NerseryError(f"{unfinished} was removed, so {target} cannot be written. Repeat the command")
 
     def _publish(self, tally: Tally) -> None:
-        """Move the finished files; what a killed call has moved already is no longer there."""
+        """Move the finished files. Files that a killed call has already moved are no longer there."""
         rejects, output, packed = self.part / REJECTS, self.part / OUTPUT, self.part / PACKED
         if not tally.rejected:
             self.rejects.unlink(missing_ok=True)
@@ -263,7 +263,7 @@ class FileJob:
 
 @dataclass(slots=True)
 class _Journal(JobRecord):
-    """How many items of an unfinished job are done, and their bytes."""
+    """The number of finished items of an unfinished job, and the bytes that they take up."""
 
     tally: Tally = field(default_factory=Tally)
     output_bytes: int = 0
@@ -284,10 +284,10 @@ class _Journal(JobRecord):
         return ""
 
     def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
-        """Write the state after everything it speaks of.
+        """Write the state after all the data that it describes.
 
-        Without ``fsync``, which would take most of the time: a kill loses nothing that was flushed to the system, and
-        after a loss of power `_cut_to` finds the files too short.
+        There is no ``fsync``, which would take most of the time. A kill loses nothing that was flushed to the system,
+        and after a loss of power `_cut_to` finds that the files are too short.
         """
         output.flush()
         rejects.flush()
@@ -295,14 +295,14 @@ class _Journal(JobRecord):
         self.write()
 
     def text(self) -> str:
-        """The state as it is."""
+        """The state as JSON."""
         state = {"fingerprint": self.fingerprint, **self.tally.as_dict()}
         state |= {"bytes": [self.output_bytes, self.reject_bytes], "finished": self.finished}
         return json.dumps(state | {"columns": self.writer and self.writer.columns}, indent=1)
 
 
 def _cut_to(path: Path, size: int) -> BinaryIO:
-    """Open a file for writing after its first ``size`` bytes; the rest belongs to no finished item."""
+    """Open a file for writing after its first ``size`` bytes. The rest is cut off: it belongs to unfinished items."""
     path.touch()
     if path.stat().st_size < size:
         raise NerseryError(f"{path} has lost finished work. Delete the folder {path.parent} to start the job again")

@@ -1,4 +1,4 @@
-"""The record in the folder of an unfinished job: the same job resumes from it, another one is refused."""
+"""The record in the folder of an unfinished job. The same job resumes from it; another job is refused."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from nersery.core.other_jobs import other_settings
 
 @dataclass(slots=True)
 class JobRecord(ABC):
-    """How far an unfinished job has got.
+    """The progress of an unfinished job.
 
     Args:
         path: The file, in the folder of the unfinished job.
-        fingerprint: Everything the result depends on, as JSON values.
-        finished: Whether everything is done, but for moving the output.
+        fingerprint: All values that the result depends on, as JSON values.
+        finished: Whether everything is done except moving the output.
     """
 
     path: Path
@@ -32,12 +32,12 @@ class JobRecord(ABC):
 
     @abstractmethod
     def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
-        """Take over the state in the file, or return its differences from this job.
+        """Take over the state in the file, or return a description of its differences from this job.
 
-        A state in which nothing is done yet has none: it is overwritten.
+        A state in which nothing is done yet counts as having no differences: it is overwritten.
 
         Args:
-            fingerprint: As it comes back from a file: lists for tuples.
+            fingerprint: This job's fingerprint as JSON would store it: with lists instead of tuples.
         """
 
     @abstractmethod
@@ -45,16 +45,16 @@ class JobRecord(ABC):
         """The content of the file."""
 
     def write(self) -> None:
-        """Replace the file, so that it is never half written."""
+        """Replace the file atomically, so that it is never half written."""
         files.write_atomic(self.path, self.text())
 
     @contextlib.contextmanager
     def taken_over(self, *, overwrite: bool) -> Iterator[None]:
-        """Lock the folder, and take over what an earlier call did; with ``overwrite``, start over where that fails.
+        """Lock the folder, and take over the work of an earlier call. With ``overwrite``, start over if that fails.
 
         Raises:
             NerseryError: If the file is broken.
-            SettingsError: If it belongs to another job, or another process is working on it.
+            SettingsError: If the file belongs to another job, or another process is working on it.
         """
         folder, difference = self.path.parent, ""
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A job from rows into a folder of shards, each written whole; the same call resumes after the last finished one."""
+"""A job that writes rows into a folder of shards. The same call resumes after the last completely written shard."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ from nersery.pipeline.stage import Answer, EngineLostError
 
 Row = TypeVar("Row")
 Answers = Callable[[Iterable[Sequence[Row | Reject]]], Iterator[Answer]]
-"""What gives the answers to batches, in order, as `nersery.pipeline.engines.pool.Pool.answers`."""
+"""A function that yields the answers to batches in order, such as `nersery.pipeline.engines.pool.Pool.answers`."""
 
 MOST_SHARDS = 100_000
-"""With more of them their names would no longer be in order."""
+"""With more shards, their names would no longer sort in order."""
 _OWN = re.compile(r"(part|rejects)-\d{5}\.\w+(\.tmp)?")
 
 
 @dataclass(frozen=True)
 class ShardJob:
-    """A job from rows into a folder of shards that survives ``kill -9``.
+    """A job that writes rows into a folder of shards, and resumes even after ``kill -9``.
 
     While it runs, the folder ``TARGET.part`` holds::
 
-        manifest.jsonl          the fingerprint; then a line for each finished shard, with its tally
-        part-00000.jsonl        the output of the first rows; then that of the next ones
+        manifest.jsonl          the fingerprint, then a line for each finished shard, with its tally
+        part-00000.jsonl        the output of the first rows; part-00001.jsonl the output of the next rows, and so on
         rejects-00000.jsonl     the rejects among them, if any
 
-    Shards are written under temporary names, moved, and then named in the manifest; files that it does not name do not
-    count. At the end the folder moves to ``TARGET``, and the last line of the manifest is the total tally.
+    Shards are written under temporary names, renamed, and then listed in the manifest. Files that it does not list are
+    ignored. At the end, the folder moves to ``TARGET``. The last line of the manifest is the total tally.
 
     Args:
         target: The folder to write.
-        rows: Items per shard; the last one may have fewer.
-        fingerprint: Everything the result depends on, as JSON values.
-        format: Extension of the shards; ``parquet`` converts JSONL. Rejects are JSONL.
+        rows: Items per shard; the last shard may have fewer.
+        fingerprint: All values that the result depends on, as JSON values.
+        format: Extension of the shards; ``parquet`` converts JSONL. Rejects are always JSONL.
     """
 
     target: Path
@@ -74,8 +74,8 @@ class ShardJob:
         """Check that the target may be written, before any work.
 
         Raises:
-            SettingsError: If it is a file, must not be overwritten, or it or the folder of the unfinished job holds
-                other files.
+            SettingsError: If the target is a file or must not be overwritten, or if the target or the folder of the
+                unfinished job holds other files.
             MissingResourceError: If the writer of the format is not installed.
         """
         files.refuse_unwritable(self.target)
@@ -98,10 +98,10 @@ class ShardJob:
         progress: Progress | None = None,
         overwrite: bool = False,
     ) -> Tally:
-        """Process all rows, or those of shards that an earlier call left.
+        """Process all rows, or the rows of those shards that an earlier call has not finished.
 
         Args:
-            answers: Takes batches, each within one shard.
+            answers: Receives batches; no batch spans two shards.
 
         Raises:
             SettingsError: If the target must not be overwritten, another job is unfinished there, or another process is
@@ -112,7 +112,7 @@ class ShardJob:
         shards = {"rows": self.rows, "format": self.format}
         manifest = _Manifest(self.part / MANIFEST, {**self.fingerprint, "shards": shards})
         with manifest.taken_over(overwrite=overwrite):
-            manifest.write()  # before any file is touched, so that no manifest ever speaks of another job's
+            manifest.write()  # before any file is touched, so that a manifest never describes another job's files
             manifest.remove_others()
             if not manifest.finished:
                 rows_done = len(manifest.shards) * self.rows
@@ -137,13 +137,13 @@ class ShardJob:
         except JobFailedError:
             manifest.drop_failed()
             raise
-        if not manifest.shards:  # a reader of the folder shall find a file
+        if not manifest.shards:  # readers of the folder expect at least one file
             manifest.append(self._write_shard(0, iter(()), progress))
         self._refuse_total_failure(manifest)
         manifest.finish()
 
     def _refuse_total_failure(self, manifest: _Manifest) -> None:
-        """If every row failed, say why, and let the corrected command start from the first row."""
+        """If every row failed, raise the reason, and let the corrected command start from the first row."""
         tally = manifest.tally
         if _all_failed(tally.written, tally.reasons):
             manifest.drop_failed()
@@ -151,7 +151,7 @@ class ShardJob:
             raise JobFailedError(f"all {tally.read:,} rows failed, the first for this reason: {first}")
 
     def _write_shard(self, number: int, answers: Iterator[Answer], progress: Progress | None) -> dict[str, Any]:
-        """Write the next shard as a whole; returns its entry for the manifest."""
+        """Write the next shard, and return its entry for the manifest."""
         if number >= MOST_SHARDS:
             raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start over with larger ones (--shards)")
         output, rejects = (self.part / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
@@ -171,7 +171,7 @@ class ShardJob:
         return {"rows": rows, **tally.as_dict(), "files": [self._commit(output, self.format), *others]}
 
     def _commit(self, written: Path, format: str) -> dict[str, Any]:
-        """Move a file that is whole to its name."""
+        """Move a completely written file to its final name, and return its entry for the manifest."""
         path = written.with_suffix("").with_suffix(f".{format}")
         if format == "parquet":
             columns = path.with_name(f"{path.name}.tmp")
@@ -185,26 +185,26 @@ class ShardJob:
 
 @dataclass(slots=True)
 class _Manifest(JobRecord):
-    """A line for the unfinished job, then one for each finished shard, in order; lines are added until it is done."""
+    """One line for the unfinished job, then one for each finished shard in order, appended when it is finished."""
 
     shards: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def tally(self) -> Tally:
-        """What became of the items of all finished shards."""
+        """The outcomes of the items of all finished shards."""
         tally = Tally()
         for shard in self.shards:
             tally.include(Tally(shard["read"], shard["written"], Counter(shard["reasons"])))
         return tally
 
     def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
-        """See `JobRecord.load`. A shard whose files have changed is done again, and so are those after it."""
+        """See `JobRecord.load`. The first shard with a missing or resized file and all later shards are redone."""
         *lines, _ = text.split("\n")  # the last one is empty, or was cut off by a kill
         header, *entries = map(json.loads, lines)
         if header["job"] != fingerprint:
             return differences(header["job"], fingerprint) if entries else ""
         shards = [entry for entry in entries if TOTAL not in entry]
-        self.shards = list(takewhile(self._is_whole, shards))  # rows follow each other: after a gap none counts
+        self.shards = list(takewhile(self._is_whole, shards))  # rows are in order, so shards after a gap do not count
         self.finished = len(self.shards) == len(shards) < len(entries)
         return ""
 
@@ -213,22 +213,22 @@ class _Manifest(JobRecord):
         return all(path.exists() and path.stat().st_size == size for path, size in sizes.items())
 
     def text(self) -> str:
-        """The lines, without those that no longer count."""
+        """The lines, without shards that no longer count."""
         total = [{TOTAL: self.tally.as_dict()}] if self.finished else []
         return "".join(map(_line, [{"job": self.fingerprint}, *self.shards, *total]))
 
     def append(self, shard: dict[str, Any]) -> None:
-        """Name a shard whose files are there."""
+        """List a shard after its files are written."""
         self._add(shard)
         self.shards.append(shard)
 
     def finish(self) -> None:
-        """Say that there are no more shards."""
+        """Record that there are no more shards, and the total tally."""
         self._add({TOTAL: self.tally.as_dict()})
         self.finished = True
 
     def drop_failed(self) -> None:
-        """Forget the last shards if all their rows failed, so that a corrected command processes them again."""
+        """Drop the last shards if all their rows failed, so that a corrected command processes them again."""
         while self.shards and _all_failed(self.shards[-1]["written"], self.shards[-1]["reasons"]):
             self.shards.pop()
         self.write()
@@ -238,7 +238,7 @@ class _Manifest(JobRecord):
             stream.write(_line(entry))
 
     def remove_others(self) -> None:
-        """Remove the files of shards that it does not name."""
+        """Remove the files of shards that the manifest does not list."""
         listed = {file["name"] for shard in self.shards for file in shard["files"]}
         for path in self.path.parent.iterdir():
             if _OWN.fullmatch(path.name) and path.name not in listed:
@@ -254,7 +254,7 @@ def _line(entry: Mapping[str, Any]) -> str:
 
 
 def _foreign(folder: Path) -> str:
-    """The first file in a folder that no such job has written; empty where there is none."""
+    """The first file in a folder that was not written by such a job; empty if there is none."""
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     strange = names - {MANIFEST, *beginnings(MANIFEST)}
     if MANIFEST in names:
@@ -263,7 +263,7 @@ def _foreign(folder: Path) -> str:
 
 
 def batches(rows: Iterable[Row], shard: int, batch_size: int) -> Iterator[list[Row]]:
-    """The rows in batches, of which none reaches over the end of a shard.
+    """The rows in batches. No batch extends beyond the end of a shard.
 
     >>> list(batches("abcdefgh", 5, 3))
     [['a', 'b', 'c'], ['d', 'e'], ['f', 'g', 'h']]

@@ -1,6 +1,6 @@
 """The interfaces of stages, workers and engines.
 
-A stage is pickled and sent to each worker, which makes its own step from it, once. Workers get batches of rows and
+A stage is pickled and sent to each worker, which makes its own step from it once. Workers receive batches of rows and
 return results as bytes. A worker writes no output and keeps no state, so it may die at any time.
 """
 
@@ -32,23 +32,23 @@ _JSONL = io.writer("jsonl")
 class Stage(ABC, Generic[Row, Item]):
     """Turns rows into sentences or other output, in one process or several.
 
-    A subclass is a dataclass in a module that a worker can import; its fields can be pickled. The stage of a plug-in
-    has the fields ``method``, a name or the method itself, and ``settings`` of a named one.
+    A subclass is a dataclass in a module that a worker can import, with fields that can be pickled. The stage of a
+    plug-in has the fields ``method`` (a name or the method itself) and ``settings`` (for a named method).
     """
 
     kind: ClassVar[str] = ""
-    """Kind of its plug-in."""
+    """The kind of its plug-in."""
     batch_size: ClassVar[int] = BATCH_SIZE
-    """Items per call of the step where neither user nor method names another number."""
+    """Items per call of the step, unless the user or the method sets another number."""
     extension: ClassVar[str] = "jsonl"
-    """Extension of the files it writes."""
+    """Extension of the files that it writes."""
     blank: ClassVar[str] = ""
     """Text written in place of a reject, for output whose lines match those of other files."""
     method: Any
     settings: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        """A class stands for its name, so that fingerprints and workers treat both alike."""
+        """Replace a registered class by its name, so that fingerprints and workers treat both alike."""
         method = getattr(self, "method", None)
         if isinstance(method, type) and self.kind:
             name = name_of(method)
@@ -57,7 +57,7 @@ class Stage(ABC, Generic[Row, Item]):
             object.__setattr__(self, "settings", self.settings if is_registered else {})
 
     def __getstate__(self) -> dict[str, Any]:
-        """Its fields; a method goes to workers without what it has learnt, which they learn themselves."""
+        """Its fields. A method is sent to workers without its learnt state, because each worker fits it itself."""
         method = vars(self).get("method")
         if not is_dataclass(method) or isinstance(method, type):
             return vars(self)
@@ -65,17 +65,17 @@ class Stage(ABC, Generic[Row, Item]):
 
     @property
     def label(self) -> str:
-        """Label of its progress: the plug-in's name, or the stage's own."""
+        """Its progress label: the plug-in's name, or else the stage's own name."""
         return name_of(self.create_method()) if self.kind else type(self).__name__.removesuffix("Stage").lower()
 
     def create_method(self) -> Any:
-        """The plug-in; a `SettingsError` with all its wrong settings."""
+        """Create the plug-in. Raises `SettingsError` with all its wrong settings."""
         return instance(self.kind, self.method, self.settings)
 
     def load(self) -> Any:
-        """The plug-in; a `MissingResourceError` if one of its models and files is missing."""
+        """Create and check the plug-in. Raises `MissingResourceError` if one of its models or files is missing."""
         method = self.create_method()
-        if isinstance(self.method, str):  # a method that is given is the caller's, who may have checked it
+        if isinstance(self.method, str):  # a method object belongs to the caller, who may have checked it
             method.check()
         return method
 
@@ -90,8 +90,8 @@ class Stage(ABC, Generic[Row, Item]):
 
         Args:
             method: The result of `load`.
-            folder: For the state of a training; the method loads a finished one instead of training. Files in it are
-                replaced, never modified, because workers share them.
+            folder: The folder for the state of a training. If it holds a finished training, the method loads it instead
+                of training. Files in it are replaced, never modified, because workers share them.
         """
 
     def uses_model(self, method: Any) -> bool:
@@ -99,17 +99,17 @@ class Stage(ABC, Generic[Row, Item]):
         return any(hasattr(method, name) for name in ("device", "tagger"))
 
     def counts_rows(self, method: Any) -> bool:
-        """Whether all rows are read and counted before the first one is processed."""
+        """Whether to read and count all rows before the first one is processed."""
         return True
 
     def items_at_once(self, method: Any, wanted: int | None) -> int:
-        """The batch size: what the user names, what the method asks for by ``items_at_once``, or the stage's."""
+        """The batch size: the user's, or else the method's attribute ``items_at_once``, or else the stage's."""
         default: int = getattr(method, "items_at_once", self.batch_size)
         return default if wanted is None else wanted
 
     @property
     def items_per_row(self) -> int:
-        """How many items `items` makes of a row."""
+        """The number of items that `items` makes from a row."""
         return 1
 
     def items(self, rows: Iterable[Row | Reject]) -> Iterable[Item | Reject]:
@@ -117,7 +117,7 @@ class Stage(ABC, Generic[Row, Item]):
         return rows  # type: ignore[return-value]
 
     def sentence_of(self, row: Row | Item) -> Sentence | None:
-        """The sentence that the reject of a failed row or item shows."""
+        """The sentence to show in the reject of a failed row or item."""
         return row if isinstance(row, Sentence) else None
 
     def row_name(self, row: Row | Item) -> str:
@@ -125,7 +125,7 @@ class Stage(ABC, Generic[Row, Item]):
         return sentence_name(self.sentence_of(row))
 
     def encode(self, made: Any) -> str:
-        """A result of the step as text, with line breaks; a `DataError` if the format cannot hold it."""
+        """A result of the step as text, with line breaks. Raises `DataError` if the format cannot represent it."""
         return _JSONL.encode(made)
 
 
@@ -140,8 +140,8 @@ class Answer:
 
     Args:
         rows: Number of rows in the batch.
-        output: Encoded by the stage, in the order of the rows.
-        rejects: Lines of JSONL.
+        output: The results, encoded by the stage, in the order of the rows.
+        rejects: The rejects as JSONL.
     """
 
     rows: int
@@ -151,18 +151,18 @@ class Answer:
 
 
 class Ready:
-    """Message of a worker that has made its step."""
+    """The message of a worker that has made its step."""
 
 
 Message = Ready | Answer | str | Exception
-"""Of a worker; text is a line of progress, and an error is one that every other batch and worker would raise too."""
+"""A worker's message. Text is a line of progress. An error is one that every other batch and worker would raise too."""
 
 
 class WorkerDiedError(Exception):
-    """The process of a worker ended; the text says how.
+    """The process of a worker ended. The text describes how.
 
     Args:
-        with_its_node: Whether its whole machine was lost, which says nothing of the worker.
+        with_its_node: Whether its whole machine was lost, so that the worker itself is not the cause.
     """
 
     def __init__(self, reason: str, *, with_its_node: bool = False) -> None:
@@ -171,20 +171,20 @@ class WorkerDiedError(Exception):
 
 
 class EngineLostError(Exception):
-    """The engine can start no worker any more; the text says why."""
+    """The engine can no longer start workers. The text gives the reason."""
 
 
 class Worker(Protocol):
     """A process that reports once that it is ready, then returns one result per batch, in order.
 
-    Before each of these it may send lines of progress.
+    Before each of these messages it may send lines of progress.
     """
 
     def send(self, rows: bytes) -> None:
-        """Send a pickled batch; has no effect if the worker is dead."""
+        """Send a pickled batch. This has no effect if the worker is dead."""
 
     def receive(self) -> Message:
-        """The next message, waited for; a `WorkerDiedError` if the worker died before sending one."""
+        """Wait for the next message. Raises `WorkerDiedError` if the worker died before sending one."""
 
     def stop(self) -> None:
         """Kill the worker."""
@@ -197,17 +197,17 @@ class Engine(Protocol[AnyWorker]):
     """Starts workers somewhere."""
 
     def start(self, task: bytes) -> AnyWorker:
-        """A new worker.
+        """Start a new worker.
 
         Args:
             task: Pickled `nersery.pipeline.engines.worker.WorkerTask`.
         """
 
     def wait(self, workers: Sequence[AnyWorker], seconds: float | None) -> Sequence[AnyWorker]:
-        """The workers that sent a message or died; waits for one at most ``seconds``, with None without limit.
+        """Wait for workers that sent a message or died: at most ``seconds`` for the first one, with None without limit.
 
         Raises:
-            EngineLostError: If none ever will.
+            EngineLostError: If no worker ever will.
         """
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""Runs a stage from rows into a corpus: in memory, into a file, or over shards by several workers.
+"""Runs a stage that turns rows into a corpus: in memory, into a file, or into shards with several workers.
 
-The library, the commands and experiments run every stage through here.
+The library, the commands and the experiments run every stage through this module.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ T = TypeVar("T")
 
 
 class Rows(Protocol):
-    """What a stage runs on, as a rule an `nersery.io.Source`."""
+    """The input of a stage, usually an `nersery.io.Source`."""
 
     def outcomes(self) -> Iterable[Any]:
-        """The rows, read again with each call, and the rejects of reading them."""
+        """The rows, with the rejects from reading them; each call reads them again."""
 
     def fingerprint(self) -> Any:
-        """What tells these rows from others, as JSON values."""
+        """JSON values that identify these rows."""
 
 
 @torch_defaults()
 def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, options: JobOptions) -> Result | Tally:
-    """Run a stage into a file or a folder of shards, or in memory, where ``output`` is None.
+    """Run a stage into a file or a folder of shards, or in memory if ``output`` is None.
 
     Raises:
         DataError: See `refuse_shared_ids`.
-        Exception: The first one, if every row fails.
+        Exception: The first exception, if every row fails.
     """
     refuse_shared_ids(rows)
     if output is not None:
@@ -56,7 +56,7 @@ def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, opt
 
 
 def refuse_shared_ids(rows: Rows) -> None:
-    """Raise `DataError` if two sentences in memory share an id; those of files have been checked."""
+    """Raise `DataError` if two sentences in memory share an id. Ids in files have already been checked."""
     ids = Ids()
     for number, sentence in enumerate(rows if isinstance(rows, io.InMemory) else (), start=1):
         if sentence.id and ids.add(sentence.id, number) is not None:
@@ -67,19 +67,19 @@ def refuse_shared_ids(rows: Rows) -> None:
 
 
 def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOptions) -> StageJob:
-    """The job that `run_stage` runs: it resumes after a kill only with the same stage, rows and files."""
+    """The job that `run_stage` runs. After a kill, it resumes only with the same stage, rows and files."""
     label = stage.label
     return StageJob(stage, rows, output, label, f"{label}: learn", stage_fingerprint(stage, rows), options)
 
 
 def stage_fingerprint(stage: Stage[Any, Any], rows: Rows) -> dict[str, Any]:
-    """Everything the result of a stage depends on: its fields, the content of the rows and of the plug-in's files."""
+    """All values that the result of a stage depends on: its fields, and the content of its rows and plug-in's files."""
     values = {field.name: plain(getattr(stage, field.name)) for field in fields(stage)}  # type: ignore[arg-type]
     return {"stage": type(stage).__name__, **values, "rows": plain(rows), "files": stage.files()}
 
 
 def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterator[Any]:
-    """The outcomes of a stage; a `SettingsError` for options of shards."""
+    """The outcomes of a stage. Raises `SettingsError` for options that need shards."""
     if replace(options, batch_size=None, force=False, quiet=False) != JobOptions():
         raise SettingsError("shards and workers need an output: name the folder to write, output=...")
     method = stage.load()
@@ -90,12 +90,12 @@ def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterat
 def corpus_job(
     target: Path, fingerprint: Mapping[str, Any], writer: io.Writer | None = None, *, rows: Any = None
 ) -> FileJob:
-    """A job into a corpus file, which finds out what its format does not keep.
+    """A job that writes a corpus file, and records what the format does not keep.
 
     Args:
-        fingerprint: Everything the result depends on; an unfinished job is resumed only by the same.
-        writer: None uses that of the target's extension.
-        rows: What the sentences are made of, perhaps an `nersery.io.Source`.
+        fingerprint: All values that the result depends on. An unfinished job resumes only with the same fingerprint.
+        writer: None uses the writer for the target's extension.
+        rows: The input that the sentences are made from, perhaps an `nersery.io.Source`.
     """
     writer = writer or io.writer(output_format(target))
     fingerprint = {"nersery": __version__, **fingerprint}
@@ -105,7 +105,7 @@ def corpus_job(
 
 
 def output_format(path: Path, wanted: str | None = None, *, can_be_named: bool = False) -> str:
-    """The format to write, by name or by the path's extension.
+    """The format to write: ``wanted``, or else the format of the path's extension.
 
     Args:
         can_be_named: Whether the command has an option for ``wanted``.
@@ -119,12 +119,12 @@ def output_format(path: Path, wanted: str | None = None, *, can_be_named: bool =
 
 @dataclass(frozen=True)
 class StageJob:
-    """A stage from rows into a file or a folder of shards. The same job resumes after a kill, its training too.
+    """Runs a stage into a file or a folder of shards. After a kill, the same job resumes, including its training.
 
     Args:
-        label: Label of the progress.
-        learn_label: Label of the progress of fitting.
-        fingerprint: Everything the result depends on, as JSON values.
+        label: Progress label.
+        learn_label: Progress label while the method is fitted.
+        fingerprint: All values that the result depends on, as JSON values.
     """
 
     stage: Stage[Any, Any]
@@ -137,17 +137,17 @@ class StageJob:
 
     @property
     def training(self) -> Path:
-        """Folder where a training keeps its state until the job is finished."""
+        """The folder in which a training keeps its state until the job is finished."""
         return self.target.with_name(self.target.name + ".training")
 
     def run(self, *, keep_training: bool = False) -> Tally:
-        """Run the job, or what an earlier call left over.
+        """Run the job, or the remaining part of it after an earlier call.
 
         Args:
             keep_training: Keep the state of the training, for callers that copy what was learnt.
 
         Raises:
-            NerseryError: Of the kind that fits the issue.
+            NerseryError: A subclass that depends on the issue.
         """
         tally = self._into_file() if self.options.shards is None else self._into_shards(self.options.shards)
         if not keep_training:
@@ -155,7 +155,7 @@ class StageJob:
         return tally
 
     def _into_file(self) -> Tally:
-        # Before the method is loaded, which the environment needs.
+        # Check before the method is loaded. The environment needs the method, so the job is made again with it below.
         self._file_job().check_target(overwrite=self.options.force)
         check_training(self.training)
         method = self.stage.load()
@@ -172,7 +172,7 @@ class StageJob:
         return tally
 
     def _environment(self, method: Any, threads: int | None = None) -> Mapping[str, Any]:
-        """What the results of a model depend on beside its settings; nothing for methods without one."""
+        """What a model's results depend on in addition to its settings; empty for methods without a model."""
         if not self.stage.uses_model(method):
             return {}
         from nersery.models.computer import environment
@@ -203,7 +203,7 @@ class StageJob:
         if self.options.workers > 1 and (setting := getattr(method, "in_place_of_workers", "")):
             raise SettingsError(f"the limits of {self.label} hold in one process: set {setting} in place of workers")
         size = self.stage.items_at_once(method, self.options.batch_size)
-        threads = wanted_threads() or 1  # as MessageHandler sets it in each worker
+        threads = wanted_threads() or 1  # as set in each worker by MessageHandler
         environment = self._environment(method, threads)
         job = replace(job, fingerprint=self._full_fingerprint(environment))
         check_training(self.training)
@@ -234,7 +234,7 @@ class StageJob:
 
 
 def plain(value: Any) -> Any:
-    """A field of a stage as a JSON value; sentences as a digest of their content."""
+    """A field of a stage as a JSON value. Sentences become a digest of their content."""
     if hasattr(value, "fingerprint"):
         return value.fingerprint()
     if isinstance(value, str | int | float | NoneType):
@@ -248,17 +248,17 @@ def plain(value: Any) -> Any:
 
 
 def _count(rows: Rows, stage: Stage[Any, Any]) -> int:
-    """The number of items. Reading all rows reports their issues before any work."""
+    """The number of items. Because this reads all rows, issues in them are reported before any work."""
     if hasattr(rows, "count"):
         return rows.count()
     return sum(1 if isinstance(row, Reject) else stage.items_per_row for row in rows.outcomes())
 
 
 def unchanged(rows: Rows, before: Any) -> Iterator[Any]:
-    """The rows; at their end a `NerseryError` if their files are no longer those that the job began with.
+    """The rows. After the last one, raise `NerseryError` if their files have changed since the job began.
 
     Args:
-        before: Their fingerprint; None leaves that out.
+        before: The fingerprint of the rows when the job began; None skips this check.
     """
     yield from rows.outcomes()
     if before is not None and not isinstance(rows, io.InMemory) and plain(rows) != before:
@@ -269,7 +269,7 @@ def unchanged(rows: Rows, before: Any) -> Iterator[Any]:
 
 
 def check_training(folder: Path) -> None:
-    """Raise `SettingsError` if a training would keep its state, which is removed in the end, among other files."""
+    """Raise `SettingsError` if the folder for a training's state, which is removed in the end, holds other files."""
     if not folder.exists():
         return
     from nersery.models.training.checkpoint import is_foreign
@@ -279,11 +279,11 @@ def check_training(folder: Path) -> None:
 
 
 def resume_training(fit: Callable[[], T], folder: Path, *, force: bool) -> T:
-    """Resume an unfinished training; with ``force``, one that cannot be resumed starts over.
+    """Resume an unfinished training. With ``force``, a training that cannot be resumed starts over.
 
     Raises:
         BrokenStateError: If the saved state is damaged.
-        OtherTrainingError: If it belongs to another training.
+        OtherTrainingError: If the saved state belongs to another training.
     """
     try:
         return fit()

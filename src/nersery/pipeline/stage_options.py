@@ -1,4 +1,4 @@
-"""How a stage runs: the options of jobs, and how they are parted from the settings of a method."""
+"""The options of jobs: how a stage runs, and how these options are separated from the settings of a method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nersery.pipeline.stage import Engine
 
 MOST_WORKERS = 1000
-"""A larger number is a typing error."""
+"""A larger number is probably a typing error."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class JobOptions:
             raise SettingsError("--gpus is for --engine ray; local workers share the GPU that is there")
 
     def new_engine(self) -> Engine[Any]:
-        """The engine."""
+        """Start the engine that the options name."""
         from nersery.pipeline.engines.local import LocalEngine
         from nersery.pipeline.engines.ray import RayEngine
 
@@ -61,14 +61,14 @@ class JobOptions:
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[JobOptions, dict[str, Any]]:
-    """The options of a job, and the settings of a method that are given with them."""
+    """Split keyword arguments into the options of a job and the settings of a method."""
     names = {field.name for field in fields(JobOptions)}
     job = JobOptions(**{name: value for name, value in options.items() if name in names})
     return job, text_paths({name: value for name, value in options.items() if name not in names})
 
 
 def options_without_settings(options: Mapping[str, Any]) -> JobOptions:
-    """The options of a job without a method; a `SettingsError` if there are others."""
+    """The options of a job without a method. Raises `SettingsError` if there are any other options."""
     job, others = split_options(options)
     if others:
         known = [field.name for field in fields(JobOptions)]
@@ -77,7 +77,7 @@ def options_without_settings(options: Mapping[str, Any]) -> JobOptions:
 
 
 def text_paths(value: Any) -> Any:
-    """Settings with names of files as text, which is what methods and fingerprints hold."""
+    """Settings with paths as text, the form that methods and fingerprints use."""
     if isinstance(value, Mapping):
         return {key: text_paths(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,1 +1,1 @@
-"""Workers of a sharded job: local processes and Ray, behind one interface."""
+"""Workers of a sharded job: local processes and Ray actors, with one interface."""

@@ -26,10 +26,10 @@ SECONDS_TO_END = 10.0
 
 
 def refuse_where_none_can_start(instead: str) -> None:
-    """Raise `SettingsError` in a process that multiprocessing lets start no other, before there is any work to lose.
+    """Raise `SettingsError` if multiprocessing cannot start processes from this one, before there is work to lose.
 
     Args:
-        instead: How to do without workers.
+        instead: What to use in place of workers.
     """
     main, parent = sys.modules.get("__mp_main__"), multiprocessing.parent_process()
     if parent is None and getattr(main, "__name__", "") == "__mp_main__":  # the name of a script that a worker imports
@@ -45,10 +45,10 @@ def refuse_where_none_can_start(instead: str) -> None:
 
 
 class LocalEngine:
-    """Starts processes; a script that uses it needs ``if __name__ == "__main__":``, since each imports it.
+    """Starts processes. Each imports the main script, which therefore needs ``if __name__ == "__main__":``.
 
     Args:
-        threads: Threads of each process; None leaves what the environment says, or else one.
+        threads: Threads of each process. None keeps the number that the environment sets, or else one.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -56,7 +56,7 @@ class LocalEngine:
         self._variables = {} if threads is None else {THREADS: str(threads)}
 
     def start(self, task: bytes) -> LocalWorker:
-        """A new process; see `nersery.pipeline.stage.Engine`."""
+        """Start a new process; see `nersery.pipeline.stage.Engine`."""
         with _environment(self._variables):
             return LocalWorker(self._context, task)
 
@@ -71,7 +71,7 @@ class LocalEngine:
 
 
 class LocalWorker:
-    """A process at the other end of a pipe, with a folder for its temporary files, which a kill would leave."""
+    """A process at the other end of a pipe, with its own folder for temporary files, so that a kill leaves none."""
 
     def __init__(self, context: SpawnContext, task: bytes) -> None:
         self.connection, child_end = context.Pipe()
@@ -87,7 +87,7 @@ class LocalWorker:
             self.connection.send_bytes(rows)
 
     def receive(self) -> Message:
-        """The next message; a `WorkerDiedError` with the signal or the exit code."""
+        """The next message. Raises `WorkerDiedError` with the signal or the exit code if the process has ended."""
         try:
             return self.connection.recv()
         except (EOFError, OSError):
@@ -95,7 +95,7 @@ class LocalWorker:
             raise WorkerDiedError(_ending(self._process.exitcode)) from None
 
     def stop(self) -> None:
-        """Kill the process, and remove what it left."""
+        """Kill the process, and remove its temporary files."""
         self.connection.close()
         self._process.kill()
         self._process.join()
@@ -104,9 +104,9 @@ class LocalWorker:
 
 @contextlib.contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Processes started within this block have these environment variables.
+    """Set these environment variables in processes started within this block.
 
-    They must be there from the start: a new process imports the main script, perhaps with torch, before `_serve`.
+    They must be set from the start, because a new process imports the main script, perhaps with torch, before `_serve`.
     """
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
@@ -122,7 +122,7 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ignoring_ctrl_c() -> Iterator[None]:
-    """Processes started within this block never receive Ctrl-C, not even while they start; the parent handles it."""
+    """Keep Ctrl-C from processes started within this block, even while they start. Their parent handles it."""
     resource_tracker.ensure_running()  # starting it later would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -149,7 +149,7 @@ def _serve(connection: Connection, task: bytes, folder: str) -> None:
     tempfile.tempdir = folder
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # in case a library unblocks signals
     own_this_process()
-    # A thread empties the pipe all the time, so that neither end ever waits with a full pipe for the other one.
+    # A thread empties the pipe all the time. With a full pipe, both ends could wait for each other forever.
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_take, args=(connection, inbox, folder), daemon=True).start()
     handler = MessageHandler(task)

@@ -1,7 +1,7 @@
-"""Sends batches to workers and yields their results in order. A worker that dies costs no row.
+"""Sends batches to workers and yields their results in order. No row is lost if a worker dies.
 
-The batch that a dead worker was processing goes to another worker. If that one dies too, the batch is halved until the
-row that kills workers is alone. That row is rejected with the reason, and the job continues.
+The batch that a dead worker was processing goes to another worker. If that worker dies too, the batch is halved until
+the row that kills workers is alone. That row is rejected with the reason, and the job continues.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from nersery.pipeline.error_policy import FAILED, MOST_FAILED
 from nersery.pipeline.stage import Answer, AnyWorker, Engine, Item, Ready, Row, WorkerDiedError, sentence_name
 
 TRIES = 2
-"""Deaths of workers after which a batch is halved, or a single row rejected."""
+"""The number of dead workers after which a batch is halved, or a single row is rejected."""
 MOST_BAD_STARTS = 3
-"""Consecutive workers that may die before they are ready."""
+"""The number of consecutive workers that die before they are ready at which the job fails."""
 MOST_DEATHS = 100
 AHEAD = 2
-"""Batches sent to each worker, so that it never waits for the next one."""
+"""Batches sent to each worker in advance, so that it never waits for the next one."""
 
 
 @dataclass(eq=False)
@@ -40,7 +40,7 @@ class _Batch(Generic[Row]):
 
 @dataclass(eq=False)
 class _Slot(Generic[AnyWorker, Row]):
-    """A worker and the batches sent to it; it processes the first."""
+    """A worker and the batches sent to it. It processes the first of them."""
 
     worker: AnyWorker
     is_ready: bool = False
@@ -51,12 +51,12 @@ class Pool(Generic[AnyWorker, Row, Item]):
     """Runs a stage on workers, which it starts on demand.
 
     Args:
-        engine: Starts the workers; closed with the pool.
-        task: For the first worker.
-        workers: Most workers at a time.
+        engine: Starts the workers. It is closed with the pool.
+        task: The task of the first worker.
+        workers: The maximum number of workers at a time.
         report: Receives a note about each worker that dies.
-        ahead: Batches sent to each worker, so that it never waits for the next one.
-        show: Receives the lines of progress of the workers, each with the batch that its worker processes, if any.
+        ahead: Batches sent to each worker in advance, so that it never waits for the next one.
+        show: Receives the workers' lines of progress, each with the batch that its worker processes, if any.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         self._engine.close()
 
     def answers(self, batches: Iterable[Sequence[Row | Reject]]) -> Iterator[Answer]:
-        """The results in order, one for each batch or for each part of a batch that killed workers.
+        """Yield the results in order, one for each batch or for each part of a batch that killed workers.
 
         Batches are read only as fast as workers process them.
 
@@ -107,16 +107,16 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 del waiting[0]
                 self._count_failures(answer.tally)
                 yield answer
-            if waiting:  # with room for another batch only look who has answered, else wait for somebody
+            if waiting:  # if there is room for another batch, only check for answers, else wait for one
                 self._receive(0 if has_more and len(waiting) < window else None)
 
     def answers_in_any_order(
         self, next_batch: Callable[[], Sequence[Row | Reject] | None]
     ) -> Iterator[tuple[Sequence[Row | Reject], Answer]]:
-        """Batches, or their parts as of `answers`, with their results: as they finish, for those that wait for others.
+        """Yield batches or parts of them with their results as they finish, for batches that depend on earlier ones.
 
         Args:
-            next_batch: Returns a batch that may start now, or None; called whenever a worker has nothing to do.
+            next_batch: Returns a batch that may start now, or None. It is called whenever a worker has nothing to do.
 
         Raises:
             JobFailedError: If too many workers die.
@@ -141,7 +141,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         self._todo.append(self._waiting[-1])
 
     def _assign(self) -> None:
-        """Assign batches to workers, the idle ones first, and start one for each that is left, as far as allowed."""
+        """Assign batches to workers, idle workers first. Start a worker for each remaining batch, up to the limit."""
         while self._todo:
             free = [slot for slot in self._slots if slot.is_ready and len(slot.batches) < self._ahead]
             if not free:
@@ -188,14 +188,14 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 )
             self._report(f"a worker died before it was ready: {reason}; another one replaces it")
             return
-        # The worker was at its first batch; the others, which only waited, go back to the front in their old order.
+        # The worker was processing its first batch. The others only waited: they go back to the front in order.
         self._todo.extendleft(reversed(slot.batches))
         if slot.batches:
             self._todo.popleft()
             self._todo.extendleft(reversed(self._after_death(slot.batches[0], reason)))
 
     def _after_death(self, batch: _Batch[Row], reason: str) -> Sequence[_Batch[Row]]:
-        """What to repeat of the batch at which a worker died; the first death may be chance, so it is tried again."""
+        """What to repeat of a batch that a worker died of. The first death may be chance, so the whole batch is."""
         self._deaths += 1
         row, stage = batch.rows[0], self._task.stage
         name = sentence_name(row.sentence) if isinstance(row, Reject) else stage.row_name(row)
@@ -221,9 +221,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
         return []
 
     def _halved(self, batch: _Batch[Row]) -> Sequence[_Batch[Row]]:
-        """The halves of a batch, which take its place."""
+        """Replace a batch by its halves, and return them."""
         middle, place = len(batch.rows) // 2, self._waiting.index(batch)
-        # A half is tried once, because its batch has killed workers already; a single row gets a second chance.
+        # A half is tried once, because its batch has already killed workers. A single row gets a second chance.
         halves = [_Batch(part, TRIES if len(part) == 1 else 1) for part in (batch.rows[:middle], batch.rows[middle:])]
         self._waiting[place : place + 1] = halves
         return halves

@@ -1,7 +1,7 @@
 """Workers as Ray actors, on this machine or on a cluster.
 
-Ray is started here, unless the environment variable ``RAY_ADDRESS`` names a cluster. On a cluster nersery must be
-installed on every node, and the files that the stage names must lie under the same paths.
+Ray is started here, unless the environment variable ``RAY_ADDRESS`` names a cluster. On a cluster, nersery must be
+installed on every node, and the files that the stage reads must have the same paths on every node.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from nersery.pipeline.stage import EngineLostError, Message, WorkerDiedError
 LOCAL = "local"
 LOGS = "/tmp/ray/session_latest/logs"
 CHECK_SECONDS = 5.0
-"""While no worker answers, the nodes are looked at this often. Ray itself takes 15 s to notice that one is dead."""
+"""Interval of checking the nodes while no worker answers. Ray itself takes 15 s to notice that a node is dead."""
 START_SECONDS = 60.0
-"""Ray restarts processes that end at once and tells only its log; after this time of silence, users hear of it."""
+"""Silence after which users get a note: Ray restarts processes that end at once, and reports this only in its log."""
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent anywhere
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # workers without GPUs of their own share what is there, as local ones
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # workers without their own GPUs share the GPU, like local workers
     "RAY_max_direct_call_object_size": "4000000",  # batches and answers travel with their calls, at a third of the cost
     "RAY_task_rpc_inlined_bytes_limit": "8000000",
 }
-"""For a Ray that is started here, unless the user has others."""
+"""Environment variables for a Ray that is started here, unless the user has set them."""
 
 
 class RayEngine:
-    """Starts actors; a Ray that runs already in this process is used, and left running.
+    """Starts actors. If Ray already runs in this process, it is used and left running.
 
     Args:
-        workers: How many there will be at a time.
-        gpus: GPUs of each worker, perhaps a part of one.
-        quiet: Whether what the workers print is dropped.
+        workers: The number of workers at a time.
+        gpus: GPUs of each worker; may be a fraction.
+        quiet: Whether to drop the output of the workers.
 
     Raises:
         MissingResourceError: If Ray is not installed.
-        SettingsError: If this machine has fewer GPUs.
+        SettingsError: If this machine has fewer GPUs than the workers need.
     """
 
     def __init__(self, workers: int, gpus: float = 0.0, *, quiet: bool = False) -> None:
@@ -55,7 +55,7 @@ class RayEngine:
         self._check_gpus(workers * gpus)
         self._wanted = {"CPU": 1.0, "GPU": gpus}
         self._is_noted = False
-        # No restarts: a restarted actor would have lost its step, and the pool replaces dead workers itself.
+        # No restarts, because a restarted actor would have lost its step. The pool replaces dead workers itself.
         self._actor = self._ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(MessageHandler)
 
     def _check_gpus(self, wanted: float) -> None:
@@ -67,7 +67,7 @@ class RayEngine:
             )
 
     def start(self, task: bytes) -> RayWorker:
-        """A new actor; see `nersery.pipeline.stage.Engine`."""
+        """Start a new actor; see `nersery.pipeline.stage.Engine`."""
         return RayWorker(self._ray, self._actor.remote(task))
 
     def wait(self, workers: Sequence[RayWorker], seconds: float | None) -> list[RayWorker]:
@@ -85,7 +85,7 @@ class RayEngine:
                 self._mention_missing(workers)
 
     def _mention_missing(self, workers: Sequence[RayWorker]) -> None:
-        """Say once that no worker has started: all may be waiting for a node, or end at once."""
+        """Print a note if no worker has started, once: all may be waiting for a node, or end at once."""
         if self._is_noted:
             return
         started, _ = self._ray.wait([worker.started for worker in workers], num_returns=1, timeout=0)
@@ -98,7 +98,7 @@ class RayEngine:
         self._is_noted = True
 
     def _check_nodes(self) -> None:
-        """Notice dead nodes, without which Ray waits forever for a place to start a worker."""
+        """Raise `EngineLostError` if dead nodes leave no place for a worker: Ray itself would wait forever."""
         nodes = self._ray.nodes()
         dead = [node for node in nodes if not node["Alive"]]
         own_id = self._ray.get_runtime_context().get_node_id()
@@ -110,7 +110,7 @@ class RayEngine:
             raise EngineLostError(f"Ray's node {_named(dead[0])} is dead, and no other node can run a worker")
 
     def close(self) -> None:
-        """Leave the cluster, or end the one that was started here."""
+        """Shut down Ray, or leave the cluster, unless Ray was running before."""
         if self._is_ours:
             self._ray.shutdown()
 
@@ -145,13 +145,13 @@ class RayWorker:
         self.references.append(self._actor.answer.remote(rows))
 
     def receive(self) -> Message:
-        """The next message; a `WorkerDiedError` with the kind of error that Ray reports."""
+        """The next message. Raises `WorkerDiedError` with the type of error that Ray reports."""
         try:
             return self._ray.get(self.references.popleft())
         except self._ray.exceptions.RayError as error:
-            # Ray places actors on a dead node until it notices, and then ends all of them with the node's id.
+            # Ray places actors on a dead node until it notices. Then it ends them all, with an error that has its id.
             on_dead_node = any(node["NodeID"] in str(error) for node in self._ray.nodes() if not node["Alive"])
-            # Without names of actors and machines, so that equal reasons are counted together.
+            # The reason has no names of actors and machines, so that equal reasons are counted together.
             raise WorkerDiedError(f"Ray reports {type(error).__name__}", with_its_node=on_dead_node) from None
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""The work inside a worker process: make the step once, then apply it to batches."""
+"""The work in a worker process: make the step once, then apply it to batches."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from nersery.pipeline.stage import Answer, Item, Message, Ready, Row, Stage
 
 @dataclass(frozen=True)
 class WorkerTask(Generic[Row, Item]):
-    """What a worker needs to start.
+    """Everything that a worker needs to start.
 
     Args:
         batch_size: Items handed to the step at once.
-        folder: For the state of the training.
-        is_first: Whether no worker was ready before this one. The first trains and prints notes; the others load a
-            copy of its state, so that no worker waits for another.
-        label: Label of the training's progress.
+        folder: The folder for the state of the training.
+        is_first: Whether no worker was ready before this one. The first worker trains and prints notes. The others
+            load a copy of its state, so that no worker waits for another.
+        label: Progress label of the training.
         quiet: Show no progress and no notes.
-        of_command: Whether a command makes the task; its messages name options, see `nersery.core.wording`.
+        of_command: Whether a command makes the task. Its messages then name options, see `nersery.core.wording`.
     """
 
     stage: Stage[Row, Item]
@@ -51,7 +51,7 @@ class WorkerTask(Generic[Row, Item]):
 
 
 class BatchRunner(Generic[Row, Item]):
-    """Applies a stage's step to batches; the step is made once."""
+    """Makes a stage's step once, and applies it to batches."""
 
     def __init__(self, task: WorkerTask[Row, Item]) -> None:
         self._stage, self._batch_size = task.stage, task.batch_size
@@ -62,7 +62,7 @@ class BatchRunner(Generic[Row, Item]):
         self._policy = ErrorPolicy(step, self._stage.sentence_of)
 
     def answer(self, items: Sequence[Item | Reject]) -> Answer:
-        """The result of some items; one that the step or the format cannot process is rejected."""
+        """The result of a batch. An item that the step or the format cannot process is rejected."""
         output, rejects, tally = list[str](), list[str](), Tally()
         for result in outcomes_of(items, self._policy, batch_size=self._batch_size):
             line, outcome = self._policy.encoded(result, self._stage.encode, io.reject_line)
@@ -76,9 +76,9 @@ class BatchRunner(Generic[Row, Item]):
 
 @contextlib.contextmanager
 def _training(task: WorkerTask[Any, Any]) -> Iterator[Path | None]:
-    """The folder of a worker's training: the shared one for the first worker, a copy for the others.
+    """The folder of a worker's training: the shared folder for the first worker, a copy for the others.
 
-    Where the first has left no folder, the method keeps no state there, but may look for files beside it.
+    If the first worker has left no folder, the method keeps no state in it, but may look for files beside it.
     """
     if task.is_first or task.folder is None or not task.folder.is_dir():
         yield task.folder
@@ -98,9 +98,9 @@ def _link(file: str, copy: str) -> None:
 
 
 class MessageHandler:
-    """Makes the messages of a worker, independent of the transport.
+    """Makes the messages of a worker, independently of the transport.
 
-    Numeric libraries get one thread unless the user sets another number: sums over several threads differ in their last
+    Numeric libraries use one thread unless the user sets another number. Sums over several threads differ in their last
     digits, and the result must not depend on the number of workers.
 
     Args:
@@ -132,7 +132,7 @@ class MessageHandler:
 
 
 def portable(error: Exception) -> Exception:
-    """The error in a form that can be pickled; an unexpected one carries its traceback."""
+    """The error in a form that can be pickled. An unexpected error becomes a `RuntimeError` with its traceback."""
     if isinstance(error, NerseryError | OSError):
         return error
     return RuntimeError("a worker failed:\n" + "".join(traceback.format_exception(error)))
