@@ -1,6 +1,6 @@
-"""Numbers only: scores, significance, errors by kind, diversity, novelty, agreement, alignment error rate.
+"""Computes numbers: scores, significance, errors by kind, diversity, novelty, agreement, alignment error rate.
 
-Imports from `pipeline` and below; draws nothing.
+Imports from `pipeline` and below. Draws nothing.
 """
 
 from nersery.core.callable_package import make_callable

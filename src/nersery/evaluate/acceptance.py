@@ -1,4 +1,4 @@
-"""How much of what a method made people accept, and how far their labels agree with its own."""
+"""The share of a method's sentences that people accept, and the agreement of their labels with the method's."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ class Acceptance:
     """Decisions of people about the sentences of a method.
 
     Args:
-        accepted: With the labels of the method, or corrected.
-        corrected: How many of the accepted ones.
-        kappa: Cohen's kappa between the labels of the method and those of the people, over the words of accepted
-            sentences; None without words, or where all are outside entities. Rejected sentences have no labels.
+        accepted: The number of accepted sentences, with the labels of the method or corrected ones.
+        corrected: The number of accepted sentences that were corrected.
+        rejected: The number of rejected sentences.
+        kappa: Cohen's kappa between the labels of the method and of the people, over the words of accepted sentences;
+            None without words, or if all words are outside entities. Rejected sentences have no labels.
     """
 
     accepted: int
@@ -33,10 +34,10 @@ class Acceptance:
 
 
 def acceptance(decided: Iterable[tuple[Sentence, Sentence | None]]) -> Acceptance:
-    """Count decisions.
+    """Count the decisions of people.
 
     Args:
-        decided: Sentences of a method, each with the accepted one, or None if it was rejected.
+        decided: Sentences of a method, each with the accepted version, or None if it was rejected.
 
     >>> from nersery.core.sentence import Entity
     >>> made = Sentence(("Ada", "wrote"), (Entity(0, 1, "LOC"),), id="a")

@@ -1,4 +1,4 @@
-"""Precision, recall and error rate of word alignments against manual alignments."""
+"""Precision, recall and error rate of word alignments, compared with manual alignments."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from nersery.io.input_files.text_file import TextFile
 from nersery.io.pharaoh import lines_of_links
 
 Place = tuple[int, int]
-"""A word of the source and a word of the target, from 0."""
+"""The positions of a source word and a target word, from 0."""
 Gold = tuple[frozenset[Place], frozenset[Place]]
-"""The sure and the possible links of a pair of sentences; every sure link is possible too."""
+"""The sure and the possible links of a pair of sentences. Every sure link is also possible."""
 _WITH_PROBABILITY = re.compile(r"(?<!\S)\d+-\d+:\d[\d.e+-]*(?!\S)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class AlignmentScores:
-    """Counts over the links of alignments; adding two adds the counts.
+    """Counts of the links of alignments. Adding two objects adds their counts.
 
-    A link is correct if it is possible; a sure link that was not predicted is missed. Sure links are possible too.
+    A predicted link is correct if it is possible. A sure link that was not predicted is missed. Sure links count as
+    possible.
 
     Args:
-        links: Number of predicted links.
-        possible: Number of predicted links that are possible.
-        sure: Number of predicted links that are sure.
-        gold: Number of sure links.
+        links: The number of predicted links.
+        possible: The number of predicted links that are possible.
+        sure: The number of predicted links that are sure.
+        gold: The number of sure links.
 
     Reference:
         Franz Josef Och and Hermann Ney (2003). A Systematic Comparison of Various Statistical Alignment Models.
@@ -47,7 +48,7 @@ class AlignmentScores:
 
     @property
     def precision(self) -> float:
-        """The share of the links that are possible, in [0, 1]; 0 without links."""
+        """The share of the predicted links that are possible, in [0, 1]; 0 without predicted links."""
         return self.possible / self.links if self.links else 0.0
 
     @property
@@ -57,7 +58,7 @@ class AlignmentScores:
 
     @property
     def error_rate(self) -> float:
-        """The alignment error rate, in [0, 1]; lower is better, and 0 without any links."""
+        """The alignment error rate, in [0, 1]. Lower is better. It is 0 without any links."""
         total = self.links + self.gold
         return 1 - (self.sure + self.possible) / total if total else 0.0
 
@@ -67,7 +68,7 @@ class AlignmentScores:
         )
 
     def as_dict(self) -> dict[str, float]:
-        """Figures and counts, for JSON."""
+        """The figures and counts for JSON."""
         figures = {"precision": self.precision, "recall": self.recall, "alignment_error_rate": self.error_rate}
         return {**figures, "links": self.links, "gold": self.gold}
 
@@ -78,7 +79,7 @@ def count_alignment(
     """Compare the predicted alignment of one pair of sentences with a manual one.
 
     Args:
-        links: Predicted; probabilities are ignored.
+        links: The predicted links. Their probabilities are ignored.
         sure: Links that must be predicted.
         possible: Further links that may be predicted.
     """
@@ -88,10 +89,10 @@ def count_alignment(
 
 
 def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
-    """Manual alignments, one line for each pair of sentences; see `parse_gold`.
+    """Read manual alignments, one line for each pair of sentences, see `parse_gold`.
 
     Raises:
-        DataError: With every line that is none; or when links have probabilities, or none is sure.
+        DataError: Naming every line that is not an alignment, or if links have probabilities or no link is sure.
     """
     file, alignments, issues = TextFile(path), list[Gold](), list[Issue]()
     for line, text in enumerate(lines_of_links(file), start=1):
@@ -111,13 +112,13 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
 
 
 def parse_gold(text: str, *, first: int = 0) -> Gold:
-    """The sure and the possible links of a line such as ``0-0 1p2`` or ``0-0 1?2``.
+    """Parse the sure and the possible links of a line such as ``0-0 1p2`` or ``0-0 1?2``.
 
     Args:
         first: The number of the first word, 0 or 1.
 
     Raises:
-        ValueError: Naming what is no link.
+        ValueError: Naming the first field that is not a link.
 
     >>> sure, possible = parse_gold("0-0 1p2")
     >>> sorted(sure), sorted(possible)

@@ -1,4 +1,4 @@
-"""Agreement of two annotators, or two files, on the labels of the same sentences."""
+"""Agreement between two annotators, or two files, on the labels of the same sentences."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Labels = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """Cohen's kappa of two labellings of the same words, as integers to avoid rounding.
+    """Cohen's kappa of two labellings of the same words, stored as integers to avoid rounding.
 
     Args:
-        words: Number of compared words.
-        alike: Number of words with equal labels.
-        by_chance: Number of pairs of a word of the first and a word of the second labelling with equal labels.
+        words: The number of compared words.
+        alike: The number of words with equal labels.
+        by_chance: The number of pairs of a word in the first and a word in the second labelling with equal labels.
     """
 
     words: int
@@ -32,12 +32,12 @@ class Kappa:
 
     @property
     def observed(self) -> float:
-        """Share of words with equal labels, in [0, 1]; 0.0 without words."""
+        """The share of words with equal labels, in [0, 1]; 0.0 without words."""
         return self.alike / self.words if self.words else 0.0
 
     @property
     def expected(self) -> float:
-        """Expected share if each had assigned its labels at random, in [0, 1]; 0.0 without words."""
+        """The expected share if both annotators assigned their labels at random, in [0, 1]; 0.0 without words."""
         return self.by_chance / self.words**2 if self.words else 0.0
 
     @property
@@ -47,20 +47,20 @@ class Kappa:
         return (self.words * self.alike - self.by_chance) / possible if possible else None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The values for JSON."""
         return {"kappa": self.value, "words": self.words, "observed": self.observed, "expected": self.expected}
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorAgreement:
-    """Three measures, because none is sufficient alone.
+    """Three measures of agreement, because a single one is not sufficient.
 
     Args:
         all_words: Kappa over all words. Because most words are in no entity, it is high even with few common entities.
-        marked_words: Kappa over words in an entity of at least one labelling. It is low, because agreement on words
-            outside entities does not count; it may be below 0.
-        entities: Whole entities, with the first labelling as gold; F1 is symmetric. Kappa approaches it if the number
-            of true negatives is unknown.
+        marked_words: Kappa over words that are in an entity of at least one labelling. It is low, because agreement on
+            words outside entities does not count. It may be below 0.
+        entities: Scores of whole entities, with the first labelling as gold. F1 is symmetric. Kappa approaches F1 if
+            the number of true negatives is unknown.
     """
 
     all_words: Kappa
@@ -68,7 +68,7 @@ class AnnotatorAgreement:
     entities: Scores
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The values for JSON."""
         return {
             "all_words": self.all_words.as_dict(),
             "marked_words": self.marked_words.as_dict(),
@@ -79,11 +79,11 @@ class AnnotatorAgreement:
 def agreement(first: Iterable[Sentence], second: Iterable[Sentence]) -> AnnotatorAgreement:
     """Compare two labellings of the same sentences.
 
-    A word's label is the type of its entity; borders between adjacent entities of one type count for entities only.
+    A word's label is the type of its entity. Borders between adjacent entities of one type affect only ``entities``.
 
     Args:
-        first: With unique ids.
-        second: The same ids and words in any order.
+        first: Sentences with unique ids.
+        second: Sentences with the same ids and words, in any order.
 
     Reference:
         Jacob Cohen (1960). A Coefficient of Agreement for Nominal Scales. Educational and Psychological Measurement
@@ -121,7 +121,7 @@ def kappa(labels: Counter[Labels]) -> Kappa:
 
 
 def _labels(sentence: Sentence) -> list[str]:
-    """The type of each word's entity."""
+    """The label of each word: the type of its entity, or `NO_TYPE`."""
     labels = [NO_TYPE] * len(sentence)
     for entity in sentence.entities:
         labels[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)

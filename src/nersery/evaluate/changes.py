@@ -1,4 +1,4 @@
-"""What one system labels better and worse than another: the entities that it fixes and those that it breaks."""
+"""Differences between the predictions of two systems: the entities that one fixes and breaks against the other."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ KINDS_OF_CHANGE = {
     "gone": "predicted before and wrong, no longer predicted",
     "new": "not predicted before, predicted now and wrong",
 }
-"""Changes with their definitions; the first two are of gold entities, the others of wrong predictions."""
+"""The kinds of changes with their definitions. The first two concern gold entities, the others wrong predictions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An entity that one of two systems has right.
+    """An entity that only one of two systems predicts.
 
     Args:
         kind: One of `KINDS_OF_CHANGE`.
         before: The gold sentence with the baseline's labels.
-        after: The same with the system's labels.
+        after: The gold sentence with the system's labels.
     """
 
     kind: str
@@ -58,7 +58,7 @@ def find_changes(gold: Iterable[Sentence], before: Iterable[Sentence], after: It
 
 
 def count_changes(changes: Iterable[Change]) -> dict[str, Counter[str]]:
-    """Counts of each kind by type, sorted by type.
+    """The counts of each kind of change by type, sorted by type.
 
     >>> count_changes([])
     {}

@@ -15,10 +15,10 @@ SEPARATORS = dict.fromkeys(map(ord, " -_"))
 
 
 def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
-    """The counts of a corpus, and of what was dropped when it was written.
+    """Count the contents of a corpus, and what was dropped when it was written.
 
     Args:
-        name: What the file is called.
+        name: The name of the file in the result.
     """
     sentences = words = entity_words = without = longest = 0
     types: Counter[str] = Counter()
@@ -48,13 +48,14 @@ def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
         "repaired": dict(sorted(source.repaired.items())),
         "rejected": len(source.rejects),
         "reasons": _reasons(source.rejects),
-        "dropped": _reasons(dropped),  # by the job that wrote it
+        "dropped": _reasons(dropped),  # by the job that wrote the file
     }
 
 
 def _alike(types: Counter[str]) -> list[list[str]]:
-    """Types that differ only in case, separators or Unicode form, such as PER and Per, in groups with the most
-    frequent first.
+    """Groups of types that differ only in case, separators or Unicode form, such as PER and Per.
+
+    The most frequent type of a group is first.
     """
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for type_ in sorted(types, key=lambda name: (-types[name], name)):

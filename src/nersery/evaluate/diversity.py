@@ -14,7 +14,7 @@ from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 NOTHING = Fraction(0)
 CACHED = 1024
-"""Parents in memory: the copies of one stand together."""
+"""The number of parents kept in memory. Copies of the same parent are usually adjacent, so few are enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Diversity:
     """Differences of generated sentences from their parents.
 
     Args:
-        entity: Diversity-E: the share of a sentence's entity words that are no entity words of a parent, in [0, 1];
-            the mean over sentences with entities.
-        non_entity: Diversity-N: the same of the words outside entities.
-        length: Diversity-L: mean difference in length between a sentence and its parent, in words.
-        orphans: Sentences without a parent in gold, which are not counted otherwise.
+        entity: Diversity-E: the share of a sentence's entity words that are not entity words of any parent, in [0, 1].
+            The mean over sentences with entities.
+        non_entity: Diversity-N: the same share for the words outside entities.
+        length: Diversity-L: the mean difference in length between a sentence and its parents, in words.
+        orphans: The number of sentences that lack a parent in gold. They do not count in the other values.
     """
 
     entity: Mean = Mean()
@@ -52,7 +52,7 @@ class Diversity:
 
     @property
     def sentences(self) -> int:
-        """Number of sentences that were compared with their parents."""
+        """The number of sentences that were compared with their parents."""
         return self.length.count
 
     def __add__(self, other: Diversity) -> Diversity:
@@ -64,7 +64,7 @@ class Diversity:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The values for JSON."""
         means = {"entity": self.entity.value, "non_entity": self.non_entity.value, "length": self.length.value}
         return {**means, "sentences": self.sentences, "orphans": self.orphans}
 
@@ -76,16 +76,16 @@ def diversity(generated: Iterable[Sentence], gold: Iterable[Sentence]) -> Divers
     forms are ignored.
 
     Args:
-        generated: Read once, as a stream.
+        generated: Generated sentences. They are read once, as a stream.
 
     Reference:
         Ghosh et al. (2023). ACLM: A Selective-Denoising based Generative Data Augmentation Approach for Low-Resource
         Complex NER. ACL, section 5.1 and Table 3.
 
     Departures:
-        - The paper has "the average percentage of new NE and non-NE words", without code. Here it is the mean
-          percentage per sentence, and a word is new if no parent has it in the same role, inside or outside entities.
-        - The paper does not say how it compares sentences mixed from two.
+        - The paper reports "the average percentage of new NE and non-NE words", without code. We take the mean
+          percentage per sentence. A word is new if no parent has it in the same role, inside or outside entities.
+        - The paper does not say how it compares sentences that are mixed from two parents.
 
     >>> from nersery.core.sentence import Entity, Origin
     >>> gold = [Sentence(("Ada", "Lovelace", "wrote"), (Entity(0, 2, "PER"),), id="1")]
@@ -105,7 +105,7 @@ def diversity(generated: Iterable[Sentence], gold: Iterable[Sentence]) -> Divers
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """The words of a sentence inside its entities and outside."""
+    """The words of a sentence inside and outside its entities."""
 
     entity: tuple[str, ...]
     non_entity: tuple[str, ...]
@@ -137,5 +137,5 @@ def _compared(sentence: Sentence, parent: Callable[[str], _Roles | None]) -> Div
 
 
 def _new(words: Sequence[str], known: set[str]) -> Mean:
-    """The share of new words of one sentence; nothing if it has no words."""
+    """The share of new words in one sentence; an empty mean if there are no words."""
     return Mean(Fraction(sum(word not in known for word in words), len(words)), 1) if words else Mean()

@@ -1,4 +1,4 @@
-"""Scores of groups of entities: those seen in training and the others, those in short sentences and in long ones."""
+"""Scores of groups of entities: seen and unseen in training, or by the length of their sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nersery.core.text_forms import folded
 from nersery.evaluate.scores import Counts, paired
 
 SEEN, OTHER_TYPE, UNSEEN = NOVELTY = ("seen", "seen with another type", "unseen")
-"""Groups by what training shows of an entity's words, in any case and Unicode normal form."""
+"""Groups by whether an entity's words occur in training, ignoring case and Unicode normal form."""
 LENGTHS = ("1 to 10", "11 to 20", "21 to 30", "31 to 40", "over 40")
 """Groups by the number of words of the sentence."""
 
@@ -18,10 +18,10 @@ GroupOf = Callable[[Sentence, Entity], str]
 
 
 def score_groups(gold: Iterable[Sentence], predicted: Iterable[Sentence], group_of: GroupOf) -> dict[str, Counts]:
-    """Counts of each group; a correct prediction is in the group of its gold entity.
+    """The counts of each group. A correct prediction is in the group of its gold entity.
 
     Args:
-        group_of: Depends on the words and the type of an entity only.
+        group_of: Returns the group of an entity. It depends only on the sentence's words and the entity.
 
     Raises:
         DataError: Naming every sentence that is missing, is not in gold, or has other words.
@@ -41,7 +41,7 @@ def score_groups(gold: Iterable[Sentence], predicted: Iterable[Sentence], group_
 
 
 def novelty_groups(train: Iterable[Sentence]) -> GroupOf:
-    """The groups of `NOVELTY`: whether training sentences have an entity with the same words, and with this type."""
+    """The groups of `NOVELTY`: whether an entity in training has the same words, and whether one has the same type."""
     types: dict[tuple[str, ...], set[str]] = {}
     for sentence in train:
         for entity in sentence.entities:
@@ -59,5 +59,5 @@ def _words(sentence: Sentence, entity: Entity) -> tuple[str, ...]:
 
 
 def length_group(sentence: Sentence, _entity: Entity) -> str:
-    """The group of `LENGTHS` of an entity's sentence."""
+    """The group in `LENGTHS` that an entity's sentence belongs to."""
     return LENGTHS[min((len(sentence) - 1) // 10, len(LENGTHS) - 1)]

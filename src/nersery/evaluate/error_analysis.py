@@ -1,4 +1,4 @@
-"""Error analysis: every mistake belongs to exactly one kind; counts by type, and examples."""
+"""Error analysis: counts of mistakes by kind and type, and examples. Every mistake belongs to exactly one kind."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Mistake:
 
     @property
     def type(self) -> str:
-        """The type under which it is counted: of the gold entity, or of the predicted one if it is spurious."""
+        """The type that the mistake is counted under: the gold type, or the predicted type if it is spurious."""
         entity = self.gold or self.predicted
         assert entity is not None
         return entity.type
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: the sentence with both labellings, and the two entities."""
+        """The mistake for JSON: the sentence with both labellings, and the two entities."""
         shown = {"kind": self.kind, "id": self.truth.id, "words": list(self.truth.words)}
         if self.truth.language:
             shown["language"] = self.truth.language
@@ -66,11 +66,11 @@ class Mistake:
 class Errors:
     """All mistakes of some predictions.
 
-    Gold entities are the correct, boundary, type, both and missed ones; predicted entities the correct, boundary,
-    type, both and spurious ones.
+    The counts of correct, boundary, type, both and missed add up to the gold entities. Those of correct, boundary,
+    type, both and spurious add up to the predicted entities.
 
     Args:
-        correct: Number of correct entities by type.
+        correct: The number of correct entities by type.
         mistakes: In the order of the sentences.
     """
 
@@ -78,7 +78,7 @@ class Errors:
     mistakes: list[Mistake] = field(default_factory=list)
 
     def add(self, truth: Sentence, guess: Sentence) -> None:
-        """Compare the entities of a sentence; see `find_errors`."""
+        """Compare the entities of a sentence, see `find_errors`."""
         for gold, predicted in _matched(truth.entities, guess.entities):
             kind = _kind(gold, predicted)
             if kind is None:
@@ -88,7 +88,7 @@ class Errors:
 
     @property
     def per_type(self) -> dict[str, dict[str, int]]:
-        """Counts of correct entities and of each kind of mistake, by type, sorted."""
+        """Counts of correct entities and of each kind of mistake, sorted by type."""
         counts = Counter((mistake.type, mistake.kind) for mistake in self.mistakes)
         types = sorted({*self.correct, *(type_ for type_, _ in counts)})
         return {
@@ -97,9 +97,9 @@ class Errors:
 
     @property
     def confusion(self) -> dict[str, dict[str, int]]:
-        """How often entities of a gold type that overlap a prediction are given each type, in the right words or not.
+        """Counts by gold type and predicted type, of entities paired with a prediction, with the same words or not.
 
-        Missed and spurious entities have no counterpart, so they are not among them.
+        Missed and spurious entities have no counterpart, so they are not counted.
         """
         pairs = Counter((type_, type_) for type_ in self.correct.elements())
         pairs.update((m.gold.type, m.predicted.type) for m in self.mistakes if m.gold and m.predicted)
@@ -109,7 +109,7 @@ class Errors:
         return rows
 
     def examples(self, count: int) -> list[Mistake]:
-        """At most ``count`` mistakes of each kind, evenly spread over all of that kind."""
+        """At most ``count`` mistakes of each kind, evenly spread over all mistakes of that kind."""
         return [
             mistake
             for kind in KINDS
@@ -117,16 +117,16 @@ class Errors:
         ]
 
     def as_dict(self, examples: int) -> dict[str, Any]:
-        """Counts, and examples of each kind, for JSON."""
+        """The counts and examples of each kind for JSON."""
         return {"per_type": self.per_type, "examples": [mistake.as_dict() for mistake in self.examples(examples)]}
 
 
 def find_errors(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Errors:
-    """Compare predicted entities with gold ones; each is in at most one pair and in exactly one kind.
+    """Compare predicted entities with gold entities. Each is in at most one pair, and counts as exactly one kind.
 
-    Entities over the same words are one pair, whatever their types. Then, of those that share words, entities of one
-    type go first, then those that share most words, then those that come first. What is left is missed or spurious,
-    though it may share words with an entity that has found another partner.
+    Entities with the same words are paired first, whatever their types. Of the others that share words, entities of the
+    same type are paired first, then those that share the most words, then those that come first. The rest is missed or
+    spurious, even if it shares words with an entity that has another partner.
 
     Args:
         gold: Sentences with distinct ids.
@@ -156,7 +156,7 @@ def _kind(gold: Entity | None, predicted: Entity | None) -> str | None:
 
 
 def _matched(gold: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[Entity | None, Entity | None]]:
-    """Every entity once, with its partner or None, in the order of the words."""
+    """Pairs that contain every entity once, with its partner or None, in the order of the words."""
     free_gold, free_predicted = dict.fromkeys(gold), dict.fromkeys(predicted)
     pairs: list[tuple[Entity | None, Entity | None]] = []
     overlaps = ((one, other) for one in gold for other in predicted if one.overlaps(other))
@@ -170,7 +170,7 @@ def _matched(gold: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[
 
 
 def _closeness(pair: tuple[Entity, Entity]) -> tuple[bool, bool, int, int, int]:
-    """The closest pair first."""
+    """A sort key that puts the closest pair first."""
     gold, predicted = pair
     same_words = (gold.start, gold.end) == (predicted.start, predicted.end)
     shared = min(gold.end, predicted.end) - max(gold.start, predicted.start)
@@ -178,7 +178,7 @@ def _closeness(pair: tuple[Entity, Entity]) -> tuple[bool, bool, int, int, int]:
 
 
 def mistake_text(words: Sequence[str], gold: Entity | None, predicted: Entity | None) -> str:
-    """The gold and the predicted entity of a mistake for readers.
+    """The gold and the predicted entity of a mistake as text for readers.
 
     >>> mistake_text(["New", "York"], Entity(0, 2, "LOC"), Entity(1, 2, "PER"))
     '“New York” LOC, predicted “York” PER'
@@ -187,7 +187,7 @@ def mistake_text(words: Sequence[str], gold: Entity | None, predicted: Entity | 
 
 
 def entity_text(words: Sequence[str], entity: Entity | None) -> str:
-    """The words and the type of an entity for readers."""
+    """The words and the type of an entity as text for readers."""
     return f"“{' '.join(words[entity.start : entity.end])}” {entity.type}" if entity else "nothing"
 
 

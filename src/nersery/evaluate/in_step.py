@@ -1,4 +1,4 @@
-"""Scores of files with the same sentences, one sentence at a time: memory stays flat."""
+"""Scores files with the same sentences, one sentence at a time, so that memory use stays constant."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 @dataclass(frozen=True)
 class InStep:
-    """What is known of predictions that were read in step with gold sentences.
+    """The results of predictions that were read in step with gold sentences.
 
     Args:
-        counters: One for each labelling.
-        errors: Of the first one, if they were sought.
+        counters: One counter for each labelling.
+        errors: The errors of the first labelling, if requested.
     """
 
     counters: Sequence[PairCounter]
@@ -30,14 +30,14 @@ class InStep:
 def score_in_step(
     gold: Iterable[Sentence], labelled: Sequence[Iterable[Sentence]], *, errors: bool = False
 ) -> InStep | None:
-    """Score labellings of the same sentences in the same order; None if words or order differ.
+    """Score labellings of the same sentences in the same order. The result is None if words or order differ.
 
-    Ids may differ, as of formats that keep none, where a labelling has ids that gold has not. Ids that both have in
-    other places are left to who reads everything.
+    Ids may differ if a labelling has ids that gold does not have, as in formats without ids. If both have the same ids
+    at different positions, the result is None, too: the caller must then read everything.
 
     Args:
-        labelled: Each is read once, beside ``gold``.
-        errors: Also look for the errors of the first one. Sentences with an error are kept.
+        labelled: Each labelling is read once, together with ``gold``.
+        errors: Also find the errors of the first labelling. Sentences with an error are kept in memory.
     """
     counters, all_errors, ids = [PairCounter() for _ in labelled], Errors(), Ids()
     other_ids = [Ids() for _ in labelled]
@@ -63,7 +63,7 @@ def score_in_step(
 def score_by_id(
     gold: Iterable[Sentence], labelled: Sequence[Iterable[Sentence]], *, errors: bool = False
 ) -> InStep | None:
-    """As `score_in_step`, for labellings in any order: their sentences wait in temporary files.
+    """Like `score_in_step`, but for labellings in any order. Their sentences are stored in temporary files.
 
     Args:
         gold: Read once for each labelling, and once more.
@@ -78,7 +78,7 @@ def score_by_id(
 
 
 def _in_order(gold: Iterable[Sentence], table: SentenceTable) -> Iterator[Sentence]:
-    """The sentences of a table in the order of gold, up to the first one that it lacks."""
+    """The sentences of a table in the order of gold, up to the first gold sentence that it lacks."""
     for truth in gold:
         if (sentence := table.find(truth.id)) is None:
             return

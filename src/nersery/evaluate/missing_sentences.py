@@ -1,4 +1,4 @@
-"""What to do with sentences that only some of the compared files have."""
+"""Handles sentences that only some of the compared files have."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nersery.evaluate.scores import SAME_SENTENCES, paired
 
 
 def shared_sentences(first: Corpus, second: Corpus, name: str) -> tuple[Corpus, Corpus, tuple[int, int]]:
-    """The sentences that both corpora have, and how many of each are left out.
+    """The sentences that both corpora have, and the number of sentences left out of each.
 
     Args:
         name: The file of the second corpus.
 
     Raises:
-        DataError: When there is none.
+        DataError: If they have no sentence in common.
     """
     shared = [sentence for sentence in first if sentence.id in second.by_id]
     if not shared:
@@ -27,10 +27,10 @@ def shared_sentences(first: Corpus, second: Corpus, name: str) -> tuple[Corpus, 
 
 
 def check_pairs(truth: Corpus, other: Corpus, name: str, missing: str) -> None:
-    """Raise `DataError` for a file of other sentences.
+    """Raise `DataError` if a file has other sentences.
 
     Args:
-        missing: What the user chose, see `with_some_missing`; ``refuse`` was not a choice.
+        missing: The user's choice, see `with_some_missing`. With ``refuse``, the error names the other choices.
     """
     try:
         paired(truth, other)
@@ -43,13 +43,13 @@ def check_pairs(truth: Corpus, other: Corpus, name: str, missing: str) -> None:
 
 
 def is_comparable(first: Corpus, second: Corpus) -> bool:
-    """Whether some sentences are in both corpora, and each of these has the same words in both."""
+    """Whether the corpora have sentences in common, and each of these has the same words in both."""
     shared = first.by_id.keys() & second.by_id.keys()
     return bool(shared) and all(first.by_id[id].words == second.by_id[id].words for id in shared)
 
 
 def absence(truth: Corpus, other: Corpus, name: str) -> str:
-    """How many gold sentences a file lacks, and how many of its own are not in gold; empty if it has just these."""
+    """A text on how many gold sentences a file lacks, and how many of its own are not in gold; empty if both are 0."""
     absent = sum(sentence.id not in other.by_id for sentence in truth)
     more = len(other) - (len(truth) - absent)
     if not absent and not more:
@@ -63,10 +63,10 @@ def with_some_missing(truth: Corpus, files: Sequence[tuple[str, Corpus]], missin
     """The gold sentences to score, and each file's labels of them.
 
     Args:
-        missing: ``missed`` gives a sentence that a file lacks no entity; ``leave-out`` leaves it out everywhere.
+        missing: ``missed`` scores a sentence that a file lacks without entities; ``leave-out`` drops it everywhere.
 
     Raises:
-        DataError: When a file has no gold sentence that is left.
+        DataError: If a file has no remaining gold sentence.
     """
     kept = Corpus(s for s in truth if missing == "missed" or all(s.id in corpus.by_id for _, corpus in files))
     for name, corpus in files:

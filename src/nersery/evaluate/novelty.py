@@ -1,4 +1,4 @@
-"""How many new entities generated sentences contain, and how many of them an oracle tagger confirms."""
+"""The number of new entities in generated sentences, and the number of these that an oracle tagger confirms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nersery.pipeline.job import BATCH_SIZE
 from nersery.taggers.base import Tagger, load_tagger
 
 LabelledMention = tuple[tuple[str, ...], str]
-"""The words of an entity, and its type."""
+"""The words of an entity and its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class MentionCounts:
     """Numbers of distinct mentions.
 
     Args:
-        distinct: Distinct by words and type.
+        distinct: Mentions that are distinct by words and type.
         new: Mentions that do not occur in gold with this type.
-        valid: New mentions that the oracle finds, with boundaries and type, in at least one sentence; None without it.
+        valid: New mentions that the oracle finds, with boundaries and type, in a sentence; None without an oracle.
     """
 
     distinct: int = 0
@@ -41,7 +41,7 @@ class MentionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Novelty:
-    """Counts of mentions by type, sorted by its name.
+    """Counts of mentions by type, sorted by the name of the type.
 
     Args:
         judged: Whether there was an oracle.
@@ -56,7 +56,7 @@ class Novelty:
         return sum(self.per_type.values(), MentionCounts(valid=0 if self.judged else None))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The counts for JSON."""
         per_type = {type_: asdict(counts) for type_, counts in self.per_type.items()}
         return {"total": asdict(self.total), "per_type": per_type}
 
@@ -67,11 +67,11 @@ def novelty(
     oracle: Tagger | None = None,
     progress: Progress | None = None,
 ) -> Novelty:
-    """Count the distinct mentions of generated sentences, how many are new, and how many of those are valid.
+    """Count the mentions of generated sentences: the distinct ones, the new ones of these, and the valid ones of those.
 
     Args:
-        generated: Read once. Gold sentences among them contain nothing new.
-        oracle: Labels the sentences that contain new mentions.
+        generated: Read once. They may include gold sentences, which contain nothing new.
+        oracle: A tagger that labels the sentences with new mentions.
 
     Reference:
         Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER. ACL,
@@ -100,17 +100,17 @@ def novelty(
 
 
 def load_oracle(name: str, types: Collection[str]) -> tuple[Tagger, list[str]]:
-    """Open an oracle: an accurate tagger, to judge mentions of some types.
+    """Load an oracle: an accurate tagger that judges mentions of the given types.
 
     Args:
         name: The folder of a tagger, or a Hugging Face token-classification model.
 
     Returns:
-        The tagger, and those of the types that it cannot predict.
+        The tagger, and the given types that it cannot predict.
 
     Raises:
-        MissingResourceError: When there is no such tagger.
-        SettingsError: When it knows no requested type.
+        MissingResourceError: If there is no such tagger.
+        SettingsError: If the tagger cannot predict any of the given types.
     """
     oracle = load_tagger(name)
     unknown = sorted(set(types) - set(oracle.types))
@@ -123,7 +123,7 @@ def load_oracle(name: str, types: Collection[str]) -> tuple[Tagger, list[str]]:
 
 
 class _MentionTable:
-    """What is known of each distinct mention, on disk, by a hash."""
+    """A table on disk with the marks of each distinct mention (known, generated, valid), by its hash."""
 
     def __init__(self) -> None:
         with naming_the_temporary_folder():
@@ -131,20 +131,20 @@ class _MentionTable:
             self._table = temporary_table(f"mentions (hash blob primary key, type text, {marks}) without rowid")
 
     def mark(self, column: str, mentions: Iterable[LabelledMention]) -> None:
-        """Note that mentions are known, generated or valid."""
+        """Mark mentions as known, generated or valid."""
         command = f"insert into mentions (hash, type, {column}) values (?, ?, 1) on conflict do update set {column} = 1"
         with naming_the_temporary_folder():
             self._table.executemany(command, ((_hash(mention), mention[1]) for mention in mentions))
 
     def is_settled(self, mention: LabelledMention) -> bool:
-        """Whether a mention is known or valid, so that an oracle need not be asked."""
+        """Whether a mention is known or valid, so that the oracle need not judge it."""
         with naming_the_temporary_folder():
             query = "select is_known or is_valid from mentions where hash = ?"
             row = self._table.execute(query, (_hash(mention),)).fetchone()
         return bool(row and row[0])
 
     def counts(self) -> list[tuple[str, int, int, int]]:
-        """Each type that was generated, and how many of its mentions were; how many are new, and of these valid."""
+        """Each generated type with its numbers of distinct generated mentions, new mentions and valid new mentions."""
         new = "sum(is_generated and not is_known), sum(is_generated and is_valid and not is_known)"
         query = f"select type, sum(is_generated), {new} from mentions group by type having sum(is_generated)"
         with naming_the_temporary_folder():
@@ -157,7 +157,7 @@ def _hash(mention: LabelledMention) -> bytes:
 
 
 def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[LabelledMention]:
-    """Mentions of a batch that the oracle finds; sentences without undecided mentions are skipped."""
+    """The mentions of a batch that the oracle finds. Sentences without undecided mentions are skipped."""
     valid = set()
     asked = [sentence for sentence in batch if not all(map(table.is_settled, _mentions(sentence)))]
     for sentence, guess in zip(asked, oracle.predict(asked) if asked else [], strict=True):

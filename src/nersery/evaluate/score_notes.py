@@ -1,4 +1,4 @@
-"""Notes on scores that are low because two files do not fit together."""
+"""Notes on scores that are low because the types of two files do not match."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 from nersery.core.text_forms import folded
 
 RENAME = "rename them: nersery dataset convert --type OLD=NEW"
-"""What to do about types that are called differently."""
+"""The advice for types that have different names in the two files."""
 FEW = 5
-"""Fewer predictions of a type that gold lacks are an error of the tagger rather than another set of types."""
+"""Fewer predictions of a type that gold lacks are probably errors of the tagger, not a different set of types."""
 
 
 def note_of_scores(scores: Mapping[str, Any], gold: str = "gold", predicted: str = "predicted") -> str:
-    """A note if a file has no entity, or types that the other lacks or calls otherwise; else empty.
+    """A note if a file has no entity, or if it has types that the other lacks or names differently; else empty.
 
-    Types that predictions merely miss are not noted.
+    There is no note if the predictions only lack some types of gold.
 
     Args:
         scores: See `nersery.evaluate.scores.Scores.as_dict`.
-        gold: What the first file is called.
-        predicted: What the second file is called.
+        gold: The name of the first file.
+        predicted: The name of the second file.
     """
     rows = scores["per_type"]
     empty = [name for name, side in ((gold, "gold"), (predicted, "predicted")) if not scores["micro"][side]]

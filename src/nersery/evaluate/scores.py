@@ -1,4 +1,4 @@
-"""Strict entity scores: a predicted entity is correct if its first word, last word and type are."""
+"""Strict entity scores: a predicted entity is correct if its first word, last word and type are correct."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ SAME_SENTENCES = (
 class Counts:
     """Numbers of correct, predicted and gold entities.
 
-    A figure without anything to count is 0.0: precision without predictions, recall without gold, F1 without
-    both.
+    Precision is 0.0 without predicted entities, recall without gold entities, and F1 without either.
 
     >>> counts = Counts(correct=1, predicted=2, gold=4)
     >>> counts.precision, counts.recall, round(counts.f1, 3)
@@ -65,16 +64,16 @@ class Counts:
         return Counts(self.correct + other.correct, self.predicted + other.predicted, self.gold + other.gold)
 
     def as_dict(self) -> dict[str, float]:
-        """Figures and counts, for JSON."""
+        """The figures and counts for JSON."""
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1, **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Counts per type; every figure follows from them.
+    """Counts per type, from which all figures are computed.
 
     Args:
-        per_type: Of each type that occurs in gold or predicted sentences, sorted by name.
+        per_type: The counts of each type that occurs in gold or predicted sentences, sorted by name.
 
     >>> scores = Scores({"LOC": Counts(1, 1, 1), "PER": Counts(0, 1, 2)})
     >>> scores.micro, scores.macro_f1
@@ -87,16 +86,16 @@ class Scores:
 
     @property
     def micro(self) -> Counts:
-        """All types together; its F1 is what the papers report."""
+        """The counts of all types together. Papers report its F1."""
         return sum(self.per_type.values(), Counts())
 
     @property
     def macro_f1(self) -> float:
-        """The unweighted mean of the types' F1; 0.0 without types."""
+        """The unweighted mean of F1 over the types; 0.0 without types."""
         return statistics.fmean(counts.f1 for counts in self.per_type.values()) if self.per_type else 0.0
 
     def __str__(self) -> str:
-        """Micro figures in points of a hundred, e.g. ``F1 61.5, precision 60.0, recall 63.1 (120 gold entities)``."""
+        """Micro figures in percent points, e.g. ``F1 61.5, precision 60.0, recall 63.1 (120 gold entities)``."""
         micro = self.micro
         figures = f"precision {100 * micro.precision:.1f}, recall {100 * micro.recall:.1f}"
         return f"F1 {100 * micro.f1:.1f}, {figures} ({micro.gold:,} gold entities)"
@@ -107,7 +106,7 @@ class Scores:
         return Scores({type_: self.per_type.get(type_, zero) + other.per_type.get(type_, zero) for type_ in types})
 
     def as_dict(self) -> dict[str, Any]:
-        """Figures and counts, for JSON."""
+        """The figures and counts for JSON."""
         return {
             "micro": self.micro.as_dict(),
             "macro_f1": self.macro_f1,
@@ -117,7 +116,7 @@ class Scores:
 
 @dataclass
 class PairCounter:
-    """Counts of pairs of sentences, 12 bytes for each pair.
+    """Counts the entities of pairs of sentences. Each pair takes 12 bytes.
 
     >>> from nersery.core.sentence import Entity
     >>> counter, gold = PairCounter(), Sentence(("Oslo",), (Entity(0, 1, "LOC"),))
@@ -139,7 +138,7 @@ class PairCounter:
 
     @property
     def scores(self) -> Scores:
-        """Of all sentences together."""
+        """The scores of all sentences together."""
         types = sorted({*self._of_types[1], *self._of_types[2]})
         return Scores({type_: Counts(*(counter[type_] for counter in self._of_types)) for type_ in types})
 
@@ -152,11 +151,11 @@ class PairCounter:
 
 
 def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
-    """Compare predicted entities with gold ones, sentence by sentence.
+    """Compare predicted entities with gold entities, sentence by sentence.
 
     Args:
         gold: Sentences with distinct ids.
-        predicted: The same ids and words in any order.
+        predicted: Sentences with the same ids and words, in any order.
 
     Raises:
         DataError: Naming every sentence that is missing, is not in gold, or has other words.
@@ -181,9 +180,9 @@ def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence
     """Score predicted entities: strict precision, recall and F1.
 
     Args:
-        gold: The truth, or a file of it.
-        predicted: The same sentences with predicted labels, in any order, or a file of them. Where their ids are
-            others, as those of plain text, the first belongs to the first, and so on.
+        gold: The gold sentences, or a file of them.
+        predicted: The same sentences with predicted labels, in any order, or a file of them. If their ids differ from
+            gold, as in plain text, sentences are paired by their order.
 
     Raises:
         DataError: Naming every sentence that is missing, is not in gold, or has other words.
@@ -200,9 +199,10 @@ def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence
 
 
 def paired_by_order(first: Corpus, other: Corpus) -> Corpus:
-    """The other sentences under the ids of the first ones, where ids cannot pair them but order can.
+    """The other sentences with the ids of the first corpus, if they can be paired by order but not by id.
 
-    That is where both have as many sentences, and no ids in common or else other ids and the same words in order.
+    This requires equal numbers of sentences and different ids. If some ids are in both, all words must be the same in
+    order, too.
     """
     if len(first) != len(other) or first.by_id.keys() == other.by_id.keys():
         return other
@@ -213,10 +213,10 @@ def paired_by_order(first: Corpus, other: Corpus) -> Corpus:
 
 
 def all_scores(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> dict[str, Any]:
-    """The scores as JSON values, also by language if there are several; the empty name is of sentences without one.
+    """The scores as JSON values, also by language if there are several. Sentences without a language have the name "".
 
     Raises:
-        DataError: As `score`.
+        DataError: See `score`.
     """
     counters: dict[str, PairCounter] = {}
     for truth, guess in paired(gold, predicted):
@@ -232,10 +232,10 @@ def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
     """The counts of each sentence, for resampling sentences.
 
     Returns:
-        Correct, predicted and gold entities in the order of ``gold``. Shape: (sentences, 3)
+        The numbers of correct, predicted and gold entities, in the order of ``gold``. Shape: (sentences, 3)
 
     Raises:
-        DataError: As `score`.
+        DataError: See `score`.
     """
     return _scored(gold, predicted).sentence_counts
 
@@ -243,13 +243,13 @@ def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
 def paired(
     gold: Iterable[Sentence], predicted: Iterable[Sentence], names: tuple[str, str] = ("gold", "predicted")
 ) -> Iterator[tuple[Sentence, Sentence]]:
-    """Each gold sentence with the predicted one of the same id, after all have been checked.
+    """Pair each gold sentence with the predicted sentence of the same id, after checking all of them.
 
     Args:
-        names: Of the two in errors.
+        names: The names of the two corpora in errors.
 
     Raises:
-        DataError: Naming every sentence that one of them lacks, has twice, or has with other words.
+        DataError: Naming every sentence that one corpus lacks, has twice, or has with other words.
     """
     first, second = names
     gold, predicted = tuple(gold), tuple(predicted)
@@ -282,7 +282,7 @@ def _repeated(sentences: Sequence[Sentence], name: str) -> Iterator[Issue]:
 
 
 def _seen(word: str) -> str:
-    """What a reader sees of a word, without ligatures and the like."""
+    """A word as a reader sees it: in NFKC (without ligatures, for example), without invisible characters."""
     return "".join(character for character in normalize("NFKC", word) if not is_invisible(character))
 
 
