@@ -1,4 +1,4 @@
-"""Keep sentences on which a tagger trained on gold predicts exactly the labels they carry."""
+"""Keep sentences for which a tagger trained on gold predicts exactly their labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Agreement(TaggerJudge, Selector):
     threshold: Rate = 1.0
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """Agreement of each sentence, in [0, 1]; 1 if neither has an entity. An error before `fit`."""
+        """The agreement for each sentence, in [0, 1]; 1 if both labellings are empty. Raises an error before `fit`."""
         predicted = self.judge(sentences).predict(sentences)
         return [
             strict_f1([labelled], [guess]) if labelled.labels != guess.labels else 1.0

@@ -1,4 +1,4 @@
-"""Keep projected sentences whose words are linked well to those of their translation."""
+"""Keep projected sentences with a high alignment quality: their words have good links to the translation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from nersery.crosslingual.label_projection.projection import ENTITY_QUALITY, QUA
 from nersery.select.base import Selector
 
 ROUNDING = 1e-9
-"""By so much a product may exceed the whole number that it is on paper."""
+"""The rounding error by which a product may exceed its exact value, a whole number."""
 MEASURED = {"words": QUALITY, "entities": ENTITY_QUALITY, "both": f"{QUALITY} * {ENTITY_QUALITY}"}
-"""What reasons call the measures."""
+"""The names of the measures in reasons."""
 
 
 @dataclass
@@ -56,21 +56,21 @@ class AlignmentQuality(Selector):
     _seed: int = hidden(default=0)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Take note of the seed; there is nothing to learn."""
+        """Store the seed. Nothing is learnt from gold."""
         self._seed = training.seed
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
-        """Find the quality from which on sentences are kept, in sixteen bytes for each of them."""
+        """Find the lowest quality of the sentences to keep, in sixteen bytes of memory per sentence."""
         qualities = np.fromiter((self._merit(sentence) for sentence in candidates if sentence.entities), float)
         kept = max(1, math.ceil(self.keep * len(qualities) - ROUNDING))
         self._lowest = float(np.partition(qualities, -kept)[-kept]) if len(qualities) else 0.0
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """The quality over all words that each sentence has, whatever the measure."""
+        """The quality of each sentence over all words, whatever the measure."""
         return [quality_of(sentence) for sentence in sentences]
 
     def accepts(self, sentence: Sentence, score: float) -> bool:
-        """Whether a sentence is among the best, or one of the few without entities; needs `fit_candidates`."""
+        """Whether a sentence is among the best, or among the few kept without entities. Requires `fit_candidates`."""
         if self._lowest is None:
             raise unfitted(self, "accepts", "fit_candidates")
         if not sentence.entities:
@@ -78,14 +78,14 @@ class AlignmentQuality(Selector):
         return self._merit(sentence) >= max(self._lowest, self.threshold)
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Which of the filters a sentence did not pass."""
+        """The filter that a sentence did not pass."""
         if not sentence.entities:
             return "no entities"
         below = self._merit(sentence) < self.threshold
         return f"{MEASURED[self.measure]} < {self.threshold:g}" if below else f"not among the best {self.keep:.0%}"
 
     def _merit(self, sentence: Sentence) -> float:
-        """The quality of a sentence with entities that decides on it."""
+        """The value of the chosen measure for a sentence with entities, which decides whether to keep it."""
         if self.measure == "words":
             return quality_of(sentence)
         of_entities = quality_of(sentence, ENTITY_QUALITY)
@@ -93,7 +93,7 @@ class AlignmentQuality(Selector):
 
 
 def quality_of(sentence: Sentence, name: str = QUALITY) -> float:
-    """A quality that projection gave a sentence; raises `DataError` without one."""
+    """The quality that projection gave to a sentence. Raises `DataError` if it has none."""
     if name not in sentence.scores:
         raise DataError(
             Issue(f"it has no score {name}", sentence=sentence.id),

@@ -1,4 +1,4 @@
-"""What a selector is, and the loop that runs one over a corpus."""
+"""The base class of selectors, and the stage that runs a selector over a corpus."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from nersery.taggers.components.gold_tagger import (
 
 
 class Selector(Method, ABC):
-    """Scores generated sentences; those below its threshold are rejected.
+    """Scores generated sentences. Sentences below its threshold are rejected.
 
-    A subclass is a dataclass in a file of its name; its fields are its settings, among them ``threshold`` with a
+    A subclass is a dataclass in a file with its name. Its fields are its settings, including ``threshold`` with a
     default. The job handles batches and rejects. The score of a sentence must not depend on its batch.
     """
 
@@ -43,9 +43,9 @@ class Selector(Method, ABC):
     checks_candidates: ClassVar[bool] = False
     """Whether `fit_candidates` reads all candidates before any costly work, so that no separate pass checks them."""
     avoids_held_out: ClassVar[bool] = False
-    """Whether it rejects what occurs in dev or test; if not, users may name no such sentences."""
+    """Whether it rejects sentences that occur in dev or test. If not, users cannot pass held-out sentences."""
     history: Mapping[str, Any] = MappingProxyType({})
-    """What `fit_candidates` did, as JSON values, which a run writes beside what was kept; empty for most."""
+    """A record of `fit_candidates` as JSON values, which a run writes beside its output. Empty for most selectors."""
 
     def check_tagger(self, tagger: Tagger) -> None:
         """Raise `SettingsError` if the run's untrained tagger does not suit the selector."""
@@ -54,14 +54,14 @@ class Selector(Method, ABC):
         """Learn from gold sentences; called once, before scoring.
 
         Args:
-            training: For selectors that need or train a tagger, or the sentences of dev and test.
+            training: For selectors that need or train a tagger, or need the sentences of dev and test.
         """
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
-        """Read all candidates in order; called once, after `fit`. For scores that depend on other candidates."""
+        """Read all candidates in order, if scores depend on other candidates. Called once, after `fit`."""
 
     def transform(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """The sentences as they are to be scored and written, in order: most selectors change nothing."""
+        """The sentences to score and write, in order. Most selectors return them unchanged."""
         return sentences
 
     @abstractmethod
@@ -69,16 +69,16 @@ class Selector(Method, ABC):
         """One score for each sentence, in order; higher is better."""
 
     def accepts(self, sentence: Sentence, score: float) -> bool:
-        """Whether a sentence of that score stays: for most, when it reaches the threshold."""
+        """Whether to keep a sentence with this score: by default, if the score reaches the threshold."""
         return score >= self.threshold
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Why a sentence of that score is rejected: short, and the same for all of its kind."""
+        """The reason for rejecting a sentence with this score: short, and the same for all such sentences."""
         return f"{name_of(self)} < {self.threshold:g}"
 
 
 def not_a_candidate(selector: Selector, id: str) -> NerseryError:
-    """The error for a sentence to score that `fit_candidates` has not read."""
+    """The error for scoring a sentence that `fit_candidates` has not read."""
     return NerseryError(
         f"{name_of(selector)} cannot score sentence {id!r}, which is not among its candidates: "
         "call fit, then fit_candidates with all candidates, then score"
@@ -86,7 +86,7 @@ def not_a_candidate(selector: Selector, id: str) -> NerseryError:
 
 
 def refuse_held_out(selector: Selector) -> None:
-    """Raise `SettingsError` if sentences of dev and test, which a user has named, would do nothing."""
+    """Raise `SettingsError` if held-out sentences that a user has named would have no effect."""
     if not selector.avoids_held_out:
         raise SettingsError(
             f"{name_of(selector)} does not check for held-out sentences. Leave them out here, and remove copies of "
@@ -96,7 +96,7 @@ def refuse_held_out(selector: Selector) -> None:
 
 @dataclass
 class TaggerJudge:
-    """What selectors share that judge by a tagger trained on gold.
+    """The common part of selectors that judge sentences by a tagger trained on gold.
 
     Args:
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
@@ -110,21 +110,21 @@ class TaggerJudge:
     _warned: set[str] = hidden(default_factory=set)
 
     def check(self) -> None:
-        """Look for the tagger, if one is named; see `Selector.check`."""
+        """Check that the tagger exists, if one is named; see `Selector.check`."""
         check_gold_tagger(self.tagger)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Take the tagger that is there, or train one on gold."""
+        """Use the given tagger, or train one on gold."""
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         self._seed = training.seed
         self._warned = set()
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
-        """Say if they have no labels to judge; see `Selector.fit_candidates`."""
+        """Warn if the candidates have no labels to judge; see `Selector.fit_candidates`."""
         warn_of_no_entity(name_of(self), candidates)
 
     def judge(self, sentences: Iterable[Sentence]) -> Tagger:
-        """The tagger; says once which types of the sentences it does not know. An error before `fit`."""
+        """The tagger. Warns once of each type in the sentences that it does not know. Raises an error before `fit`."""
         if self._tagger is None:
             raise unfitted(self, "score")
         warn_of_unknown_labels(self._tagger.types, sentences, self._warned)
@@ -132,10 +132,10 @@ class TaggerJudge:
 
 
 def select_step(selector: Selector) -> Step[Sentence]:
-    """The step of a fitted selector over a batch of sentences.
+    """The step that applies a fitted selector to a batch of sentences.
 
     Raises:
-        NerseryError: In the step, if a sentence has no id, or a score is missing.
+        NerseryError: In the step, if a sentence has no id or a score is missing.
     """
     name = name_of(selector)
 
@@ -155,7 +155,7 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
     except (TypeError, ValueError):
         message = f"{name} answered with the score {score!r:.60}, expected a number"
         raise MethodError(Issue(message, sentence=sentence.id)) from None
-    if not math.isfinite(score):  # a file has no way to write it
+    if not math.isfinite(score):  # JSON cannot represent it
         return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)
     scored = sentence if sentence.scores.get(name) == score else sentence.with_scores(**{name: score})
     return scored if selector.accepts(scored, score) else Reject(selector.reason(sentence, score), scored)
@@ -163,13 +163,13 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
 
 @dataclass(frozen=True)
 class SelectStage(Stage[Sentence, Sentence]):
-    """Scoring and selection of sentences.
+    """Scores sentences and selects among them.
 
     Args:
         gold: Sentences to learn from.
-        training: Further needs of the selector; the job sets folder and progress.
+        training: Other values that the selector may need. The job sets its folder and progress.
         candidates: All sentences to be scored, for selectors that read them first.
-        report_history: Receives the selector's history after `fit`, if there is one.
+        report_history: A function that receives the selector's history after `fit`, if there is one.
     """
 
     kind: ClassVar[str] = "select"
@@ -183,7 +183,7 @@ class SelectStage(Stage[Sentence, Sentence]):
     report_history: Callable[[Mapping[str, Any]], None] | None = None
 
     def counts_rows(self, method: Selector) -> bool:
-        """Not for selectors that read all candidates before the first score anyway."""
+        """False for selectors that read all candidates before the first score anyway."""
         return not method.checks_candidates
 
     def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
@@ -207,26 +207,26 @@ def select(
     training: Training = NO_TRAINING,
     **options: Any,
 ) -> Result | Tally:
-    """Fit a selector on gold sentences and choose among others.
+    """Fit a selector on gold sentences, and select among other sentences.
 
     Args:
-        corpus: The sentences to choose from, or a file of them; read twice, so not a one-way iterator.
-        method: A name of `nersery list select`, a class of it, or an object with its settings.
-        output: A file to write; the same call resumes after a kill. None returns the result in memory.
+        corpus: The sentences to select from, or a file of them. They are read twice, so not a one-way iterator.
+        method: A name from `nersery list select`, a selector class, or an object with its settings.
+        output: A file to write. The same call resumes after a kill. None returns the result in memory.
         held_out: Test sentences, or the names of their files, for ``duplicates``, which rejects copies of them and of
             ``dev``.
-        dev: For selectors that train a tagger: sentences to choose the best weights by.
-        seed: Of that training.
-        training: In place of ``dev`` and ``seed``, all that a training may need.
-        options: Fields of `nersery.pipeline.stage_options.JobOptions`, such as ``shards``, ``workers`` and ``force``;
-            all others are settings of a named method. Give a method object for settings of such a name. ``tagger`` may
-            also be a trained tagger in memory.
+        dev: Sentences to choose the best weights by, for selectors that train a tagger.
+        seed: The seed of that training.
+        training: Everything that a training may need, in place of ``dev`` and ``seed``.
+        options: Fields of `nersery.pipeline.stage_options.JobOptions`, such as ``shards``, ``workers`` and ``force``.
+            All others are settings of a named method. If a setting has the name of such a field, pass a method object.
+            ``tagger`` may also be a trained tagger in memory.
 
     Returns:
-        The corpus, the rejects and their counts; with ``output`` the counts alone.
+        The corpus, the rejects and their counts. With ``output``, only the counts.
 
     Raises:
-        SettingsError: When the corpus is a one-way iterator, or the selector does not look at ``held_out``.
+        SettingsError: If the corpus is a one-way iterator, or the selector does not use ``held_out``.
 
     >>> import nersery
     >>> from nersery import Corpus, Sentence

@@ -1,4 +1,4 @@
-"""Keep sentences whose labels a tagger predicts again and again while parts of it are left out."""
+"""Keep sentences whose labels a tagger predicts consistently with dropout."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class Certainty(TaggerJudge, Selector):
     passes: Count = 10
 
     def check(self) -> None:
-        """Look for the named tagger, and refuse one without dropout; see `Selector.check`."""
+        """Check that the named tagger exists and has dropout; see `Selector.check`."""
         if self.tagger is not None:
             load_tagger(self.tagger).check_certainty()
 
     def check_tagger(self, tagger: Tagger) -> None:
-        """Refuse one without dropout; see `Selector.check_tagger`."""
+        """Refuse a tagger without dropout; see `Selector.check_tagger`."""
         if self.tagger is None:
             tagger.check_certainty()
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """The certainty of each sentence, in [0, 1]; an error before `fit`."""
+        """The certainty of each sentence, in [0, 1]. Raises an error before `fit`."""
         shares = self.judge(sentences).certainty(sentences, passes=self.passes, seed=self._seed)
         return [certainty(words) for words in shares]

@@ -1,4 +1,4 @@
-"""Duplicates: sentences that are there already, in gold, in dev or test, or among the generated ones."""
+"""Reject duplicates: sentences that repeat one of gold, dev, test or the generated sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nersery.select.base import Selector, not_a_candidate
 from nersery.select.components.near_duplicates import NOTHING, ExactDuplicates, Found, NearDuplicates, text_of
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
-"""What a sentence may be a duplicate of; of several that are equally near, the first counts."""
+"""What a sentence may be a duplicate of. If several are equally near, the first one counts."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Duplicates(Selector):
         self._candidates, self._starts = Ids(), []
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Take note of what is there already."""
+        """Store the held-out and gold sentences."""
         self._forget()
         for sentences in (training.held_out, gold):
             self._starts.append(len(self._earlier))
@@ -62,7 +62,7 @@ class Duplicates(Selector):
         self._starts.append(len(self._earlier))
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
-        """Take note of the candidates in their order; a `DataError` if two of them share an id."""
+        """Store the candidates in their order. Raises `DataError` if two of them share an id."""
         repeated = []
         for sentence in candidates:
             if self._candidates.add(sentence.id, len(self._earlier)) is not None:
@@ -72,7 +72,7 @@ class Duplicates(Selector):
             raise DataError(repeated, fix="give every sentence an id of its own")
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """1 minus the similarity to the nearest earlier sentence; an error for one that was no candidate."""
+        """1 minus the similarity to the nearest earlier sentence. Raises an error if a sentence is not a candidate."""
         return [1 - self._nearest(sentence)[0] for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:

@@ -40,7 +40,7 @@ class Perplexity(Selector, ModelSettings):
     _is_model_checked: bool = hidden(default=False)
 
     def check(self) -> None:
-        """Look for the model and the device; see `Selector.check`."""
+        """Check that the model and the device exist; see `Selector.check`."""
         from nersery.models.fluency import is_causal
         from nersery.models.loading import pick_device
 
@@ -48,7 +48,7 @@ class Perplexity(Selector, ModelSettings):
         pick_device(self.device)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Open the model; warn if it does not suit the gold sentences, or without any the first that are scored."""
+        """Load the model. Warn if it does not suit the gold sentences or, without gold, the first scored sentences."""
         from nersery.models.fluency import open_scorer
 
         self._scorer = open_scorer(self.source, device=self.device, precision=self.precision)
@@ -56,7 +56,7 @@ class Perplexity(Selector, ModelSettings):
         self._look_at(gold)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """Minus each sentence's perplexity; NaN, a reject, where the model cuts it into nothing. Needs `fit`."""
+        """Minus each sentence's perplexity. NaN (a reject) if a sentence has no subwords. Requires `fit`."""
         if self._scorer is None:
             raise unfitted(self, "score")
         self._look_at(sentences)

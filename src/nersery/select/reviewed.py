@@ -22,12 +22,12 @@ from nersery.io.jsonl import rejects_of
 from nersery.select.base import Selector
 
 Shown = tuple[str, tuple[str, ...]]
-"""The id and the words that a person has decided about; for other words the decision does not count."""
+"""The id and the words that a person has decided about. The decision does not apply to the same id with other words."""
 
 
 JSONL = ".jsonl"
 CHECKED = f".checked{JSONL}"
-"""The end of the name of what `nersery label review` writes of a run."""
+"""The ending of the file that `nersery label review` writes for a run."""
 
 
 @dataclass
@@ -51,14 +51,14 @@ class Reviewed(Selector):
     _verdicts: dict[Shown, Sentence | None] = hidden(default_factory=dict)
 
     def check(self) -> None:
-        """Look for the file, if one is named; see `Selector.check`."""
+        """Check that the file exists, if one is named; see `Selector.check`."""
         if self.file is not None and not Path(self.file).is_file():
             raise MissingResourceError(f"{self.file} does not exist: expected the output of `nersery label review`")
         if self.file is not None and JSONL not in Path(self.file).suffixes:
             raise SettingsError(f"file is {self.file}, expected {JSONL}: other formats lose the ids of the sentences")
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Find the files; nothing is learnt from gold."""
+        """Determine the paths of the files. Nothing is learnt from gold."""
         self.check()
         if self.file is not None:
             self._decisions = Path(self.file)
@@ -72,7 +72,7 @@ class Reviewed(Selector):
             )
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
-        """Read the decisions; a `DataError` while candidates are undecided, unless ``wait`` is false."""
+        """Read the decisions. Raises `DataError` while candidates are undecided, unless ``wait`` is false."""
         assert self._decisions is not None
         rejects = [r for r in io.read_rejects(rejects_of(self._decisions)) if r.reason == REJECTED_BY_HAND]
         self._verdicts = {_shown(r.sentence): None for r in rejects if r.sentence is not None}
@@ -96,7 +96,7 @@ class Reviewed(Selector):
         )
 
     def transform(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """The accepted sentences under the labels that the person gave them."""
+        """The sentences; accepted ones have the labels that the person gave them."""
         return [self._checked(sentence) for sentence in sentences]
 
     def _checked(self, sentence: Sentence) -> Sentence:
@@ -106,13 +106,13 @@ class Reviewed(Selector):
         return replace(sentence.with_entities(checked.entities), comments=checked.comments)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """1.0 for accepted sentences, 0.0 for others; an error before `fit_candidates`."""
+        """1.0 for accepted sentences, 0.0 for others. Raises an error before `fit_candidates`."""
         if not self.history:
             raise unfitted(self, "score", "fit_candidates")
         return [float(self._verdicts.get(_shown(sentence)) is not None) for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Why it is rejected: a person rejected it, or nobody has decided; see `Selector.reason`."""
+        """The reason for the rejection: a person rejected it, or nobody has decided; see `Selector.reason`."""
         return REJECTED_BY_HAND if _shown(sentence) in self._verdicts else NOT_REVIEWED
 
 
@@ -121,7 +121,7 @@ def _shown(sentence: Sentence) -> Shown:
 
 
 def _write(sentences: Sequence[Sentence], path: Path) -> None:
-    """Write what is to be reviewed; a `SettingsError` if a file with other content is there."""
+    """Write the sentences to review. Raises `SettingsError` if the file exists with other content."""
     text = "".join(map(io.writer("jsonl").encode, sentences))
     if path.exists() and path.read_bytes() != text.encode():
         raise SettingsError(f"{path} exists, with other sentences. Move or delete it, or name another output")

@@ -1,4 +1,4 @@
-"""Candidates join the training data step by step, as sure as a tagger is of them that was trained on those before."""
+"""Self-training: candidates join the training data step by step, by the certainty of the tagger of the step before."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from nersery.taggers.components.second_stage import fit_second_stage, foreign_se
 Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
 LEAST_SCORE = 1e-6
 CHUNK = 512
-"""Candidates that are judged between two signs of life."""
+"""Candidates that are judged between two updates of the progress."""
 
 
 @dataclass
@@ -115,16 +115,14 @@ class SelfTraining(Selector):
             raise SettingsError("\n".join(at("second_stage", issues)))
 
     def check(self) -> None:
-        """Look for what the tagger needs, if it has settings of its own; see `Selector.check`."""
+        """Check the tagger and its resources, if it has its own settings; see `Selector.check`."""
         if self.tagger:
             tagger = self._new_tagger()
             tagger.check()
             tagger.check_certainty()
 
     def check_tagger(self, tagger: Tagger) -> None:
-        """Refuse one without dropout, or that cannot be trained as ``second_stage`` says; see
-        `Selector.check_tagger`.
-        """
+        """Refuse a tagger without dropout or support for ``second_stage``; see `Selector.check_tagger`."""
         if not self.tagger:
             tagger.check_certainty()
             self._check_second_stage(tagger)
@@ -136,16 +134,16 @@ class SelfTraining(Selector):
             raise SettingsError("\n".join(at("second_stage", issues)))
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Take gold, dev and the taggers that are there; what is learnt is learnt from the candidates."""
+        """Store gold, dev and the given taggers. The training itself is in `fit_candidates`."""
         if not self.tagger and training.new_tagger is None:
             self._check_second_stage(self._new_tagger())
         self._gold, self._training, self._finished_steps = list(gold), training, []
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
-        """Train step by step; with a folder, a call after a kill goes on at the step that was not finished.
+        """Train step by step. With a folder, a call after a kill resumes at the first unfinished step.
 
         Raises:
-            DataError: When there are no labelled gold sentences.
+            DataError: If there are no labelled gold sentences.
         """
         pool = Corpus(candidates)
         self._known = frozenset(pool.by_id)
@@ -179,17 +177,17 @@ class SelfTraining(Selector):
             self._note_no_gain([step.dev_f1 or 0.0 for step in self._finished_steps])
 
     def _note_no_gain(self, scores: Sequence[float]) -> None:
-        """Say why nothing is kept, by the dev F1 of gold alone and of each step."""
+        """Print why nothing is kept, given dev F1 of gold alone and of each step."""
         advice = "" if any(scores) else ". Its tagger has learnt nothing: train it longer (tagger.steps)"
         note(f"no step beats gold alone (dev F1 {100 * scores[0]:.1f}), so self_training keeps nothing{advice}")
 
     def transform(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """The sentences with the certainty, and where they were relabelled the labels, with which they joined."""
+        """The sentences with the certainty (and, if relabelled, the labels) that they had when they joined."""
         kept = self._kept()
         return [as_joined(s, kept[s.id][1]) if s.id in kept else s for s in sentences]
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """1 divided by the number of the step at which each joined, or 0; an error for one that was no candidate."""
+        """1 divided by the step at which each joined, or 0. Raises an error if a sentence is not a candidate."""
         unknown = next((s.id for s in sentences if s.id not in self._known), None)
         if unknown is not None:
             raise not_a_candidate(self, unknown)
@@ -197,14 +195,14 @@ class SelfTraining(Selector):
         return [1 / kept[s.id][0] if s.id in kept else 0.0 for s in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Why it is rejected: it joined at no step, or later than the threshold allows; see `Selector.reason`."""
+        """The reason for the rejection: it did not join, or too late for the threshold; see `Selector.reason`."""
         return "joined after the first steps" if score else "did not join up to the best step"
 
     def _beside(self, pool: Corpus) -> list[Sentence]:
-        """The gold sentences that are no candidates: a sentence that is judged again is not gold.
+        """The gold sentences that are not candidates. A candidate is judged, so it cannot be gold.
 
         Raises:
-            DataError: When none is left.
+            DataError: If none is left, or a gold sentence and a candidate have the same id but different words.
         """
         remaining = [sentence for sentence in self._gold if sentence.id not in pool.by_id]
         shared = len(self._gold) - len(remaining)
@@ -227,7 +225,7 @@ class SelfTraining(Selector):
 
     def _draw(self, pool: Corpus, tagger: Tagger) -> list[Sentence]:
         """The candidates that join next, with their certainty, in the order of the pool."""
-        # Chance belongs to sentence and step, so a resumed run and another order of the pool draw the same.
+        # Random numbers depend on the sentence and the step, so that a resumed run or another order draws the same.
         number, seed = len(self._finished_steps), self._training.seed
         joined = {} if self.relabel else {id for step in self._finished_steps for id in step.joined}
         candidates = [sentence for sentence in pool if sentence.id not in joined]
@@ -244,7 +242,7 @@ class SelfTraining(Selector):
         return [s for s in judged if s.id in joining]
 
     def _judged(self, sentences: Sequence[Sentence], tagger: Tagger) -> list[Sentence]:
-        """The sentences that may join, each with its certainty."""
+        """The sentences that may join, with their certainty."""
         judged = []
         with (self._training.progress or Progress("", quiet=True)).within("judge", len(sentences)) as progress:
             for chunk in batched(sentences, CHUNK):
@@ -258,14 +256,14 @@ class SelfTraining(Selector):
         return judged
 
     def _urgency(self, certainty: float, chance: float) -> tuple[float, float]:
-        """By what the candidates are sorted, the highest first; chance in [0, 1) parts equals."""
-        # Gumbel top-k: the highest of certainty + noise are a draw without replacement, in proportion to e^certainty.
+        """The sort key of candidates, highest first. Ties are broken by ``chance``, in [0, 1)."""
+        # Gumbel top-k: the highest certainty + noise are a draw without replacement, in proportion to e^certainty.
         if self.strategy == "uncertainty":
             return certainty - math.log(-math.log(chance or 1e-300)), 0.0
         return (-certainty if self.strategy == "hard_first" else certainty), chance
 
     def _train(self, previous: Tagger, others: Sequence[Sentence]) -> tuple[Tagger, int]:
-        """The tagger on gold and others, and on how many sentences it was trained."""
+        """Train a tagger on gold and the others. Return it with the number of its training sentences."""
         train = [*self._gold * copies_for_upsampling(len(self._gold), len(others), self.upsampling), *others]
         tagger = deepcopy(previous) if self.warm_start else self._new_tagger()  # the caller's own stays as it is
         training = self._training.within(f"training-{len(self._finished_steps)}")
@@ -293,7 +291,7 @@ class SelfTraining(Selector):
 
     @property
     def _can_stop(self) -> bool:
-        """Whether dev says when to stop."""
+        """Whether dev F1 can decide when to stop."""
         return can_compare(self._training.dev, types_in(self._gold))
 
     def _dev_f1(self, tagger: Tagger) -> float | None:
@@ -303,15 +301,15 @@ class SelfTraining(Selector):
     # --- what was done --------------------------------------------------------------------------------------------
 
     def _write_down(self, step: TrainingStep, tagger: Tagger) -> None:
-        """Write a finished step down, after the tagger that the next one needs."""
+        """Write a finished step, after the tagger that the next step needs."""
         self._finished_steps.append(step)
         folder, number = self._training.folder, len(self._finished_steps)
         if folder is None:
             return
-        if number == 1:  # without a record, what a kill leaves would be taken for somebody else's files
+        if number == 1:  # without a record, files left by a kill would be mistaken for somebody else's
             folder.mkdir(parents=True, exist_ok=True)
             write_checkpoint(folder, self._fingerprint, [])
-        # First the tagger, then the record that names it, then the old ones go: a kill leaves one whole pair.
+        # Write the tagger, then the record that names it, then remove the old tagger: a kill leaves a complete pair.
         unfinished = tagger_folder(folder, number).with_suffix(".part")
         shutil.rmtree(unfinished, ignore_errors=True)
         tagger.save(unfinished)
@@ -332,7 +330,7 @@ class SelfTraining(Selector):
         return {**record, **inputs, "environment": environment(pick_device("auto"))}
 
     def _best(self) -> int:
-        """The number of the step whose tagger is best on dev, 0 for gold alone; the last one without dev."""
+        """The number of the step with the best tagger on dev, 0 for gold alone. Without dev, the last step."""
         scores = [step.dev_f1 for step in self._finished_steps if step.dev_f1 is not None]
         return scores.index(max(scores)) if scores else len(self._finished_steps) - 1
 
@@ -341,7 +339,7 @@ class SelfTraining(Selector):
         return done >= self.steps or done - self._best() >= self.patience
 
     def _kept(self) -> Mapping[str, tuple[int, Joined]]:
-        """What joined up to the best step and is still there, by id, each with the step at which it first joined."""
+        """The candidates in the training data of the best step, by id, with the step at which each first joined."""
         best = self._best()
         first: dict[str, int] = {}
         for number in range(1, best + 1):
@@ -359,6 +357,6 @@ class SelfTraining(Selector):
 
 
 def _chances(*keys: object) -> tuple[float, float]:
-    """Two numbers in [0, 1) of the item's own: whether it is examined, and whether it joins."""
+    """Two random numbers in [0, 1) of an item: one decides whether it is examined, the other whether it joins."""
     rng = item_rng(*keys)
     return rng.random(), rng.random()

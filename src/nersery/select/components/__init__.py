@@ -1,1 +1,1 @@
-"""Building blocks of selectors: near-duplicates, and the checkpoint of a self-training."""
+"""Components of selectors: near-duplicates, certainty, and the checkpoint of a self-training."""

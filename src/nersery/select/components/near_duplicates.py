@@ -1,4 +1,4 @@
-"""Sentences that are the same or nearly so, found without comparing all with all."""
+"""Finds equal and nearly equal sentences without comparing all pairs."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 Text = tuple[str, ...]
 Found = tuple[float, int]
-"""How alike an earlier text is, and its number."""
+"""The similarity of an earlier text, and its number."""
 
 NOTHING: Found = (0.0, -1)
 ROUNDING = 1e-6
-"""By so much a number may miss a bound that it meets on paper. With less, rapidfuzz overlooks some."""
+"""The rounding error by which a number may miss a bound. With a smaller value, rapidfuzz misses some duplicates."""
 
 LARGEST_CHUNK = 1024
 """Maximum number of texts compared with one at once."""
 
 
 def text_of(sentence: Sentence, *, ignore_case: bool = True) -> Text:
-    """The words, equal where Unicode calls them canonically equivalent."""
+    """The words in a normal form, so that canonically equivalent words are equal."""
     text = "\n".join(sentence.words)
     joined = folded(text) if ignore_case else normalize("NFD", text)
     return tuple(joined.split("\n"))
 
 
 class NearDuplicates:
-    """Finds similar ones among the earlier texts, comparing only those that can be similar enough.
+    """Finds similar texts among the earlier ones, comparing only texts that can be similar enough.
 
-    Texts of n and m words that are ``similarity`` s alike have s (n + m) / 2 words in common, so at least
-    k = n s / (2 - s) of each one's. Two such texts then share one of their n - k + 1 rarest words: an index
-    of those misses nothing.
+    Two texts of n and m words with the ``similarity`` s have s (n + m) / 2 words in common. That is at least
+    k = n s / (2 - s) words of the text with n words. So the texts share one of the n - k + 1 rarest words of each. An
+    index of these words therefore misses no similar text.
     """
 
     def __init__(self, similarity: float) -> None:
@@ -59,7 +59,7 @@ class NearDuplicates:
         return len(self._ends) - 1
 
     def add(self, text: Text) -> None:
-        """Take note of one more text."""
+        """Add a text."""
         for word in text:
             number = self._numbers.setdefault(word, len(self._numbers))
             if number == len(self._frequency):
@@ -70,17 +70,17 @@ class NearDuplicates:
         self._index, self._found = None, {}
 
     def nearest(self, number: int) -> Found:
-        """The most similar of the texts before one; of several the first."""
+        """The most similar text before this one; the first of several."""
         if number not in self._found:
             self._found[number] = self._search(number)
         return self._found[number]
 
     def near_among(self, number: int, others: Iterable[int]) -> Iterator[int]:
-        """Those of other texts that are similar enough; they are looked at as they are asked for."""
+        """The texts among ``others`` that are similar enough, compared lazily as the result is read."""
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import extract
 
-        # Chunks grow: callers mostly stop at the first hit, but many texts in one call are much faster.
+        # Chunks grow, because callers usually stop at the first hit, but comparing many texts in one call is faster.
         text, remaining, size = self._text(number), iter(others), 1
         while chunk := list(islice(remaining, size)):
             numbers = self._of_like_length(text, chunk)
@@ -95,7 +95,7 @@ class NearDuplicates:
             size = min(4 * size, LARGEST_CHUNK)
 
     def rare_words(self, number: int) -> set[int]:
-        """Words of a text of which every similar one has some among its own; as numbers."""
+        """The rare words of a text, as numbers. Every similar text has some of them among its own rare words."""
         return self._rarest(self._text(number))
 
     def _text(self, number: int) -> array[int]:
@@ -116,7 +116,7 @@ class NearDuplicates:
         return NOTHING if best is None else (best[1], numbers[best[2]])
 
     def _comparable(self, number: int) -> list[int]:
-        """The earlier texts that share a rare word and are not too short or long, each once."""
+        """The earlier texts that share a rare word and are neither too short nor too long, each once."""
         if self._index is None:
             self._index = self._new_index()
         text = self._text(number)
@@ -139,16 +139,16 @@ class NearDuplicates:
         return index
 
     def _rarest(self, text: Sequence[int]) -> set[int]:
-        """The words of which a similar text must have one; those of a single text are left out."""
-        # Rare words first: of the n - k + 1 words at least one is shared, and the rarer they are, the fewer texts are
-        # compared. A word that no other text has finds nothing. Ties go by number, so that all texts agree.
+        """The words of which a similar text must have at least one, without words that occur only once."""
+        # At least one of any n - k + 1 words is shared. The rarest are chosen, so that few texts are compared. A word
+        # that occurs only once finds nothing. Ties are broken by number, so that the order is the same in all texts.
         common = math.ceil(self._least * len(text) - ROUNDING)
         by_rarity = sorted(text, key=lambda word: (self._frequency[word], word))
         return {word for word in by_rarity[: len(text) - common + 1] if self._frequency[word] > 1}
 
 
 class ExactDuplicates:
-    """Remembers of each text where it came first, and of the text itself a hash alone, on disk."""
+    """Remembers the number of the first equal text for each text. Only a hash of the text itself is stored, on disk."""
 
     def __init__(self) -> None:
         self._first_numbers = array("L")
@@ -158,7 +158,7 @@ class ExactDuplicates:
         return len(self._first_numbers)
 
     def add(self, text: Text) -> None:
-        """Take note of one more text."""
+        """Add a text."""
         # 16 bytes: among a billion texts, two share a hash with a chance below 1 in 10^20.
         hash = hashlib.blake2b("".join(text).encode(), digest_size=16).digest()
         with naming_the_temporary_folder():
@@ -171,6 +171,6 @@ class ExactDuplicates:
                 )
 
     def nearest(self, number: int) -> Found:
-        """The first of the texts before one that is equal."""
+        """The first equal text, if it is before this one, else `NOTHING`."""
         first = self._first_numbers[number]
         return (1.0, first) if first < number else NOTHING

@@ -1,4 +1,4 @@
-"""The checkpoint of a self-training: what joined at each step, on disk too, so that a kill costs one step."""
+"""The checkpoint of a self-training: what joined at each step, also on disk, so that a kill costs only one step."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nersery.core.sentence import Entity, Sentence
 
 STEPS_FILE = "state.json"
 CERTAINTY = "self_training.certainty"
-"""The score that says how sure the tagger was of a candidate when it joined; the selector `certainty` has its own."""
+"""The score for the certainty of the tagger when a candidate joined. The selector `certainty` has its own score."""
 
 
 @dataclass
 class Joined:
-    """A candidate that joined the training data: its certainty then, in [0, 1], and the labels it bore."""
+    """A candidate that joined the training data, with its certainty (in [0, 1]) and its labels at that time."""
 
     certainty: float
     labels: list[tuple[int, int, str]]
@@ -29,10 +29,10 @@ class TrainingStep:
     """A step of the self-training.
 
     Args:
-        joined: What the tagger was trained on beside gold and, unless candidates are relabelled, the joined of the
-            steps before; by id.
-        sentences: Number of training sentences of the step; a repeated gold sentence counts each time.
-        dev_f1: Of the tagger that was trained on them, in [0, 1]; None without dev.
+        joined: The candidates that joined at this step, by id. The tagger was trained on them, on gold and, unless
+            candidates are relabelled, on the candidates that joined before.
+        sentences: The number of training sentences of the step. A repeated gold sentence counts each time.
+        dev_f1: Dev F1 of the tagger that was trained on them, in [0, 1]; None without dev.
     """
 
     joined: dict[str, Joined] = field(default_factory=dict)
@@ -41,19 +41,19 @@ class TrainingStep:
 
 
 def as_joined(sentence: Sentence, joined: Joined) -> Sentence:
-    """A candidate with the certainty and the labels with which it joined."""
+    """The candidate with the certainty and the labels that it had when it joined."""
     if tuple(map(tuple, joined.labels)) != sentence.labels:
         sentence = sentence.with_entities(Entity(*label) for label in joined.labels)
     return sentence.with_scores(**{CERTAINTY: joined.certainty})
 
 
 def tagger_folder(folder: Path, steps: int) -> Path:
-    """Folder of the tagger that was trained last, given the number of recorded steps."""
+    """The folder of the last trained tagger, given the number of recorded steps."""
     return folder / f"tagger-{steps}"
 
 
 def read_checkpoint(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[TrainingStep]:
-    """The steps that an earlier call finished."""
+    """Read the steps that an earlier call finished."""
     from nersery.models.training.checkpoint import read_state, readable
 
     state = read_state(folder, fingerprint) if folder is not None else None
@@ -69,6 +69,6 @@ def read_checkpoint(folder: Path | None, fingerprint: Mapping[str, Any]) -> list
 
 
 def write_checkpoint(folder: Path, fingerprint: Mapping[str, Any], steps: Sequence[TrainingStep]) -> None:
-    """Write down the steps that are finished."""
+    """Write the finished steps."""
     state = {"fingerprint": fingerprint, "steps": [asdict(step) for step in steps]}
     write_atomic(folder / STEPS_FILE, json.dumps(state, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""The certainty of a sentence, of that of its words."""
+"""The certainty of a sentence, computed from the certainty of its words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 DIGITS = 9
-"""Else the last digit of a sum would decide about a sentence whose certainty is exactly the threshold."""
+"""Digits to round to. Otherwise, rounding errors would decide if a certainty is exactly the threshold."""
 
 
 def certainty(words: Sequence[float]) -> float:
