@@ -1,12 +1,12 @@
-"""Labels chosen by `nersery.next_sentences` against labels of random sentences: F1 on test by the number of sentences.
+"""Sentences chosen by `nersery.next_sentences` against random sentences: F1 on test by the number of sentences.
 
     python benchmarks/active_learning.py OUT [--data FOLDER] [--model bundled-ner] [--seeds 3] [--taggers 2] [--quick]
 
-All labelled sentences of a data set but dev and test are the pool; their labels are hidden until a sentence is chosen.
-Both ways start from the same 50 random sentences and label 50 at a time up to 400; a tagger is trained from the
-pretrained model each time, with the same steps. With several taggers, those of other seeds help to choose, and are not
-scored. Nothing is chosen on dev or test. OUT keeps the result of each training, so the same command resumes. A sentence
-with more entities takes longer to label, so the table counts them.
+The pool is all labelled sentences of a data set except dev and test. Their labels are hidden until they are chosen.
+Both ways start from the same 50 random sentences and label 50 at a time up to 400. Each time, a tagger is trained from
+the pretrained model, with the same number of steps. With several taggers, those of other seeds help to choose, and are
+not scored. Nothing is chosen on dev or test. OUT keeps the result of each training, so the same command resumes. The
+table counts entities, because a sentence with more entities takes longer to label.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FILES = ("100.conll", "200.conll", "500.conll", "1000.conll")
 START, STEP, MOST = 50, 50, 400
 STEPS = 300
 OTHER = 1000
-"""Between the seeds of taggers that choose together."""
+"""The distance between the seeds of taggers that choose together."""
 RANDOM, CHOSEN = "random", "chosen"
 COSTS, MISSING = ("entities", "words"), "–"
 
@@ -64,7 +64,7 @@ def simulate(
     taggers: int,
     **settings: Any,
 ) -> Iterator[dict[str, Any]]:
-    """The results of one seed, read from the folder or measured; both ways have the first size in common."""
+    """The results of one seed, read from the folder or measured. Both ways share the first size."""
     order = [*sentences]
     random.Random(seed).shuffle(order)
     folder = out / f"seed-{seed}"
@@ -99,7 +99,7 @@ def simulate(
 
 
 def table(results: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """F1 with both ways, and what their labels cost."""
+    """A table of F1 with both ways, and the cost of their labels."""
     costs = "entities, random | entities, chosen | words, random | words, chosen"
     yield f"| sentences | random | chosen | difference | {costs} |"
     yield "| --- " * 8 + "|"
@@ -130,7 +130,7 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def parser_of(description: str | None) -> argparse.ArgumentParser:
-    """The options that benchmarks on this data have in common."""
+    """A parser with the options that benchmarks on this data share."""
     parser = measuring.parser(description)
     parser.add_argument("out", type=Path)
     parser.add_argument("--data", type=Path, default=Path(DATA))
@@ -140,7 +140,7 @@ def parser_of(description: str | None) -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Simulate, and print the table."""
+    """Simulate the labelling, and print the table."""
     parser = parser_of(__doc__)
     parser.add_argument("--chosen", type=int, default=MOST, help="label up to this number of chosen sentences")
     parser.add_argument("--taggers", type=int, default=1, help="taggers that choose together")

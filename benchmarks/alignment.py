@@ -1,4 +1,4 @@
-"""How well an aligner carries labels to a translation, and how fast and in how much memory the statistical one learns.
+"""The quality of labels that an aligner projects to a translation, and the speed and memory of the statistical aligner.
 
     python benchmarks/alignment.py quality [DATA] [--aligner NAME] [--set KEY=VALUE …] [--no-more] [--quick] [--reverse]
         [--no-capitals]
@@ -7,19 +7,19 @@
 
 ``quality`` needs sentences with labels on both sides and more bitext, in the folders ``parallel_ner`` and ``bitext`` of
 DATA (../shared/data). It learns from all of them (``--no-more``: not from the bitext), projects the labels of the
-sources, and scores them strictly against those of the targets, all sentences: each found entity counts, each lost one
-is a miss. ``--reverse`` projects into English, and ``--no-capitals`` turns `Projection.take_capitals` off. It also
-prints the precision of the best 40 % of the sentences that have labels. The goal is an F1 of 0.90 on Europarl en-es and
-of 0.72 on PUD en-de, and a precision of 0.95 on the best sentences of Europarl.
+sources, and scores them strictly against the labels of the targets over all sentences: each lost entity is a miss.
+``--reverse`` projects into English, and ``--no-capitals`` turns `Projection.take_capitals` off. It also prints the
+precision of the best 40 % of the sentences with labels. The goal is an F1 of 0.90 on Europarl en-es and of 0.72 on PUD
+en-de, and a precision of 0.95 on the best sentences of Europarl.
 
 ``error_rate`` learns from NTREX (``--no-more``: from its first 450 lines), and compares the links of 57 lines in
-Chinese, French and Polish with those in ``ntrex_alignments.txt``; ``--quick`` takes French alone. Chinese is cut into
-characters. It prints the alignment error rate, precision and recall, and how meaningful the probabilities are: the
-share of right links among those of similar probability, and the mean difference of both (calibration error).
+Chinese, French and Polish with the links in ``ntrex_alignments.txt``. ``--quick`` takes only French. Chinese is split
+into characters. It prints the alignment error rate, precision and recall, and the calibration of the probabilities:
+the share of correct links by probability, and the mean difference between the two (calibration error).
 
-``speed`` invents pairs whose words are known translations of each other, many of them in another place, learns from
-them and aligns them, each number of pairs in a process of its own; it also prints the F1 of the links.
-The goal is 5 s for 3,000 pairs, and 1,000 pairs a second and step.
+``speed`` invents pairs of sentences with known word translations, many of them in another position. It learns from
+them and aligns them, for each number of pairs in a separate process, and also prints the F1 of the links.
+The goal is 5 s for 3,000 pairs, and 1,000 pairs per second and step.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Place = tuple[int, int]
 
 
 def bitext(folder: Path, source: str, target: str) -> list[Pair]:
-    """NTREX, its lines cut into words."""
+    """The lines of NTREX, split into words."""
     sides = []
     for name in (source, target):
         cut = splitter("characters" if name in ("zho", "jpn") else "punctuation")
@@ -107,7 +107,7 @@ def report(
 
 
 def aligned_by_hand(language: str, pairs: Sequence[Pair]) -> dict[int, tuple[set[Place], set[Place]]]:
-    """Sure and possible links by the line of the text, whose words may be parts of those that were aligned."""
+    """Sure and possible links by line number. The words of the text may be parts of the words that were aligned."""
     found = {}
     for line in ALIGNED_BY_HAND.read_text("utf-8").splitlines():
         name, number, *words = line.split()
@@ -147,7 +147,7 @@ def error_rate(data: Path, name: str, settings: Sequence[str], languages: Sequen
 
 
 def calibration(links: Sequence[tuple[float, bool]], bins: int = 5) -> None:
-    """Print how often links of similar probability are right."""
+    """Print the share of correct links among links of similar probability, and the calibration error."""
     error = 0.0
     for number in range(bins):
         part = [link for link in links if min(int(link[0] * bins), bins - 1) == number]
@@ -159,9 +159,9 @@ def calibration(links: Sequence[tuple[float, bool]], bins: int = 5) -> None:
 
 
 def invented(pairs: int) -> tuple[list[Pair], list[set[tuple[int, int]]]]:
-    """Pairs of about 20 words out of 20,000, frequent as in a language, and their true links.
+    """Pairs of about 20 words from a vocabulary of 20,000 with frequencies as in a language, and their true links.
 
-    A tenth of the words has no translation, and every third one stands up to three words off its place.
+    A tenth of the words has no translation, and a third of the others is moved by up to three words.
     """
     rng = random.Random(SEED)
     words = range(1, 20_001)

@@ -2,9 +2,9 @@
 
     python benchmarks/attention.py [CORPUS] [--model NAME] [--quick]
 
-CORPUS is a labelled file; without one the shipped example is used. One at a time is measured twice: by this library,
-and by hand, as the paper's code does it and as fast as it gets: transformers' tokenizer and model on one sentence
-without padding, in fp32, for autocast would cast all weights anew each time. The tagger is hardly trained.
+CORPUS is a labelled file. By default, the shipped example is used. One sentence at a time is measured twice: with this
+library, and by hand as in the paper's code, but as fast as possible. By hand means transformers' tokenizer and model on
+one sentence without padding, in fp32, because autocast would cast all weights each time. The tagger is hardly trained.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from nersery.taggers.transformer import TransformerTagger
 
 MANY = 500
 FEW = 40
-"""Sentences in batches, and by themselves."""
+"""The numbers of sentences for batches, and for one at a time."""
 REPEATS = 3
 LAYERS = 4
 
 
 @torch.no_grad()
 def by_hand(tokenizer: Any, model: Any, sentences: Sequence[Sentence]) -> list[NDArray[np.float32]]:
-    """All attentions out, heads and layers summed, subwords added up to words."""
+    """Attention between words: all attentions of the model, summed over heads and layers, and merged by word."""
     found = []
     for sentence in sentences:
         encoded = tokenizer(list(sentence.words), is_split_into_words=True, return_tensors="pt", truncation=True)
@@ -51,7 +51,7 @@ def one_at_a_time(tagger: TransformerTagger, sentences: Sequence[Sentence]) -> l
 
 
 def main() -> None:
-    """Print sentences a second each way, and the ratios, in the same run."""
+    """Print sentences per second for each way, and the ratios, all from the same run."""
     parser = measuring.parser(__doc__)
     parser.add_argument("corpus", nargs="?")
     parser.add_argument("--model", default="bundled")

@@ -1,12 +1,12 @@
-"""The BiLSTM-CRF tagger beside the transformer with the bundled encoder: speed, F1, and what certainty costs.
+"""The BiLSTM-CRF tagger against the transformer with the bundled encoder: speed, F1, and the cost of certainty.
 
     python benchmarks/bilstm_crf.py [TRAIN DEV] [--repeats N] [--candidates N] [--quick]
 
-Both train with their own default settings on all of TRAIN, without looks at dev, and predict DEV; by default both are
-files of the shipped example. Certainty is measured on the first sentences of DEV, repeated up to the wanted number: ten
-passes with dropout against one. The goals are a BiLSTM-CRF 3 times as fast as the transformer in training and in
-prediction, and ten passes at most 10.5 times as expensive as one. Seconds are those of the processor, summed over its
-cores, so that a busy machine measures alike.
+Both taggers train with their default settings on all of TRAIN, without evaluation on dev, and predict DEV. By default,
+both files are from the shipped example. Certainty is measured on the first sentences of DEV, repeated up to the given
+number: ten passes with dropout against one. The goals: the BiLSTM-CRF is 3 times as fast as the transformer in training
+and in prediction, and ten passes take at most 10.5 times as long as one. Times are processor seconds, summed over all
+cores, so that a busy machine gives similar figures.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ seconds = partial(measuring.seconds, clock=time.process_time)
 
 
 def taggers(model: str, quick: bool) -> dict[str, Tagger]:
-    """Both taggers as they are, or with two steps."""
+    """Both taggers with their default settings; with ``quick``, for two steps."""
     settings = {"steps": 2} if quick else {}
     return {
         "transformer": create("tagger", "transformer", {"model": model, **settings}),
@@ -38,7 +38,7 @@ def taggers(model: str, quick: bool) -> dict[str, Tagger]:
 
 
 def main() -> None:
-    """Print seconds with their spread, and the ratios, all of one run."""
+    """Print seconds with their spread, and ratios, all from the same run."""
     parser = measuring.parser(__doc__)
     parser.add_argument("train", nargs="?", default=shipped("recipes/example") / "train.conll")
     parser.add_argument("dev", nargs="?", default=shipped("recipes/example") / "dev.conll")

@@ -1,10 +1,10 @@
-"""What training and prediction cost beside another process, by how long waiting threads spin before they sleep.
+"""The cost of training and prediction beside another process, by how long waiting threads spin before they sleep.
 
     python benchmarks/busy.py [--model bundled] [--quick]
 
 Threads that wait for each other spin, by default 300,000 times (`GOMP_SPINCOUNT`). If another process has taken the
 core of one of them, the others spin in vain. *Watched* is what the command line does (`nersery.core.shared_cores`). The
-other process is a plain Python loop in a session of its own, as of somebody else.
+other process is a plain Python loop in its own session, like a process of another user.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REPEATS = 3
 
 
 def measure(model: str, repeats: int) -> list[float]:
-    """Milliseconds of a training step of 16 sentences, and of a predicted sentence; medians."""
+    """The median milliseconds of a training step of 16 sentences, and of a predicted sentence."""
     settings = MethodSettings("transformer", {"model": model, "steps": 300}, kind="tagger")
     speeds = [tagger_speed(settings, measuring.example(48)) for _ in range(repeats)]
     return [1000 * median(one.step for one in speeds), 1000 * median(one.sentence for one in speeds)]
@@ -36,7 +36,7 @@ def measure(model: str, repeats: int) -> list[float]:
 
 @contextmanager
 def beside(others: int) -> Iterator[None]:
-    """Within it, other processes are busy."""
+    """Keep other processes busy within this block."""
     command = [sys.executable, "-c", "while True: pass"]
     loops = [subprocess.Popen(command, start_new_session=True) for _ in range(others)]
     try:
@@ -48,7 +48,7 @@ def beside(others: int) -> Iterator[None]:
 
 
 def main() -> None:
-    """Measure each count, idle and beside busy processes; the ratios are to the library's own count."""
+    """Measure each count, idle and beside busy processes. The ratios are relative to the library's own count."""
     parser = measuring.parser(__doc__)
     parser.add_argument("--model", default="bundled")
     parser.add_argument("--once", action="store_true", help="measure in this process, and print JSON")

@@ -1,12 +1,12 @@
-"""Speed of alignment by embeddings: pairs a second against a plain way, and agreement with one pair at a time.
+"""Speed of alignment by embeddings: pairs per second against a plain script, and agreement with one pair at a time.
 
     python benchmarks/embedding_aligner.py [--pairs 256] [--model NAME | mbert] [--checked 128] [--quick]
 
-The pairs are NTREX's English and German news sentences, where ``../shared/data`` is. The plain way takes batches of 16
-pairs in the order of the file, each side padded to its longest, through the same layers of the same encoder in the same
-precision, and goes over the links of each pair in Python. Both compute in fp32. The reference takes each sentence by
-itself through the whole model, without padding. ``mbert`` is an encoder of the size of multilingual BERT with random
-weights and the bundled vocabulary.
+The pairs are English and German news sentences from NTREX in ``../shared/data``. The plain script runs batches of 16
+pairs in the order of the file through the same layers of the same encoder, each side padded to its longest sentence.
+It collects the links of each pair in Python. Both compute in fp32. The reference runs each sentence alone through the
+whole model, without padding. ``mbert`` is an encoder of the size of multilingual BERT with random weights and the
+bundled vocabulary.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def sides(name: str, count: int) -> list[tuple[str, ...]]:
 
 
 def random_mbert(folder: Path) -> str:
-    """A folder with an encoder of that size."""
+    """Write an encoder of the size of multilingual BERT, and return its folder."""
     from transformers import AutoConfig, BertModel
 
     source = ModelSource("bundled")
@@ -52,7 +52,7 @@ def random_mbert(folder: Path) -> str:
 
 
 class Plain:
-    """What a script does: whole sentences, words cut into subwords one by one, no windows."""
+    """The plain script: whole sentences without windows, words split into subwords one by one."""
 
     def __init__(self, model: str, layer: int) -> None:
         source = ModelSource(model)
@@ -62,7 +62,7 @@ class Plain:
         self.layer = layer
 
     def subwords(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
-        """The ids of a sentence, and the word of each."""
+        """The ids of a sentence's subwords, and the word that each belongs to."""
         ids, owners = [], []
         for number, word in enumerate(words):
             found = self.tokenizer(word, add_special_tokens=False)["input_ids"]
@@ -72,7 +72,7 @@ class Plain:
 
     @torch.no_grad()
     def one_pair(self, pair: Pair) -> set[Place]:
-        """The links of a pair by itself."""
+        """The links of one pair, encoded alone."""
         (left, rows), (right, columns) = self.subwords(pair.source), self.subwords(pair.target)
         states = [
             self.whole(torch.tensor([ids]), output_hidden_states=True).hidden_states[self.layer][0, 1:-1]
@@ -82,7 +82,7 @@ class Plain:
 
     @torch.no_grad()
     def align(self, pairs: Sequence[Pair]) -> list[set[Place]]:
-        """The links of all pairs, in batches as they come."""
+        """The links of all pairs, in batches in the given order."""
         found = []
         for start in range(0, len(pairs), BATCH):
             batch = pairs[start : start + BATCH]
@@ -95,7 +95,7 @@ class Plain:
         return found
 
     def batch(self, texts: Sequence[list[int]]) -> Tensor:
-        """The states of some texts side by side."""
+        """The hidden states of a batch of texts."""
         length = max(map(len, texts))
         ids = torch.tensor([text + [0] * (length - len(text)) for text in texts])
         mask = torch.tensor([[1] * len(text) + [0] * (length - len(text)) for text in texts])
@@ -108,7 +108,7 @@ def texts_of(pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def words_of(scores: Tensor, rows: Sequence[int], columns: Sequence[int]) -> set[Place]:
-    """The words whose subwords are probable both ways."""
+    """The links between words with subwords that are probable in both directions."""
     linked = (scores.softmax(1) > THRESHOLD) & (scores.softmax(0) > THRESHOLD)
     return {(rows[i], columns[j]) for i, j in linked.nonzero().tolist()}
 
@@ -118,7 +118,7 @@ def places(alignment: Alignment | Reject) -> set[Place]:
 
 
 def main() -> None:
-    """Print pairs a second, their ratio, and in how many pairs and links both ways agree."""
+    """Print pairs per second, their ratio, and the agreement with one pair at a time."""
     parser = measuring.parser(__doc__)
     parser.add_argument("--pairs", type=int, default=256)
     parser.add_argument("--checked", type=int, default=128)

@@ -1,9 +1,9 @@
-"""Two encoders compared: F1 of taggers trained on gold only.
+"""Compare two encoders: F1 of taggers trained on gold only.
 
     python benchmarks/encoders.py OUT [--models ONE OTHER] [--sets SET...] [--data FOLDER] [--seeds 3] [--quick]
 
-By default, the two bundled encoders on English text with capitals. The sentences are those of `grow_choice.py`.
-OUT/results.jsonl gets a line for each training; the same command resumes.
+By default, the two bundled encoders are compared on English text with capitals. The sentences are those of
+`grow_choice.py`. OUT/results.jsonl gets a line for each training. The same command resumes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nersery.taggers.base import strict_f1
 MODELS = ("bundled", "bundled-multilingual")
 CASED = ("pud-en", "ncbi", "wikigold", "twitter")
 TESTED = 500
-"""Sentences of test, the first."""
+"""The number of test sentences to score, from the beginning."""
 
 
 def result_of(name: str, model: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def result_of(name: str, model: str, seed: int, options: argparse.Namespace) -> 
 
 
 def table(results: Sequence[dict[str, Any]], models: Sequence[str]) -> Iterator[str]:
-    """F1 and the time of training, means over seeds."""
+    """A table of F1 and training time, averaged over seeds."""
     yield f"| data | {' | '.join(models)} | difference, by seed | time |"
     yield "| --- " * (len(models) + 3) + "|"
     for name in dict.fromkeys(one["data"] for one in results):
@@ -54,7 +54,7 @@ def table(results: Sequence[dict[str, Any]], models: Sequence[str]) -> Iterator[
 
 
 def main() -> None:
-    """Train all, and print the table."""
+    """Train all taggers, and print the table."""
     parser = measuring.parser(__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--data", type=Path, default=Path(DATA))

@@ -1,13 +1,13 @@
-"""What shards and workers cost and give: rows a second, and memory that does not grow with the input.
+"""The cost and benefit of shards and workers: rows per second, and memory that does not grow with the input.
 
     python benchmarks/engine.py [ROWS] [RUNS] [--quick]
 
-It takes 200,000 rows and the best of three runs. The aim: several workers are
-faster than one process, Ray costs at most 10 % more than local workers, and the peak of memory is flat. The step is
-mention replacement, one of the quickest there are, so the engine's own work weighs as much as it ever can: a model's
-batch takes a hundred times as long. All figures are of the time between the first answer and the last, so that the
-start of workers and of Ray stands apart. The processors' time, of all processes together, says what the same job costs
-where other jobs run beside it; of Ray's, 35 ms a second go to its own processes, whether there is work or not.
+It takes 200,000 rows and the best of three runs. The aim: several workers are faster than one process, Ray costs at
+most 10 % more than local workers, and peak memory is constant. The step is mention replacement, one of the fastest, so
+the engine's own work has the largest possible share: a batch of a model takes a hundred times as long. All figures
+cover the time between the first answer and the last, so the start of workers and of Ray is separate. The processor
+time of all processes together shows what the same job costs if other jobs run beside it. Of Ray's processor time, 35 ms
+per second are used by its own processes, even without work.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ ENGINES = ("one process", "local 1", "local 2", *(("ray 2",) if importlib.util.f
 
 
 def processor_seconds() -> float:
-    """What this process and all under it have used."""
+    """The processor seconds that this process and all its descendants have used."""
     parents: dict[int, int] = {}
     used: dict[int, float] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # the process has ended in the meantime
             fields = path.read_text().rpartition(")")[2].split()
             parents[int(path.parent.name)] = int(fields[1])
             used[int(path.parent.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
@@ -56,28 +56,28 @@ def processor_seconds() -> float:
 
 
 class Clock:
-    """What the time was, of the day and of the processors, when the first answer came."""
+    """Records the wall-clock time and the processor time at the first answer."""
 
     def __init__(self) -> None:
         self.started = self.first = time.monotonic()
         self.used = 0.0
 
     def watched(self, made: Iterable[Any]) -> Iterator[Any]:
-        """The same, with the time of the first noted."""
+        """Yield the same items, and record the time of the first."""
         for number, each in enumerate(made):
             if number == 0:
                 self.first, self.used = time.monotonic(), processor_seconds()
             yield each
 
     def figures(self, rows: int) -> dict[str, float]:
-        """Rows a second, seconds until the first answer, microseconds of processors a row, peak memory in MiB."""
+        """Rows per second, seconds until the first answer, processor microseconds per row, and peak memory in MiB."""
         seconds, used = time.monotonic() - self.first, processor_seconds() - self.used
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return {"speed": rows / seconds, "start": self.first - self.started, "cost": 1e6 * used / rows, "peak": peak}
 
 
 def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, float]:
-    """One job from file to file, in this process."""
+    """Run one job from file to file in this process, and return its figures."""
     corpus = io.open_corpus(rows)
     stage = AugmentStage("mention_replacement", gold=io.open_corpus(gold))
     count = sum(1 for _ in rows.open("rb"))
@@ -99,7 +99,7 @@ def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, fl
 
 
 def in_a_process(engine: str, rows: Path, folder: Path, number: int) -> dict[str, float]:
-    """One job in a process of its own, whose memory nobody else's adds to."""
+    """Run one job in a separate process, so that no other job adds to its memory."""
     target = folder / f"{rows.stem}-{engine.replace(' ', '-')}-{number}"
     job = ["--job", engine, str(rows), str(folder / "gold.jsonl"), str(target)]
     figures: dict[str, float] = json.loads(measuring.in_own_process(__file__, *job).output.splitlines()[-1])

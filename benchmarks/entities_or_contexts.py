@@ -2,9 +2,9 @@
 
     python benchmarks/entities_or_contexts.py OUT [--data FOLDER] [--size 100] [--seeds 3] [--quick]
 
-Two samples without common sentences: A is gold, B is hidden. "entities" adds the sentences of A with mentions of B,
-"contexts" those of B with mentions of A, "both" B itself. Each mention is replaced by another one of its type. OUT
-keeps the result of each training, so the same command resumes.
+There are two samples without common sentences: A is gold, B is hidden. "entities" adds the sentences of A with mentions
+of B, "contexts" adds the sentences of B with mentions of A, and "both" adds B itself. Each mention is replaced by
+another one of its type. OUT keeps the result of each training, so the same command resumes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GOLD = "gold only"
 
 
 def added(gold: Sequence[Sentence], hidden: Sequence[Sentence], seed: int) -> dict[str, Sequence[Sentence]]:
-    """What each system adds to gold."""
+    """The sentences that each system adds to gold."""
 
     def replaced(sentences: Sequence[Sentence], mentions: Sequence[Sentence]) -> Sequence[Sentence]:
         made = nersery.augment(
@@ -36,7 +36,7 @@ def added(gold: Sequence[Sentence], hidden: Sequence[Sentence], seed: int) -> di
 
 
 def table(f1: dict[str, list[float]]) -> Iterator[str]:
-    """F1 of each system, and its difference from gold only."""
+    """A table of F1 of each system, and its difference from gold only."""
     yield "| added | F1 | against gold only |"
     yield "| --- " * 3 + "|"
     for name, values in f1.items():
@@ -47,7 +47,7 @@ def table(f1: dict[str, list[float]]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Train on each, and print the table."""
+    """Train each system, and print the table."""
     parser = parser_of(__doc__)
     parser.add_argument("--size", type=int, default=100)
     options = parser.parse_args()

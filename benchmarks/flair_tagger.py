@@ -3,8 +3,8 @@
     PYTHON benchmarks/flair_tagger.py train ENCODER FOLDER EPOCHS BATCH RATE SEED
     PYTHON benchmarks/flair_tagger.py predict FOLDER
 
-FOLDER holds ``train.conll`` or ``test.conll``, a word and its tag on each line. The first command writes a model there,
-the second ``found.json``: the start, end and type of the entities of each sentence, in words.
+FOLDER holds ``train.conll`` or ``test.conll``, with a word and its tag on each line. The first command writes a model
+there, the second ``found.json``: the start, end (in words) and type of the entities of each sentence.
 """
 
 from __future__ import annotations

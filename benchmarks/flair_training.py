@@ -1,11 +1,11 @@
-"""Training a tagger against Flair: the same encoder, CRF, batches of 16 and number of steps.
+"""Compare the training of a tagger with Flair: the same encoder, a CRF, batches of 16, and the same number of steps.
 
     python benchmarks/flair_training.py PYTHON [--train CORPUS] [--test CORPUS] [--model MODEL] [--precision PRECISION]
         [--steps N] [--rounds N] [--quick]
 
-PYTHON is that of an environment with Flair (``pip install torch==2.13.0``, then ``pip install flair==0.15.1
-'transformers<5'``). Each training is a whole process, from its start to the saved model; they take turns. Times are
-seconds on the clock. Flair trains with nersery's rate for the encoder, and with its own.
+PYTHON is the interpreter of an environment with Flair (``pip install torch==2.13.0``, then ``pip install flair==0.15.1
+'transformers<5'``). Each training is a whole process, from its start to the saved model. They run in turn. Times are
+wall-clock seconds. Flair trains with nersery's learning rate for the encoder, and with its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from nersery.models.loading import ModelSource
 
 BATCH = 16
 RATES = ("1e-4", "5e-5")
-"""Of the encoder: nersery's for up to six layers, and Flair's own."""
+"""Learning rates of the encoder: nersery's for up to six layers, and Flair's own."""
 EXAMPLE = shipped("recipes/example")
 FLAIR = str(Path(__file__).with_name("flair_tagger.py"))
 
@@ -42,10 +42,10 @@ def write_encoder(model: str, folder: Path) -> None:
 
 
 def clocked(command: Sequence[str]) -> float:
-    """Seconds that a process takes.
+    """Run a process, and return the seconds that it takes.
 
     Raises:
-        SystemExit: With its messages, if it fails.
+        SystemExit: With the messages of the process, if it fails.
     """
     begun = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True)
@@ -59,9 +59,9 @@ class Trainings:
     """Trainings on the same sentences.
 
     Args:
-        folder: Where they are, as ``train.conll`` and ``test.conll``, and the encoder in ``encoder``.
-        python: Of the environment with Flair.
-        precision: nersery's; Flair computes in fp32.
+        folder: The folder of the sentences, ``train.conll`` and ``test.conll``, and of the encoder, ``encoder``.
+        python: The interpreter of the environment with Flair.
+        precision: The precision of nersery. Flair computes in fp32.
     """
 
     folder: Path
@@ -72,7 +72,7 @@ class Trainings:
     epochs: int
 
     def nersery(self, seed: int) -> tuple[float, float]:
-        """Seconds and F1."""
+        """The seconds and F1 of a training with nersery."""
         sizes = {"steps": self.steps, "batch_size": BATCH}
         settings = {"model": self.folder / "encoder", "precision": self.precision, **sizes}
         given = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
@@ -81,7 +81,7 @@ class Trainings:
         return seconds, self._f1(list(nersery.predict(self.test, self.folder / "tagger")))
 
     def flair(self, seed: int, rate: str) -> tuple[float, float]:
-        """Seconds and F1."""
+        """The seconds and F1 of a training with Flair."""
         settings = [str(self.epochs), str(BATCH), rate, str(seed)]
         encoder, folder = str(self.folder / "encoder"), str(self.folder)
         seconds = clocked([self.python, FLAIR, "train", encoder, folder, *settings])
@@ -95,7 +95,7 @@ class Trainings:
 
 
 def main() -> None:
-    """Print the seconds and F1 of each training, and what they are on average."""
+    """Print the seconds and F1 of each training, and their means."""
     parser = measuring.parser(__doc__)
     parser.add_argument("python")
     parser.add_argument("--train", default=str(EXAMPLE / "train.conll"))

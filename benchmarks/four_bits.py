@@ -3,8 +3,8 @@
     python benchmarks/four_bits.py OUT [--text FILE] [--model NAME] [--quick]
 
 ``bundled-multilingual`` has 4-bit weights, and its full weights are not in a package registry. This script rounds
-MiniLM in the same way (blocks of 32 numbers, a scale in fp16 each), writes it into the folder OUT, and prints how near
-the vectors of sentences stay. For the cost in F1, train taggers on both:
+MiniLM in the same way (blocks of 32 numbers with one fp16 scale each), writes it into the folder OUT, and prints the
+similarity of sentence vectors before and after. For the cost in F1, train taggers on both:
 
     nersery run benchmarks/multiconer_en.toml --out runs/4-bit --set systems=[] --set tagger.model=OUT
 """
@@ -30,7 +30,7 @@ Array = NDArray[np.float32]
 
 
 def rounded(weight: Array) -> Array:
-    """A matrix after a round trip through 4-bit blocks: the number of largest size in a block becomes -8 steps."""
+    """A matrix rounded to 4-bit blocks and back. The number with the largest magnitude in a block becomes -8 steps."""
     blocks = weight.reshape(-1, BLOCK)
     largest = np.take_along_axis(blocks, np.abs(blocks).argmax(1)[:, None], 1)
     scale = (largest / -LEVELS).astype(np.float16).astype(np.float32)
@@ -39,7 +39,7 @@ def rounded(weight: Array) -> Array:
 
 
 def write(model: Path, folder: Path) -> None:
-    """Write an encoder with rounded matrices; as in the package, positions and token types stay exact."""
+    """Write an encoder with rounded matrices. As in the package, positions and token types stay exact."""
     shutil.copytree(model, folder, dirs_exist_ok=True)
     tensors = load_file(model / "model.safetensors")
     exact = ("position_embeddings", "token_type_embeddings")
@@ -50,7 +50,7 @@ def write(model: Path, folder: Path) -> None:
 
 
 def cosines(folders: tuple[Path, Path], texts: list[tuple[str, ...]]) -> Array:
-    """The cosine of each sentence's vectors by the exact and the rounded encoder."""
+    """The cosine between each sentence's vectors from the exact and the rounded encoder."""
     vectors = [
         np.asarray(TextEncoder(ModelSource(name), device="cpu", precision="fp32").sentences(texts))
         for name in map(str, folders)

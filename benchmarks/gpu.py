@@ -1,10 +1,10 @@
-"""One part of `benchmarks/gpu.sh`: methods and large models on a GPU, with speed, utilisation and memory.
+"""Run one part of `benchmarks/gpu.sh`: methods and large models on a GPU, with speed, utilisation and memory.
 
     python benchmarks/gpu.py PART [--quick]
 
-Models have random weights, so only time, memory and the absence of errors mean something. Each row is written to
-$OUT/gpu-PART.md (runs/gpu by default) at once, so a part that is stopped keeps its rows. After eight minutes no further
-measurement starts.
+Models have random weights, so only time, memory and the absence of errors are meaningful. Each row is written to
+$OUT/gpu-PART.md (runs/gpu by default) at once, so a part that is stopped keeps its rows. After eight minutes, no
+further measurement starts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ HEAD = ("what", "precision", "seconds to fit", "sentences/s", "GPU busy", "peak 
 
 
 class Usage:
-    """Utilisation and peak memory of the GPU while something runs; "-" without one."""
+    """Measures utilisation and peak memory of the GPU while something runs; "-" without a GPU."""
 
     def __enter__(self) -> Usage:
         self._done, self._busy = threading.Event(), list[int]()
@@ -67,14 +67,14 @@ class Usage:
 
     @property
     def figures(self) -> tuple[str, str]:
-        """Percent of the time in which a kernel ran, and GiB at the peak."""
+        """The percentage of the time in which a kernel ran, and the peak memory in GiB."""
         busy = f"{sum(self._busy) / len(self._busy):.0f} %" if self._busy else "-"
         return busy, f"{torch.cuda.max_memory_allocated() / 2**30:.2f}" if torch.cuda.is_available() else "-"
 
 
 @dataclass
 class Part:
-    """A part of the benchmark: where it writes, what it reads, and how large everything is."""
+    """A part of the benchmark, with its output folder, its sentences and the sizes of its models."""
 
     name: str
     quick: bool
@@ -95,20 +95,20 @@ class Part:
         print("\n".join(lines), flush=True)
 
     def sentences(self, count: int) -> list[Sentence]:
-        """This many sentences of the example, or six."""
+        """The given number of sentences of the example; six with ``quick``."""
         return measuring.example(6 if self.quick else count)
 
     def model(self, head: str, size: str) -> str:
-        """A folder with a model of some head."""
+        """The folder of a model with a given head and size, which is made if it is missing."""
         folder = self.folder / f"{head}-{size}"
         make = {"mbart": gpu_models.mbart, "causal": gpu_models.causal}.get(head, partial(gpu_models.encoder, head))
         return str(folder) if folder.exists() else make(self.words, folder, size, self.device)
 
     def row(self, what: str, fit: Callable[[], Callable[[], tuple[int, str]]], precision: str = "auto") -> None:
-        """Measure what ``fit`` prepares, and write a line; an error fails the row, not the part.
+        """Measure the work that ``fit`` prepares, and write a row. An error fails the row, not the part.
 
         Args:
-            fit: Returns the work, which returns the number of sentences and its outcome in words.
+            fit: Returns the work: a function that returns the number of sentences and its outcome as text.
         """
         cells = ["-"] * 4
         if time.monotonic() - self.started > LIMIT:
@@ -139,7 +139,7 @@ def told(result: Result) -> tuple[int, str]:
 
 
 def trained(part: Part, **settings: Any) -> TransformerTagger:
-    """A tagger on gold, at the small size unless a model is named."""
+    """Train a tagger on gold, at the small size unless a model is named."""
     model = settings.pop("model", None) or part.model("XLMRobertaModel", part.small)
     tagger = TransformerTagger(model, **{"steps": 2 if part.quick else 50, **settings})
     tagger.fit(part.gold)
@@ -150,7 +150,7 @@ def trained(part: Part, **settings: Any) -> TransformerTagger:
 
 
 def augmenters(part: Part) -> None:
-    """Every augmenter with a model."""
+    """Measure every augmenter with a model."""
     masked, tagger = part.model("XLMRobertaForMaskedLM", part.small), part.folder / "tagger"
     trained(part).save(tagger)
     learns = {"model": masked, "epochs": 1}
@@ -175,7 +175,7 @@ def augmenters(part: Part) -> None:
 
 
 def augmented(part: Part, name: str, settings: dict[str, Any], copies: int = 2) -> Callable[[], tuple[int, str]]:
-    """Fit an augmenter; the work is to run it."""
+    """Fit an augmenter. The work is to run it."""
     method = registry.create("augment", name, settings)
     method.check()
     method.fit(part.gold)
@@ -183,7 +183,7 @@ def augmented(part: Part, name: str, settings: dict[str, Any], copies: int = 2) 
 
 
 def others(part: Part) -> None:
-    """Annotators, selectors, taggers, aligners, and the adaptation to raw text."""
+    """Measure annotators, selectors, taggers, aligners, and the adaptation to raw text."""
     gold = Corpus(replace(sentence, id=f"new-{sentence.id}") for sentence in part.gold)
     tagger = part.folder / "tagger"
     trained(part).save(tagger)
@@ -230,7 +230,7 @@ def others(part: Part) -> None:
 
 
 def tagged(part: Part, name: str, settings: dict[str, Any]) -> Callable[[], tuple[int, str]]:
-    """Train a tagger; the work is to predict."""
+    """Train a tagger. The work is to predict."""
     method = registry.create("tagger", name, {"steps": 2 if part.quick else 50, **settings})
     method.fit(part.gold)
     many = part.sentences(2000)
@@ -250,7 +250,7 @@ def adapted(part: Part, model: str) -> Callable[[], tuple[int, str]]:
 
 
 def large_tagger(part: Part) -> None:
-    """Training and prediction at XLM-R large's size."""
+    """Measure training and prediction at XLM-R large's size."""
     model = part.model("XLMRobertaForMaskedLM", part.large)
     for precision in ("fp32", "bf16"):
         settings = {"model": model, "precision": precision, "head": "crf", "batch_size": 16}
@@ -272,7 +272,7 @@ def training(part: Part, settings: dict[str, Any]) -> Callable[[], tuple[int, st
 
 
 def large_masked(part: Part) -> None:
-    """MELM and adaptation at XLM-R large's size."""
+    """Measure MELM and adaptation at XLM-R large's size."""
     model = part.model("XLMRobertaForMaskedLM", part.large)
     for precision in ("fp32", "bf16"):
         settings = {"model": model, "precision": precision, "epochs": 1}
@@ -281,7 +281,7 @@ def large_masked(part: Part) -> None:
 
 
 def large_seq2seq(part: Part) -> None:
-    """ACLM and MulDA at mBART-50-large's size."""
+    """Measure ACLM and MulDA at mBART-50-large's size."""
     model, tagger = part.model("mbart", part.large), part.folder / "tagger"
     trained(part).save(tagger)
     for precision in ("fp32", "bf16"):
@@ -292,7 +292,7 @@ def large_seq2seq(part: Part) -> None:
 
 
 def checks(part: Part) -> None:
-    """Equal seeds give equal bytes, whatever the size of a batch; GPU and CPU agree."""
+    """Check that equal seeds give equal bytes with any batch size, and that GPU and CPU agree."""
     masked = part.model("XLMRobertaForMaskedLM", part.small)
     linear, fp32 = {"model": masked, "head": "linear"}, {"model": masked, "precision": "fp32"}
     large = {"model": part.model("XLMRobertaModel", part.large)}
@@ -318,7 +318,7 @@ def checks(part: Part) -> None:
 
 
 def trained_twice(part: Part, settings: dict[str, Any]) -> Callable[[], tuple[int, str]]:
-    """Two trainings with one seed; their weights must be equal."""
+    """Train twice with the same seed. The weights must be equal."""
 
     def weights() -> dict[str, bytes]:
         with tempfile.TemporaryDirectory() as folder:
@@ -336,7 +336,7 @@ def trained_twice(part: Part, settings: dict[str, Any]) -> Callable[[], tuple[in
 
 
 def on_both(part: Part) -> Callable[[], tuple[int, str]]:
-    """A tagger trained here labels sentences on the GPU and on the CPU; the work is the latter."""
+    """Train a tagger, and label sentences on the GPU and on the CPU. The work is the labelling on the CPU."""
     folder = part.folder / "on-both"
     trained(part, precision="fp32").save(folder)
     here = load_tagger(folder).predict_soft(part.gold)
@@ -350,7 +350,7 @@ def on_both(part: Part) -> Callable[[], tuple[int, str]]:
 
 
 def in_batches(part: Part, stage: str, name: str, settings: dict[str, Any]) -> Callable[[], tuple[int, str]]:
-    """A method fitted twice, each time run in batches of several sizes; what it makes must be equal."""
+    """Fit a method twice, and run it in batches of several sizes. All results must be equal."""
 
     few = part.gold[: 2 if part.quick else 40]
 

@@ -1,7 +1,7 @@
-"""Models with random weights at the size of real ones, and tokenizers made of a corpus: nothing is downloaded.
+"""Models with random weights and the size of real models, and tokenizers made from a corpus. Nothing is downloaded.
 
-What they predict is meaningless; time, memory and shapes are those of the real models. A tokenizer knows every word of
-the corpus, its beginnings and its characters. Subwords that no text has fill the vocabulary up to the real size.
+Their predictions are meaningless, but time, memory and shapes are those of the real models. A tokenizer's subwords are
+the words of the corpus, their beginnings and their characters, and unused ones that fill it up to the real size.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Any
 import torch
 
 LARGE, SMALL, TINY = "large", "small", "tiny"
-"""XLM-R large's, mBART-50-large's and GPT-2's size; MiniLM's; for tests."""
+"""The sizes: of XLM-R large, mBART-50-large and GPT-2; of MiniLM; for tests."""
 SIZES = {LARGE: (1024, 24, 16), SMALL: (384, 6, 6), TINY: (32, 2, 2)}
-"""Width, layers (of both halves of an encoder-decoder together), heads."""
+"""The width, the number of layers (of encoder and decoder together), and the number of heads."""
 VOCABULARY = {LARGE: 250_002, SMALL: 30_000, TINY: 0}
 POSITIONS = 514
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 
 
 def subwords(words: Iterable[str], special: Iterable[str], size: int) -> list[tuple[str, float]]:
-    """Subwords with their log probabilities, longer ones first: a unigram model then prefers whole words."""
+    """Subwords with their log probabilities. Longer ones are more probable, so a unigram model prefers whole words."""
     known = sorted({*words})
     parts = {"▁", *(f"▁{word}" for word in known), *(f"▁{word[:3]}" for word in known), *"".join(known)}
-    parts |= {f"name{letter}" for letter in "of person place"}  # descriptions of types are cut into these
+    parts |= {f"name{letter}" for letter in "of person place"}  # descriptions of types are split into these
     found = [(subword, -float(10 - min(9, len(subword)))) for subword in sorted(parts)]
     rest = max(0, size - len(found) - len([*special]))
     return [*found, *((f"▁unused{number}", -20.0) for number in range(rest))]
 
 
 def save_tokenizer(words: Iterable[str], folder: Path, size: int) -> int:
-    """A tokenizer like XLM-R's; its number of subwords."""
+    """Write a tokenizer like XLM-R's, and return its number of subwords."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -57,7 +57,7 @@ def save(network: Any, folder: Path) -> str:
 
 
 def encoder(head: str, words: Iterable[str], folder: Path, size: str, device: torch.device) -> str:
-    """A folder with an XLM-R of one size, its weights drawn on the device.
+    """Write an XLM-R of a given size with weights drawn on the device, and return its folder.
 
     Args:
         head: A class of transformers' ``modeling_xlm_roberta``.
@@ -80,7 +80,7 @@ def encoder(head: str, words: Iterable[str], folder: Path, size: str, device: to
 
 
 def causal(words: Iterable[str], folder: Path, size: str, device: torch.device) -> str:
-    """A folder with a GPT-2 of one size."""
+    """Write a GPT-2 of a given size, and return its folder."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     width, layers, heads = SIZES[size]
@@ -98,7 +98,7 @@ def causal(words: Iterable[str], folder: Path, size: str, device: torch.device) 
 
 
 def mbart(words: Iterable[str], folder: Path, size: str, device: torch.device) -> str:
-    """A folder with an mBART-50 of one size, with its language codes."""
+    """Write an mBART-50 of a given size with its language codes, and return its folder."""
     from transformers import MBart50Tokenizer, MBartConfig, MBartForConditionalGeneration
     from transformers.models.mbart50.tokenization_mbart50 import FAIRSEQ_LANGUAGE_CODES
 
@@ -115,7 +115,7 @@ def mbart(words: Iterable[str], folder: Path, size: str, device: torch.device) -
 
 
 def halved(width: int, layers: int, heads: int) -> Iterator[tuple[str, int]]:
-    """The settings of an encoder or a decoder with half of the layers."""
+    """The settings of an encoder or decoder with half of the layers."""
     yield from (("layers", max(1, layers // 2)), ("attention_heads", heads), ("ffn_dim", 4 * width))
 
 

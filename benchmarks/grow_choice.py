@@ -1,14 +1,14 @@
-"""How good `nersery grow`'s choice is: the system it chose against the others that it tried, and against gold only.
+"""The quality of `nersery grow`'s choice: the chosen system against the others that it tried, and against gold only.
 
     python benchmarks/grow_choice.py OUT [--data FOLDER] [--sets NAME...] [--seeds 2] [--minutes 8] [--quick]
 
-For each (data set, seed) pair, labelled sentences are drawn at random, and `grow` gets them with raw text, without the
-test file. All systems were trained on the first fold, so their taggers of that fold can be compared on test: the one
-that `grow` chose with the best. Then its final tagger is compared with gold only: a tagger trained with the defaults
-of `nersery train` on the same sentences. Goals: the choice is within 1 F1 of the best in 8 of 10 pairs, and the final
-tagger is never more than 1 F1 below gold only.
+For each pair of a data set and a seed, labelled sentences are drawn at random. `grow` gets them with raw text, but not
+the test file. All systems are trained on the first fold, so their taggers of that fold can be compared on test: the
+system that `grow` chose against the best one. Then its final tagger is compared with gold only: a tagger trained with
+the defaults of `nersery train` on the same sentences. Goals: the choice is within 1 F1 of the best in 8 of 10 pairs,
+and the final tagger is never more than 1 F1 below gold only.
 
-OUT/results.jsonl gets a line for each pair. The same command resumes, within a pair, too.
+OUT/results.jsonl gets a line for each pair. The same command resumes, even within a pair.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from nersery.taggers.base import Tagger, load_tagger, strict_f1
 
 DATA = "../shared/data"
 MOST_RAW = 3000
-"""Sentences without their labels, where a data set has no raw text of its own."""
+"""The most labelled sentences to use without their labels, if a data set has no raw text."""
 NEAR = 1.0
-"""F1 that the choice may be below the best, and the final tagger below gold only."""
+"""The F1 points that the choice may be below the best, and the final tagger below gold only."""
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """Files of a data set, in ../shared/data.
+    """The files of a data set in ../shared/data.
 
     Args:
-        size: Labelled sentences that are drawn.
-        test: A file; or the number of last labelled sentences that are only for test.
-        raw: A file of text; empty: the labelled sentences that were not drawn.
-        repair: Of broken tags.
-        head_knows: Whether the bundled question head was trained on these sentences, so that questions look too good.
+        size: The number of labelled sentences to draw.
+        test: A file, or the number of labelled sentences at the end that are only for test.
+        raw: A text file. Empty: the labelled sentences that were not drawn.
+        repair: Repairs of broken tags.
+        head_knows: Whether the bundled question head was trained on these sentences, so that questions score too high.
     """
 
     labelled: str
@@ -57,7 +57,7 @@ class DataSet:
     head_knows: bool = False
 
     def read(self, folder: Path, seed: int) -> tuple[Corpus, Corpus, Corpus]:
-        """Labelled sentences of the seed, raw sentences, and those of test."""
+        """The labelled sentences of a seed, the raw sentences, and the test sentences."""
         pool = nersery.read(folder / self.labelled, repair=self.repair)
         if isinstance(self.test, int):
             pool, test = Corpus(pool.sentences[: -self.test]), Corpus(pool.sentences[-self.test :])
@@ -71,7 +71,7 @@ class DataSet:
 
 
 def multiconer(language: str) -> DataSet:
-    """MultiCoNER in a language."""
+    """The data set MultiCoNER in a language."""
     folder = f"multiconer/{language}"
     return DataSet(f"{folder}/1000.conll", 100, f"{folder}/test.conll", f"{folder}/unlabelled.txt")
 
@@ -94,7 +94,7 @@ DEFAULT = [*SETS][:5]
 
 
 def result_of(name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Grow a pair, and score everything on test."""
+    """Run `grow` on a pair, and score all its taggers on test."""
     data = replace(SETS[name], size=12) if options.quick else SETS[name]
     gold, raw, test = data.read(options.data, seed)
     folder = options.out / f"{name}-{seed}"
@@ -140,7 +140,7 @@ def _f1_on_fold(system: Path) -> float:
 
 
 def table(results: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """A line for each pair, and how often the goals are met."""
+    """A table with a line for each pair, then how often the goals are met."""
     yield "| data, seed | tried | chosen | its F1 | best tried | its F1 | final tagger | gold only | minutes |"
     yield "| --- " * 9 + "|"
     for one in results:
@@ -179,7 +179,7 @@ def _goal(results: Sequence[dict[str, Any]], goal: str, loss: Callable[[dict[str
 
 
 def main() -> None:
-    """Grow each pair, and print the table."""
+    """Run `grow` on each pair, and print the table."""
     parser = measuring.parser(__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--data", type=Path, default=Path(DATA))

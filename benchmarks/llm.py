@@ -1,7 +1,7 @@
-"""How well requests keep a server busy, and how long cached answers take: `python benchmarks/llm.py [--quick]`.
+"""How busy requests keep a server, and how long cached answers take: `python benchmarks/llm.py [--quick]`.
 
-A local server process answers each request after 200 ms. Busy is the time that it spent on requests, over 32 times the
-time from the first to the last: 100 % means that 32 requests were always there.
+A local server process answers each request after 200 ms. "Busy" is the time that it spent on requests, divided by 32
+times the time from the first to the last request. 100 % means that 32 requests were always in progress.
 """
 
 from __future__ import annotations

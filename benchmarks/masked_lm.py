@@ -1,11 +1,11 @@
-"""Speed of the masked-language-model engine: fine-tuning against a bare PyTorch loop, filling against the plain way.
+"""Speed of the masked-language-model engine: fine-tuning against a bare PyTorch loop, filling against a plain script.
 
     python benchmarks/masked_lm.py [CORPUS] [--model NAME] [--quick]
 
-CORPUS is a labelled file; without one the shipped example is used. The bare loop has the same model, batch size,
-optimizer and precision, with all masks drawn beforehand, and nothing else. The plain way to generate pads each
-sentence to 128 subwords, runs the whole output layer over all of them, takes two passes a batch, and has 30 masked
-copies of each sentence built beforehand, as scripts of papers do.
+CORPUS is a labelled file. By default, the shipped example is used. The bare loop has the same model, batch size,
+optimizer and precision, all masks drawn beforehand, and nothing else. The plain script generates as papers' scripts
+do: it pads each sentence to 128 subwords, runs the whole output layer over all of them, takes two passes per batch, and
+builds 30 masked copies of each sentence beforehand.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def ours(model: MaskedLM, gold: Sequence[Sentence], epochs: int = EPOCHS) -> Non
 
 
 def masked_beforehand(model: MaskedLM, gold: Sequence[Sentence]) -> list[list[dict[str, torch.Tensor]]]:
-    """Batches of tensors for the bare loop, an epoch a list."""
+    """Batches of tensors for the bare loop, one list per epoch."""
     gaps, rng = MaskedInputEncoder(model.encoder, model.mask), random.Random(0)
     epochs = []
     for _ in range(EPOCHS):
@@ -81,7 +81,7 @@ def tensors(rows: Sequence[Any], model: MaskedLM) -> dict[str, torch.Tensor]:
 
 
 def bare_loop(network: Any, epochs: Sequence[Sequence[dict[str, torch.Tensor]]]) -> None:
-    """What a user would write by hand: transformers' model and its loss, Adam, autocast."""
+    """Fine-tune as a user would by hand: transformers' model and its loss, Adam, autocast."""
     optimizer = torch.optim.Adam(network.parameters(), lr=RATE, fused=True)
     network.train()
     for batch in itertools.chain.from_iterable(epochs):
@@ -98,7 +98,7 @@ def bare_loop(network: Any, epochs: Sequence[Sequence[dict[str, torch.Tensor]]])
 
 
 def fitted(name: str, gold: Sequence[Sentence]) -> MELM:
-    """A method whose model was not fine-tuned, which takes the same time to generate."""
+    """A method with a model that was not fine-tuned. Generating takes the same time."""
     method = MELM(model=name)
     method._lm = opened(name, gold)
     return method
@@ -110,7 +110,7 @@ def generate(method: MELM, corpus: Corpus) -> int:
 
 @torch.no_grad()
 def plain_way(model: MaskedLM, corpus: Corpus) -> int:
-    """Masked copies beforehand, every row 128 subwords long, two passes of the whole model a batch."""
+    """Generate with copies masked beforehand, rows of 128 subwords, and two passes of the whole model per batch."""
     gaps, rng = MaskedInputEncoder(model.encoder, model.mask), random.Random(0)
     copies = [
         (
@@ -146,12 +146,12 @@ def plain_way(model: MaskedLM, corpus: Corpus) -> int:
 
 
 def memory(epochs: int, corpus: str, model: str) -> float:
-    """Peak memory in MiB of a process that fine-tunes for this many epochs."""
+    """The peak memory in MiB of a process that fine-tunes for ``epochs`` epochs."""
     return measuring.in_own_process(__file__, corpus, "--model", model, "--epochs-only", str(epochs)).peak
 
 
 def main() -> None:
-    """Print ratios and seconds of one run."""
+    """Print ratios and seconds, all from the same run."""
     parser = measuring.parser(__doc__)
     parser.add_argument("corpus", nargs="?", default=str(shipped("recipes/example") / "train.conll"))
     parser.add_argument("--model", default="bundled")

@@ -1,12 +1,12 @@
-"""What the benchmarks share: options, the machine's own speed, timers, processes of their own, and invented sentences.
+"""The common code of the benchmarks: options, the machine's speed, timers, separate processes, and invented sentences.
 
-Only ratios can be compared between processors, so each benchmark prints ratios first: against other code, or against
-a plain Python loop (`python_speed`), always of the same run.
+Only ratios can be compared between processors. Each benchmark therefore prints ratios first: against other code, or
+against a plain Python loop (`python_speed`), always from the same run.
 
     python benchmarks/measuring.py
 
-prints what this machine is and how fast it computes a matrix product and a plain Python loop. With ``--processes 2``,
-it also prints how much more two processes compute than one: on two cores twice as much, on threads of one core less.
+prints what this machine is, and how fast it computes a matrix product and a plain Python loop. With ``--processes 2``,
+it also prints how much more two processes compute than one: twice as much on two cores, less on threads of one core.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from nersery.io.input_files.shipped import shipped
 
 TYPES = ("PER", "LOC", "ORG")
 WORDS = 20
-"""Words of an invented sentence."""
+"""The number of words of an invented sentence."""
 VOCABULARY = 20_000
 SIDE = 512
-"""Rows and columns of the matrices; on a GPU 16 times that."""
+"""The number of rows and columns of the matrices; on a GPU, 16 times as many."""
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
-    """A parser that prints the module's docstring as help and knows ``--quick``."""
+    """A parser with the option ``--quick`` that prints the module's docstring as help."""
     made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--quick", action="store_true", help="tiny sizes: shows that it still runs; the figures are void")
     return made
@@ -69,7 +69,7 @@ def invented(count: int) -> Iterator[Sentence]:
 
 
 def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds that a call takes; on a GPU, until it has finished."""
+    """The seconds that a call takes, including its work on a GPU."""
     start = clock()
     work()
     synchronize()
@@ -77,13 +77,13 @@ def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_c
 
 
 def synchronize() -> None:
-    """Wait for the GPU, if there is one in use."""
+    """Wait for the GPU, if one is in use."""
     if (torch := sys.modules.get("torch")) and torch.cuda.is_available():
         torch.cuda.synchronize()
 
 
 def spread(values: Sequence[float], form: str = ".2f") -> str:
-    """Median, minimum and maximum.
+    """The median, minimum and maximum as text.
 
     >>> spread([3.0, 1.0, 2.0])
     '2.00 (1.00 to 3.00)'
@@ -92,7 +92,7 @@ def spread(values: Sequence[float], form: str = ".2f") -> str:
 
 
 def ratios(slow: Sequence[float], fast: Sequence[float]) -> list[float]:
-    """The ratio of each pair of timings; those of one pair were taken one after the other."""
+    """The ratio of each pair of timings. The timings of a pair were taken one after the other."""
     return [left / right for left, right in zip(slow, fast, strict=True)]
 
 
@@ -101,9 +101,9 @@ class Finished:
     """A process that has ended.
 
     Args:
-        output: What it printed.
-        seconds: Of processor time, of all its threads.
-        peak: Its peak memory in MiB; at least that of this process when it started the other.
+        output: The text that it printed.
+        seconds: Its processor time, summed over all threads.
+        peak: Its peak memory in MiB; at least the memory of this process when it started the other.
     """
 
     output: str
@@ -115,7 +115,7 @@ def in_own_process(*command: str, folder: str | Path | None = None) -> Finished:
     """Run ``python COMMAND`` in a folder.
 
     Raises:
-        SystemExit: If it fails.
+        SystemExit: If the command fails.
     """
     process = subprocess.Popen([sys.executable, *command], cwd=folder, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -131,9 +131,9 @@ def in_own_process(*command: str, folder: str | Path | None = None) -> Finished:
 
 
 def print_machine() -> None:
-    """Print what the figures of this run depend on.
+    """Print the properties of the machine that the figures of this run depend on.
 
-    In a process that has not loaded torch, another process prints it: a child's peak memory includes its parent's.
+    If torch is not loaded here, another process prints them, because a child's peak memory includes its parent's.
     """
     if "torch" in sys.modules:
         print("\n".join(machine()), flush=True)
@@ -142,7 +142,7 @@ def print_machine() -> None:
 
 
 def machine() -> Iterator[str]:
-    """Processor, instructions, threads, precision, and the speed of plain work."""
+    """The processor, its instructions, threads and precision, and its speed at simple tasks."""
     import torch
 
     from nersery.models.loading import has_fast_bf16
@@ -163,14 +163,14 @@ def machine() -> Iterator[str]:
 
 
 def processor() -> str:
-    """The processor's name, on Linux with its vendor's words."""
+    """The processor's name; on Linux, the name that its vendor gives."""
     with open("/proc/cpuinfo", encoding="utf-8") if os.path.exists("/proc/cpuinfo") else open(os.devnull) as stream:
         names = (line.partition(":")[2].strip() for line in stream if line.startswith("model name"))
         return next(names, platform.processor() or platform.machine())
 
 
 def matrix_speed(device: str, dtype: object) -> float:
-    """GFLOP/s of a product of two square matrices, the best of five."""
+    """The speed of a product of two square matrices in GFLOP/s, the best of five."""
     import torch
 
     side = SIDE if device == "cpu" else 16 * SIDE
@@ -192,7 +192,7 @@ def products(seconds_long: float = 3.0) -> float:
 
 
 def gain_of_processes(count: int) -> float:
-    """The matrix products of that many processes at once, divided by those of one."""
+    """The matrix products of ``count`` simultaneous processes, divided by those of one process."""
 
     def together(number: int) -> float:
         command = [sys.executable, __file__, "--products"]
@@ -204,7 +204,7 @@ def gain_of_processes(count: int) -> float:
 
 
 def python_speed() -> float:
-    """Words a second of a plain Python loop that splits lines and counts their words, the best of three."""
+    """The speed of a plain Python loop that splits lines and counts their words, in words per second, best of three."""
     lines = [f"{' '.join(f'word{(number * place) % 997}' for place in range(WORDS))}\n" for number in range(500)]
 
     def count() -> None:

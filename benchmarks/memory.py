@@ -1,13 +1,13 @@
-"""Peak memory and time of each command on two inputs, one ten times as large.
+"""Peak memory and time of each command on two inputs, one of them ten times as large as the other.
 
     python benchmarks/memory.py [NAME …] [--quick]
 
-NAME is a row of the table, e.g. ``label review``; without one all rows are measured, which takes half an hour. Each
-command runs in a process of its own. The peak is that of its largest process (``ru_maxrss``). Seconds are those of the
-processor, of all its processes, so that what else runs there counts little. The aim: the peak grows by a factor of at
+NAME is a row of the table, e.g. ``label review``. By default, all rows are measured, which takes half an hour. Each
+command runs in a separate process. The peak is that of its largest process (``ru_maxrss``). Times are processor
+seconds of all its processes, so other work on the machine matters little. The aim: the peak grows by a factor of at
 most 1.5, or by 20 bytes per sentence. Commands that run a transformer get fewer sentences.
 
-The sentences have 20 words, frequent and rare as in a language. New words and new names keep coming, as in real text.
+The sentences have 20 words with frequencies as in a language. New words and names keep appearing, as in real text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nersery.core.entity import Origin
 
 SIZES, QUICK = (10_000, 100_000), (100, 1_000)
 GOLD = 30
-"""Labelled sentences that models learn from."""
+"""The number of labelled sentences that models learn from."""
 WORDS = 20
 FORMS = 200_000
 FACTOR, BYTES = 1.5, 20
@@ -37,8 +37,8 @@ class Case:
     """A row of the table.
 
     Args:
-        arguments: Of `nersery`; names of files of a size in braces.
-        share: Part of the usual number of sentences.
+        arguments: The arguments of `nersery`, with the names of files of a given size in braces.
+        share: The fraction of the usual number of sentences.
     """
 
     arguments: str
@@ -76,7 +76,7 @@ CASES: Mapping[str, Case] = {
 
 
 def sentences(count: int) -> Iterator[Sentence]:
-    """Sentences with two entities each; words follow Zipf's law, and half of the names occur once."""
+    """Sentences with two entities each. Words follow Zipf's law, and half of the names occur once."""
     rng = random.Random(0)
     zipf = list(accumulate(1 / rank for rank in range(1, FORMS + 1)))
     for number in range(count):
@@ -90,7 +90,7 @@ def sentences(count: int) -> Iterator[Sentence]:
 
 
 def made(count: int) -> Iterator[Sentence]:
-    """A generated sentence for each, with some other words."""
+    """A generated sentence for each sentence, with some other words."""
     rng = random.Random(1)
     for sentence in sentences(count):
         place = rng.randrange(14, WORDS)
@@ -99,7 +99,7 @@ def made(count: int) -> Iterator[Sentence]:
 
 
 def write_files(folder: Path, count: int) -> dict[str, str]:
-    """The files of one size, by the names that `CASES` uses."""
+    """Write the files of one size, and return them by the names that `CASES` uses."""
     files = {name: str(folder / f"{count}.{name}") for name in ("text", "source", "target", "links")}
     for name in ("corpus", "made", "turned"):
         files[name] = str(folder / f"{count}.{name}.jsonl")
@@ -120,7 +120,7 @@ def write_files(folder: Path, count: int) -> dict[str, str]:
 
 
 def trained(folder: Path, cases: Sequence[Case]) -> dict[str, str]:
-    """Gold, and the taggers trained on it that the cases use."""
+    """Write gold, train the taggers that the cases use on it, and return all paths by name."""
     files = {name: str(folder / name) for name in ("bilstm", "transformer")} | {"gold": str(folder / "gold.jsonl")}
     io.write(sentences(GOLD), files["gold"])
     for name, tagger in (("bilstm", "bilstm_crf"), ("transformer", "transformer")):

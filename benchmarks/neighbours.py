@@ -1,9 +1,9 @@
-"""Neighbours of every sentence among all the others: time, memory, and whether they are the ones that a loop finds.
+"""Nearest neighbours of every sentence among all others: time, memory, and agreement with a loop.
 
     python benchmarks/neighbours.py [SENTENCES] [--quick]
 
-The vectors are random ones of length 1 in 200 clusters, as wide as the bundled encoder's; encoding is not measured
-here. The loop takes one query at a time, by numpy, and is extrapolated from the first thousand.
+The vectors are random, of length 1, in 200 clusters, and as wide as those of the bundled encoder. Encoding is not
+measured. The loop searches one query at a time with numpy. Its time is extrapolated from the first thousand.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def vectors(count: int) -> NDArray[np.float32]:
 
 
 def by_loop(queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.int64]:
-    """One query at a time, itself left out."""
+    """Search the neighbours of one query at a time, without the query itself."""
     found = np.empty((len(queries), NEIGHBOURS), dtype=np.int64)
     for number, query in enumerate(queries):
         cosines = keys @ query

@@ -1,8 +1,8 @@
 """Labels and speed of a saved tagger on ONNX Runtime: ``python benchmarks/onnx_speed.py TAGGER CORPUS [--quick]``.
 
-Compares them with PyTorch's on 2,000 sentences, in fp32 and in the precision of this processor, and with the bare
-encoder: transformers' network in fp32 on subwords that lie ready, sorted by length, in batches of 32. All take turns
-within one run; times are processor time. Needs the extra ``onnx``.
+Compares them with PyTorch on 2,000 sentences, in fp32 and in the precision of this processor, and with the bare
+encoder: transformers' network in fp32 on prepared subwords, sorted by length, in batches of 32. All are timed in turn
+within one run, in processor time. Requires the extra ``onnx``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Pairs a second of processor time, and memory, of projecting labels and filtering what comes of it.
+"""Pairs per second of processor time, and memory, of projecting labels and filtering the result.
 
     python benchmarks/projection.py [--pairs N] [--quick]
 
-It invents a labelled source, its translation and the links between them in a temporary folder, then runs ``nersery
-crosslingual project`` and ``nersery select --method alignment_quality`` on them, each a process of its own, from files
-to files. The goal for both together is 10,000 pairs a second and less than 2 GB.
+It invents a labelled source, its translation and the links between them in a temporary folder. Then it runs ``nersery
+crosslingual project`` and ``nersery select --method alignment_quality`` from files to files, each in a separate
+process. The goal for both together is 10,000 pairs per second and less than 2 GB.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import measuring
 
 GOAL = 10_000
 WORDS = 20
-"""In each sentence."""
+"""The number of words in each sentence."""
 
 
 def make_files(folder: Path, pairs: int) -> None:
-    """Sentences of 20 words with about one entity, translated word by word, half of the pairs out of order."""
+    """Write sentences of 20 words, half of them with an entity, their reversed translations, and 80 % of the links."""
     rng = random.Random(0)
     vocabulary = [f"wörd{number}" for number in range(20_000)]
     with (

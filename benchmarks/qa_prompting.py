@@ -1,10 +1,10 @@
-"""Speed of question prompting: the whole annotator against its encoder alone, on batches prepared beforehand.
+"""Speed of question prompting: the whole annotator against its encoder alone, on prepared batches.
 
     python benchmarks/qa_prompting.py [CORPUS] [--model NAME] [--types PER LOC …] [--sentences N] [--quick]
 
-CORPUS is a file, raw text or labelled; without one the shipped example is used. Both ways compute the same passes, in
-turns; the encoder's do nothing but call it on tensors that are there already. What the annotator takes more is cutting
-words into subwords, building batches, finding answers and settling overlaps.
+CORPUS is a file with raw text or labelled sentences. By default, the shipped example is used. Both ways compute the
+same passes, in turns. The encoder alone is called on prepared tensors. The annotator also splits words into subwords,
+builds batches, finds answers and resolves overlaps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REPEATS = 3
 
 
 def prepared(answerer: QuestionAnswerer, sentences: Sequence[Sentence], types: Sequence[str]) -> list[dict[str, Any]]:
-    """What the encoder is called with, batch by batch."""
+    """The inputs of the encoder, batch by batch."""
     inputs = []
     rows = windows_at_once(answerer.device)
     for start in range(0, len(sentences), BATCH_SIZE):
@@ -56,7 +56,7 @@ def annotator(method: QaPrompting, sentences: Sequence[Sentence]) -> None:
 
 
 def main() -> None:
-    """Print sentences a second each way, and how much the rest of the work takes."""
+    """Print sentences per second both ways, and how much longer the annotator takes."""
     parser = measuring.parser(__doc__)
     parser.add_argument("corpus", nargs="?")
     parser.add_argument("--model", default="bundled")

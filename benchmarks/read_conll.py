@@ -1,9 +1,9 @@
-"""Words a second of processor time, and memory, of reading CoNLL columns: both passes, nothing kept.
+"""Words per second of processor time, and memory, of reading CoNLL columns: both passes, without keeping anything.
 
     python benchmarks/read_conll.py [--words N] [--quick]
 
-It writes its own file in a temporary folder, once with 200,000 words and once with ten times as many, and reads each in
-a process of its own. The goal is 200,000 words a second and a peak that does not grow.
+It writes files with 200,000 words and with ten times as many into a temporary folder, and reads each in a separate
+process. The goal is 200,000 words per second and a memory peak that does not grow.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REPEATS = 3
 
 
 def make_file(path: Path, words: int) -> None:
-    """Sentences of 20 words, about two entities each, in the columns of CoNLL-2003."""
+    """Write sentences of 20 words with about two entities each, in the columns of CoNLL-2003."""
     rng = random.Random(0)
     vocabulary = [f"wörd{number}" for number in range(20_000)]
     with path.open("w", encoding="utf-8") as stream:

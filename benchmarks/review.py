@@ -1,9 +1,9 @@
-"""How long the page of ``nersery label review`` waits for its answers, beside busy processes or none.
+"""The response times of the page of ``nersery label review``, with or without busy processes beside it.
 
     python benchmarks/review.py [--sentences 100000] [--busy N] [--quick]
 
-A client asks as the page does: for the first sentence as soon as the command has printed its address, then for
-sentences while the file is still read, for others once it is read, and for a text that one in a hundred sentences has.
+A client sends the same requests as the page: the first sentence as soon as the command has printed its address, then
+sentences while the file is being read, others after it is read, and a search for a text in one of a hundred sentences.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import measuring
 from nersery import Sentence, io
 
 ASKED = 20
-"""Sentences, one after the other."""
+"""The number of sentences requested one after the other."""
 RARE = "rareword"
 
 
@@ -32,26 +32,26 @@ class Page:
     """The page of a running review.
 
     Args:
-        address: As the command prints it.
-        started: When the command was started, as of `time.perf_counter`.
+        address: The address that the command prints.
+        started: When the command was started, by `time.perf_counter`.
     """
 
     def __init__(self, address: str, started: float) -> None:
         self.address, self.started = address, started
 
     def answer(self, path: str) -> tuple[object, float]:
-        """An answer, and the milliseconds until it was there."""
+        """The answer to a request, and the milliseconds that it took."""
         start = time.perf_counter()
         with urlopen(self.address + path) as response:
             value = json.load(response)
         return value, 1000 * (time.perf_counter() - start)
 
     def sentences(self, first: int) -> list[float]:
-        """Milliseconds of some sentences from one on."""
+        """The milliseconds for each of `ASKED` sentences from ``first`` on."""
         return [self.answer(f"sentence/{number}")[1] for number in range(first, first + ASKED)]
 
     def is_read(self) -> bool:
-        """Whether the whole file is read."""
+        """Whether the whole file has been read."""
         overview, _ = self.answer("overview")
         assert isinstance(overview, dict)
         return bool(overview["isWhole"])
@@ -59,7 +59,7 @@ class Page:
 
 @contextmanager
 def review(source: Path, target: Path) -> Iterator[Page]:
-    """A review in a process of its own."""
+    """Run a review in a separate process."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "nersery", "label", "review", str(source), str(target)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
@@ -73,7 +73,7 @@ def review(source: Path, target: Path) -> Iterator[Page]:
 
 
 def sentences(count: int) -> Iterator[Sentence]:
-    """Invented ones, some with a word that is searched for."""
+    """Invented sentences, some with a word that is searched for."""
     for number, sentence in enumerate(measuring.invented(count)):
         yield replace(sentence, words=(RARE, *sentence.words[1:])) if number % 100 == 0 else sentence
 

@@ -1,11 +1,11 @@
-"""How fast the rule methods are, and that their memory does not grow with the input.
+"""The speed of the rule methods, and a check that their memory does not grow with the input.
 
     python benchmarks/rule_methods.py [METHOD …] [--quick]
 
-Rule methods are those that learn and write within milliseconds, without a model. The aim is 20,000 sentences of 20
-words a second on one core for each method in the whole loop, and a flat peak of memory from file to file as the input
-grows tenfold. Times are the processor's, so that what else runs there counts little. (The reader keeps the ids of the
-first 200,000 sentences in memory, 25 MiB in all, so that the peak still rises a little up to there.)
+Rule methods learn and write within milliseconds, without a model. The aim is 20,000 sentences of 20 words per second on
+one core for each method in the whole loop, and a constant memory peak from file to file if the input grows tenfold.
+Times are processor times, so other work on the machine matters little. (The reader keeps the ids of the first 200,000
+sentences in memory, 25 MiB in total, so the peak still rises slightly up to that number.)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REPEATS = 3
 
 
 def write_table(path: Path, count: int) -> None:
-    """Three synonyms for every word, one of two words: as much as synonym replacement can have to do."""
+    """Write three synonyms for every word, one of them with two words: the most work for synonym replacement."""
     path.write_text("".join(f"word{n}\tsame{n}\talike{n}\tquite similar{n}\n" for n in range(count)), "utf-8")
 
 
@@ -44,7 +44,7 @@ def settings(name: str, folder: Path) -> dict[str, str]:
 
 
 def speeds(names: Sequence[str], count: int, folder: Path) -> None:
-    """Print the speed of each method, in the loop alone and from memory into a JSONL file."""
+    """Print the speed of each method: of the loop alone, and from memory into a JSONL file."""
     corpus = list(measuring.invented(count))
     plain = measuring.python_speed() / measuring.WORDS
     print(f"\n{'':32} {'of plain Python':>16} {'loop, sentences/s':>20} {'loop + JSONL':>14}")
@@ -66,7 +66,7 @@ def job(target: Path) -> FileJob:
 
 
 def peaks(names: Sequence[str], sizes: Sequence[int], folder: Path) -> None:
-    """Print the peak memory of each method from file to file, each in a process of its own."""
+    """Print the peak memory of each method from file to file, each in a separate process."""
     for count in sizes:
         io.write(measuring.invented(count), folder / f"{count}.jsonl")
     print(f"{'peak memory, MiB':32} {'ratio':>8}" + "".join(f" {count:>10,}" for count in sizes))

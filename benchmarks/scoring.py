@@ -16,13 +16,13 @@ from nersery.evaluate.scores import score, sentence_counts
 from nersery.evaluate.significance import paired_bootstrap
 
 SENTENCES, FEW = 200_000, 2_000
-"""The large corpus, and a test set of the usual size."""
+"""The number of sentences of a large corpus, and of a test set of the usual size."""
 TYPES = ("CORP", "CW", "GRP", "LOC", "PER", "PROD")
 T = TypeVar("T")
 
 
 def timed(label: str, job: Callable[[], T], sentences: int | None = None) -> T:
-    """Print a line, led by the speed against plain Python where sentences are counted."""
+    """Run a job and print its time, after the speed relative to plain Python if ``sentences`` is given."""
     start = time.perf_counter()
     result = job()
     taken = time.perf_counter() - start
@@ -46,7 +46,7 @@ def corpus(rng: random.Random, count: int) -> Corpus:
 
 
 def predictions(gold: Corpus, rng: random.Random) -> Corpus:
-    """Half of the entities, some under another type, in another order and with equal words, not the same."""
+    """Predictions with half of the entities, some with another type, in another order. Words are equal copies."""
     guesses = [
         Sentence(
             tuple("".join(word) for word in sentence.words),

@@ -1,11 +1,11 @@
-"""Speed of generation with an encoder-decoder: sentences a second, against one ``generate`` call a sentence.
+"""Speed of generation with an encoder-decoder, in sentences per second, against one ``generate`` call per sentence.
 
     python benchmarks/seq2seq.py [--sentences 128] [--subwords 40] [--quick]
 
-The model is a BART of 6 + 6 layers and width 384 with random weights. Both ways draw five texts a sentence, each
-subword from the ten best, and all of the same length, for no text may end before it. ``generate`` computes in fp32, as
-scripts that load a model do; ours in fp32, and in bf16 where the processor has it, which is then the default. Larger
-models on a GPU: `benchmarks/gpu.sh`.
+The model is a BART with 6 + 6 layers, width 384 and random weights. Both ways draw five texts per sentence, with each
+subword from the ten best. All texts have the same length, because none may end earlier. ``generate`` computes in fp32,
+as scripts that load a model do. Ours computes in fp32, and also in bf16 if the processor supports it, which is then the
+default. For larger models on a GPU, see `benchmarks/gpu.sh`.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def network(width: int, layers: int, heads: int, vocabulary: int) -> Any:
 
 
 def sources(count: int, vocabulary: int) -> Sources:
-    """Of the lengths that templates of sentences have."""
+    """Random inputs with the lengths of sentence templates."""
     rng = random.Random(0)
     return [(0, *(rng.randrange(10, vocabulary) for _ in range(rng.randint(8, 45))), END) for _ in range(count)]
 
 
 @torch.no_grad()
 def one_by_one(model: Any, texts: Sources, subwords: int) -> None:
-    """What scripts of papers do."""
+    """Generate as papers' scripts do: one call per sentence."""
     for text in texts:
         model.generate(
             torch.tensor([text], device=model.device),
@@ -74,7 +74,7 @@ def one_by_one(model: Any, texts: Sources, subwords: int) -> None:
 
 
 def ours(model: Any, texts: Sources, subwords: int, precision: Precision = "fp32") -> None:
-    sampling = Sampling(TOP_K, CANDIDATES, max_subwords=subwords - 1)  # and a subword that shows that there is no end
+    sampling = Sampling(TOP_K, CANDIDATES, max_subwords=subwords - 1)  # one more shows that the text has not ended
     sampler = Sampler(model, ModelSource("random"), sampling, pad=PAD, barred=[END], longest=1024)
     with autocast(model.device, precision):
         found = sampler.draw([Request(text, LEAD, END, random.Random(number)) for number, text in enumerate(texts)])
@@ -82,7 +82,7 @@ def ours(model: Any, texts: Sources, subwords: int, precision: Precision = "fp32
 
 
 def compare(model: Any, texts: Sources, subwords: int, precision: Precision) -> None:
-    """Print the ratio of the two ways; they are timed in turn, so that both meet the same load."""
+    """Print the ratio of the two ways. They are timed in turn, so that the load is the same for both."""
     ours(model, texts[:1], 5, precision)
     timings = []
     few = texts[:ONE_BY_ONE]
@@ -95,7 +95,7 @@ def compare(model: Any, texts: Sources, subwords: int, precision: Precision) -> 
 
 
 def main() -> None:
-    """Print ratios and sentences a second."""
+    """Print ratios and sentences per second."""
     parser = measuring.parser(__doc__)
     parser.add_argument("--sentences", type=int, default=128)
     parser.add_argument("--subwords", type=int, default=40)

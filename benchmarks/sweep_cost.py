@@ -1,11 +1,11 @@
-"""What a sweep costs against the sum of its distinct stages: the aim is at most 1.1 times.
+"""The cost of a sweep, divided by the sum of its distinct stages. The aim is at most 1.1.
 
     python benchmarks/sweep_cost.py [--model bundled] [--steps 20] [--quick]
 
-A stage counts once for what it works on: reading a set of files, drawing a sample, making and selecting sentences,
-a training, saving and loading its tagger, predicting, scoring, the report of a run and that of the sweep. Whatever is
-done again, and all that belongs to no stage, is what the sweep adds. The models are small and the trainings short, so
-both weigh more than in any real sweep. Seconds are those of the processor, so other work does not matter.
+A stage counts once for each distinct input: reading a set of files, drawing a sample, making and selecting sentences,
+training, saving and loading the tagger, predicting, scoring, the report of a run and the report of the sweep. The sweep
+adds repeated stages, and all work outside of stages. The models are small and the trainings short, so these additions
+weigh more than in a real sweep. Times are processor seconds, so other work on the machine does not matter.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ QUICK: dict[str, Any] = {"samples": 100, "sizes": [12]}
 
 @dataclass
 class Ledger:
-    """Processor seconds of each kind of stage: the first time for what it works on, and again."""
+    """Processor seconds of each kind of stage: for the first time with an input, and for repetitions."""
 
     first: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     again: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -59,10 +59,10 @@ class Ledger:
     _inner: list[float] = field(default_factory=lambda: [0.0])
 
     def watch(self, owner: Any, name: str, kind: str, key: Callable[..., Hashable]) -> Any:
-        """Notes each call of a function, without the stages within it.
+        """Record the time of each call of a function, without the stages inside it.
 
         Args:
-            key: What the stage works on, by the arguments of the function.
+            key: Returns what the stage works on, given the arguments of the function.
         """
         original = getattr(owner, name)
 
@@ -83,13 +83,13 @@ class Ledger:
 
 
 def training_of(cell: SystemRun, train: Any, own: Any, *_: Any) -> Hashable:
-    """What a training depends on."""
+    """The values that a training depends on."""
     settings = [cell.run.recipe.tagger_of(cell.system), own, cell.system.second_stage]
     return str(settings), cell.seed, io.digest_of(train), io.digest_of(cell.dev)
 
 
 def stage_of(job: StageJob) -> Hashable:
-    """What a stage depends on; its rows tell apart what it learns from."""
+    """The values that a stage depends on. Its rows also identify the data that it learns from."""
     stage: Any = job.stage
     return stage.method, str(stage.settings), getattr(stage, "copies", 1), io.digest_of(job.rows.outcomes())
 
@@ -100,7 +100,7 @@ def cell_of(cell: SystemRun, *_: Any) -> Hashable:
 
 
 def measured(sweep: Sweep, ledger: Ledger) -> float:
-    """Processor seconds of a whole sweep."""
+    """Run a sweep with all stages watched, and return its processor seconds."""
     watched: list[tuple[Any, str, str, Callable[..., Hashable]]] = [
         (RunFolder, "read_corpora", "read", lambda run: str(run.recipe.data)),
         (RunFolder, "sampled", "sample", lambda run, seed: (run.folder, seed)),

@@ -2,10 +2,10 @@
 
     python benchmarks/tagger.py [CORPUS] [--model NAME] [--quick]
 
-CORPUS is a labelled file; without one the shipped example is used. The bare loop has the same model, batches of the
-same size, the same precision and optimizer, and nothing else: no decoding, no evaluation, no progress. The bare encoder
-is transformers' network on subwords that lie ready, sorted by length, in padded batches of 16, 32 or 64 sentences,
-whichever is fastest. The two take turns; times are processor time.
+CORPUS is a labelled file. By default, the shipped example is used. The bare loop has the same model, batch size,
+precision and optimizer, and nothing else: no decoding, no evaluation, no progress. The bare encoder is transformers'
+network on prepared subwords, sorted by length, in padded batches of 16, 32 or 64 sentences, whichever is fastest. Both
+are timed in turn, in processor time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REPEATS = 3
 
 
 def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger, steps: int) -> None:
-    """What a user would write by hand: transformers' model, its loss, AdamW, autocast."""
+    """Train as a user would by hand: transformers' model, its loss, AdamW, autocast."""
     source = ModelSource(tagger.model)
     tokenizer = source.tokenizer()
     names = ["O", *sorted({f"{letter}-{e.type}" for s in sentences for e in s.entities for letter in "BI"})]
@@ -60,12 +60,12 @@ def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger, steps: i
 
 
 def once(work: Callable[[], object]) -> float:
-    """Seconds of processor time."""
+    """The processor seconds of a call."""
     return measuring.seconds(work, time.process_time)
 
 
 def main() -> None:
-    """Print the ratios of the training loops in the same run, and sentences a second."""
+    """Print the ratios of the training loops in the same run, and sentences per second."""
     parser = measuring.parser(__doc__)
     parser.add_argument("corpus", nargs="?")
     parser.add_argument("--model", default="bundled")

@@ -1,10 +1,10 @@
-"""Tiny stand-ins for the data of ../shared/data and for recipes, so that ``--quick`` needs neither them nor time.
+"""Tiny replacements for the data in ../shared/data and for recipes, so that ``--quick`` needs no data and little time.
 
     python benchmarks/tiny.py data FOLDER
     python benchmarks/tiny.py recipe RECIPE DATA WORK > TINY_RECIPE
 
-The first writes files with the names of ../shared/data and the shipped example's sentences. The second prints a recipe
-with one seed and the smallest sizes, which reads DATA, and WORK in place of runs/cross-lingual.
+The first command writes files with the names of ../shared/data and the sentences of the shipped example. The second
+prints a recipe with one seed and the smallest sizes. It reads DATA, and WORK in place of runs/cross-lingual.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nersery import Entity, Sentence, io
 SMALLEST = {"steps": 2, "epochs": 1, "copies": 1, "size": 6, "dev_size": 4, "per_step": 2, "examined": 6, "passes": 2}
 NUMBER = re.compile(rf"(?<![\w-])({'|'.join(SMALLEST)}) = \d+")
 OTHERS = ("de", "es", "nl", "tr", "ru", "ko", "zh", "bn")
-"""Languages that take the English sentences."""
+"""Languages for which the English sentences are used."""
 TRANSLATIONS = ("deu", "spa", "ben", "guj", "kan", "mal", "mar", "pan", "tam", "tel")
 HINDI = [
     (("राम", "दिल्ली", "में", "रहता", "है", "।"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC"))),
@@ -28,7 +28,7 @@ HINDI = [
 
 
 def write_data(folder: Path) -> None:
-    """Every file that the recipes and scripts of this folder read, with some sentences."""
+    """Write every file that the recipes and scripts of this folder read, with a few sentences."""
     english = measuring.example(30)
     hindi = [Sentence(*HINDI[n % len(HINDI)], id=str(n)) for n in range(12)]
     general = [s.with_entities([Entity(e.start, e.end, "LOC") for e in s.entities]) for s in english]
@@ -64,7 +64,7 @@ def write_data(folder: Path) -> None:
 
 
 def tiny_recipe(text: str, data: Path, work: Path) -> str:
-    """A recipe's text with one seed, the smallest sizes, and other folders."""
+    """The text of a recipe with one seed, the smallest sizes and other folders."""
     text = re.sub(r"^seeds = .*", "seeds = [0]", text, flags=re.MULTILINE)
     text = NUMBER.sub(lambda found: f"{found[1]} = {SMALLEST[found[1]]}", text)
     return text.replace("../../shared/data", str(data)).replace("../runs/cross-lingual", str(work))

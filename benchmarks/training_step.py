@@ -1,12 +1,12 @@
-"""A training step of the tagger: as a bare PyTorch loop takes it, with padding, and without.
+"""The time of a training step of the tagger: in a bare PyTorch loop, with padding, and without padding.
 
     python benchmarks/training_step.py [CORPUS] [--model MODEL] [--precision PRECISION]
 
-CORPUS is the shipped example unless given. The three take the same batches of 16 sentences in turn, in one process, so
-that other work on the machine slows all alike. Times are processor time.
-*Bare* is what a user writes by hand: transformers' network with all its embeddings, its loss, clipping and AdamW.
-*Padded* is nersery's step without `nersery.models.packed`, *packed* the whole. *Products* are the encoder's matrix
-products alone, forward and backward, on the real subwords: no step is faster than these.
+CORPUS is the shipped example by default. The three take the same batches of 16 sentences in turn, in one process, so
+that other work on the machine slows them equally. Times are processor time.
+*Bare* is a loop that a user writes by hand: transformers' network with all its embeddings, its loss, clipping and
+AdamW. *Padded* is nersery's step without `nersery.models.packed`, *packed* the complete step. *Products* are only the
+encoder's matrix products, forward and backward, on the real subwords: no step can be faster.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from nersery.taggers.transformer import TransformerTagger
 
 BATCHES, QUICK = 24, 5
 WARM = 3
-"""Batches that are not counted."""
+"""The number of batches at the beginning that are not counted."""
 CPU = torch.device("cpu")
 
 
 class Steps:
-    """Steps of one model and optimizer.
+    """Training steps with one model and optimizer.
 
     Args:
-        plan: Gives clipping, rates and precision.
+        plan: Sets clipping, learning rates and precision.
     """
 
     def __init__(self, model: Any, loss: Callable[[Sequence[LabelledWindow]], Tensor], plan: TrainingPlan) -> None:
@@ -47,11 +47,11 @@ class Steps:
         self.optimizer = trainer._optimizer(model, plan, lambda name: False)
 
     def update(self) -> None:
-        """As `trainer.train` does it."""
+        """Update the weights as `trainer.train` does."""
         trainer.update(self.optimizer, self.plan.clip)
 
     def take(self, batch: Sequence[LabelledWindow]) -> float:
-        """Take one, and return its processor time in seconds."""
+        """Take one step, and return its processor time in seconds."""
         start = time.process_time()
         with autocast(CPU, self.plan.precision):
             loss = self.loss(batch)
@@ -61,10 +61,10 @@ class Steps:
 
 
 class BareSteps(Steps):
-    """Steps that a user writes by hand."""
+    """Training steps as a user writes them by hand."""
 
     def update(self) -> None:
-        """Clip, step and forget the gradients."""
+        """Clip the gradients, step, and clear the gradients."""
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
@@ -89,10 +89,10 @@ def bare(tagger: TransformerTagger, plan: TrainingPlan, labels: int, pad: int) -
 
 
 def products(network: Any, subwords: int, precision: str) -> float:
-    """Processor time of the matrix products of one step's linear layers, in seconds.
+    """The processor time of the matrix products of one step's linear layers, in seconds.
 
     Args:
-        subwords: Rows of the inputs.
+        subwords: The number of rows of the inputs.
     """
     kind = torch.bfloat16 if precision == "bf16" else torch.float32
     layers = [layer for layer in network.base_model.encoder.modules() if isinstance(layer, torch.nn.Linear)]
