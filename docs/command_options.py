@@ -1,4 +1,4 @@
-"""The page docs/commands.md: each command with its options and examples."""
+"""Makes the page docs/commands.md: each command with its options and examples."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ SHARED: Mapping[str, tuple[str, str]] = {
 """The panels of options that several commands share: title and introduction."""
 Row = tuple[str, str, str]
 COMMON = 2
-"""An argument or option that this many commands have, with one meaning and default, is described once."""
+"""An argument or option is described once if at least this many commands have it, with one meaning and default."""
 OPTION_COLUMNS = ("option", "default", "meaning")
 UNLISTED = ("--force", "--json", "--quiet", "INPUT", "OUTPUT", "TARGET")
-"""Common options that nearly every command has, and arguments that its example shows: no command repeats them."""
+"""Options that nearly every command has, and arguments that its example shows. They are not repeated per command."""
 USUAL = (
     "Nearly all commands take `--json` and `--quiet`; those that write a corpus also take `--force`; those "
     "that read one also take the [reading options](#reading-options)."
 )
 REPEATED = "; may be repeated"
-"""What help says of an option that a dot-dot-dot marks here."""
+"""The text in the help of an option that this page marks by an ellipsis."""
 INTRODUCTION = (
     "`nersery COMMAND --help` shows the same, with more examples. An option with `…` may be repeated. "
     "[Use in scripts](how-to.md#use-nersery-in-scripts) explains output and exit codes."
@@ -38,7 +38,7 @@ INTRODUCTION = (
 
 
 def commands_parts() -> list[str]:
-    """Every command with its arguments, options and examples, and once the options of reading."""
+    """A section for every command with its arguments, options and examples, then the shared options."""
     commands = all_commands()
     common = _common(commands)
     parts = (_command(name, command, common) for name, command in commands.items())
@@ -56,7 +56,7 @@ def _common_options(rows: Sequence[Row]) -> str:
 
 
 def _shared(panel: str, commands: Mapping[str, Any]) -> str:
-    """The options of a panel that several commands have."""
+    """The section on a panel of options that several commands share."""
     title, text = SHARED[panel]
     options = {parameter.name: parameter for command in commands.values() for parameter in _panel(command, panel)}
     return f"## {title}\n\n{text}\n\n{_options(options.values())}"
@@ -117,11 +117,11 @@ def _option(parameter: Any) -> str:
 
 
 def _value(parameter: Any) -> str:
-    """What to put behind an option."""
+    """The placeholder for the value of an option."""
     annotation = parameter.type_descriptor.annotation
     if get_origin(annotation) is Literal:
         return "|".join(get_args(annotation))
-    element = next(iter(get_args(annotation)), annotation)  # of an option that may be repeated
+    element = next(iter(get_args(annotation)), annotation)  # the element type, if the option may be repeated
     return VALUES.get(element.__name__, "VALUE")
 
 

@@ -1,4 +1,4 @@
-"""What the generated pages are made of: docstrings, types and values as Markdown."""
+"""Converts docstrings, types and values to Markdown, for the generated pages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PLAIN_TYPES: Mapping[Any, str] = {
 }  # fmt: skip
 Row = Sequence[str]
 Sections = dict[str, str]
-"""The parts of a docstring by their titles; what stands before the first title is called by an empty one."""
+"""The sections of a docstring by title. The text before the first title has an empty title."""
 
 
 def table(head: Row, rows: Iterable[Row]) -> str:
-    """A Markdown table; a column that is empty in all rows is left out."""
+    """A Markdown table. Columns that are empty in all rows are left out."""
     rows = list(rows)
     kept = [at for at in range(len(head)) if any(row[at] for row in rows)]
     lines = [[head[at] for at in kept], ["---"] * len(kept), *([_cell(row[at]) for at in kept] for row in rows)]
@@ -30,17 +30,17 @@ def _cell(text: str) -> str:
 
 
 def code(value: Any) -> str:
-    """A value as in a recipe; None is a dash."""
+    """A value as code, written as in a recipe. None is a dash."""
     return "–" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
 def markdown(text: str) -> str:
-    """Text of a docstring as Markdown: double backticks become single ones."""
+    """The text of a docstring as Markdown: double backticks become single backticks."""
     return re.sub(r"``(.+?)``", r"`\1`", text, flags=re.DOTALL)
 
 
 def sections(documentation: str) -> Sections:
-    """A docstring as Markdown, by its Google sections.
+    """The Google sections of a docstring as Markdown, by title.
 
     >>> sections("Does it.\\n\\nReference:\\n    A paper.")
     {'': 'Does it.', 'Reference': 'A paper.'}
@@ -57,7 +57,7 @@ def sections(documentation: str) -> Sections:
 
 
 def arguments(text: str) -> dict[str, str]:
-    """What the section Args says of each setting, on one line.
+    """The description of each setting in the section Args, on one line.
 
     >>> arguments("rate: How often,\\n    in [0, 1].\\ntable: A file.")
     {'rate': 'How often, in [0, 1].', 'table': 'A file.'}
@@ -67,7 +67,7 @@ def arguments(text: str) -> dict[str, str]:
 
 
 def type_text(hint: Any) -> str:
-    """A setting's type in words; what may be left out says so by its default.
+    """A setting's type in words. None is left out, because the default shows that a setting is optional.
 
     >>> type_text(int | None), type_text(Literal["a", "b"]), type_text(dict[str, str]), type_text(list[str] | None)
     ('integer', '`"a"` or `"b"`', 'table of text', 'list of text')
@@ -85,7 +85,7 @@ def type_text(hint: Any) -> str:
 
 
 def choices_of(hint: Any) -> list[Any]:
-    """The values that a setting may have, where all are named; a group of them may stand among others."""
+    """All values that a setting may have, if its type lists them, including literals within unions; else empty."""
     if get_origin(hint) is Literal:
         return [*get_args(hint)]
     members = [member for member in get_args(hint) if member is not NoneType]

@@ -1,6 +1,6 @@
-"""Writes docs/{methods,recipes,commands,papers}.md and the types of the library out of the code.
+"""Generates docs/{methods,recipes,commands,papers}.md and the type stub of the library from the code.
 
-Run ``make docs``. With ``--check`` nothing is written: the exit code is 1 when a page is out of step.
+Run ``make docs``. With ``--check``, nothing is written: the exit code is 1 if a page is out of date.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
 
 
 def page(title: str, introduction: str, parts: Iterable[str]) -> str:
-    """A whole page."""
+    """The text of a whole page."""
     return "\n\n".join([f"# {title}", NOTICE, introduction, *parts]) + "\n"
 
 
@@ -77,7 +77,7 @@ def page(title: str, introduction: str, parts: Iterable[str]) -> str:
 
 
 def methods_page() -> str:
-    """Every method of nersery's own, then the other names that a recipe or command takes."""
+    """The page on all methods of nersery itself, then on the other names that recipes and commands accept."""
     introduction = (
         "`nersery list METHOD` prints its section. A setting without a default shows its type: `text`, "
         "`integer`. *Departures* say where a method differs from its paper."
@@ -104,9 +104,9 @@ def _contents() -> str:
 
 Setting = tuple[str, str, str]
 SETTING_COLUMNS = ("setting", "default", "meaning")
-"""A setting without a default shows its type."""
+"""Headings. If a setting has no default, its type is shown instead."""
 SHARED_BY = 2
-"""A setting that this many methods have, with one meaning, is described once."""
+"""A setting is described only once if at least this many methods have it, with the same meaning."""
 
 
 SETTING_GROUPS: Mapping[str, type[Any]] = {
@@ -117,7 +117,7 @@ SETTING_GROUPS: Mapping[str, type[Any]] = {
     "Training settings": TrainingSettings,
     "transformer": TransformerTagger,
 }
-"""Classes from which several methods inherit settings."""
+"""Classes that several methods inherit settings from."""
 
 
 def _settings(cls: type[Any]) -> list[Setting]:
@@ -132,13 +132,13 @@ def _settings(cls: type[Any]) -> list[Setting]:
 
 
 def _inherited(cls: type[Any]) -> dict[str, list[Setting]]:
-    """The groups of settings that a method inherits, by their titles."""
+    """The groups of settings that a method inherits, by title."""
     groups = {title: group for title, group in SETTING_GROUPS.items() if issubclass(cls, group) and cls is not group}
     return {title: _settings(group) for title, group in groups.items()}
 
 
 def _default_or_type(hint: Any, default: Any, meaning: str) -> str:
-    """A default, which shows its type too; without one the type, and the choices that the meaning does not name."""
+    """The default, or the type if there is none, with all choices unless the meaning names them."""
     choices = [choice for choice in choices_of(hint) if choice]
     named = all(f"`{choice}`" in meaning for choice in choices)
     type_ = "text" if choices and named else type_text(hint)
@@ -148,7 +148,7 @@ def _default_or_type(hint: Any, default: Any, meaning: str) -> str:
 
 
 def _shared_settings() -> list[Setting]:
-    """Settings that several methods have; those whose default differs show all defaults."""
+    """Settings that several methods have. If their defaults differ, all defaults are shown."""
     classes = [registry.get(kind, name) for kind in KINDS for name in _own_names(kind)]
     rows = [row for cls in classes for row in _settings(cls) if row not in chain(*_inherited(cls).values())]
     counts = Counter(_without_default(row) for row in rows)
@@ -160,7 +160,7 @@ def _shared_settings() -> list[Setting]:
 
 
 def _shared_page(shared: Sequence[Setting]) -> str:
-    """The section on shared settings: those of no group, then each group."""
+    """The section on shared settings: settings without a group first, then each group."""
     groups = {title: _settings(group) for title, group in SETTING_GROUPS.items() if not issubclass(group, Tagger)}
     grouped = {_without_default(row) for rows in groups.values() for row in rows}
     rest = [row for row in shared if _without_default(row) not in grouped]
@@ -253,15 +253,15 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
         "every system without its own. All other keys are settings of the method.",
     ),
 )
-"""Title, class, its keys that a recipe may say (all when empty), and an introduction."""
+"""Title, class, the keys of the class that a recipe may set (all if empty), and an introduction."""
 IN_A_RECIPE: Mapping[str, str] = {"method": "text", "select": "list of text or tables"}
-"""Types of keys that become more than what the file says."""
+"""The types of keys in a recipe, if the class stores another type."""
 UNSAID: Mapping[tuple[type[Any], str], str] = {(systems.System, "name"): "the method's"}
-"""What a recipe need not say, though the class must be told."""
+"""Keys that are required by the class but optional in a recipe, with their default."""
 
 
 def recipes_page() -> str:
-    """Every key of a recipe."""
+    """The page on all keys of a recipe."""
     introduction = (
         "A recipe is a TOML file for [`nersery run`](commands.md#nersery-run), which checks all of it before anything "
         "runs. `nersery list recipes` shows those that you can copy. Keys without a default show their type."
@@ -308,12 +308,12 @@ def pages() -> dict[Path, str]:
 
 
 def stale() -> list[str]:
-    """The names of the pages that do not say what the code says."""
+    """The names of the pages that are out of date."""
     return [path.name for path, text in pages().items() if not path.exists() or path.read_text("utf-8") != text]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the pages, or check them; the exit code."""
+    """Write the pages, or check them, and return the exit code."""
     if arguments not in ([], ["--check"]):
         print("usage: python docs/generate.py [--check]", file=sys.stderr)
         return 2

@@ -1,7 +1,7 @@
-"""Writes src/nersery/__init__.pyi: each function of the library once per method, with the settings of the method.
+"""Generates src/nersery/__init__.pyi: each function of the library once per method, with the settings of the method.
 
-So an editor completes the settings. Nothing of it runs. Other names and settings pass too, because methods of other
-packages have them.
+This lets editors complete the settings. The stub is never executed. It also accepts other names and settings, because
+methods of other packages may have them.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ FUNCTIONS: Mapping[str, tuple[str, str, str]] = {
     "align": ("align", "method", "crosslingual.aligners.base"),
     "train": ("tagger", "method", "taggers.base"),
 }
-"""Of each function that takes a method: the kind, the parameter, and the module."""
+"""For each function that takes a method: the kind of the method, the parameter, and the module."""
 ERRORS = "nersery.core.errors"
 INTERNAL = ("training",)
-"""Parameters that only nersery itself needs."""
+"""Parameters that only nersery itself uses."""
 OTHER, CLASS, OBJECT = "", "class", "*"
-"""In place of a method's name: a method of another package, a class of it if it is returned, and an object."""
+"""Used in place of a method's name: a method of another package, a class (if it is returned), and an object."""
 
 
 def stub() -> str:
@@ -76,7 +76,7 @@ def _is_own(kind: str, method: str) -> bool:
 
 
 def _overloads(name: str, function: Callable[..., Any], parameter: str, kind: str, own: Sequence[str]) -> Iterator[str]:
-    """A function for each method, then for objects and for methods of other packages."""
+    """An overload of the function for each method, then for methods of other packages and for objects."""
     parameters = inspect.signature(function).parameters.values()
     positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     named = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "output"]
@@ -105,7 +105,7 @@ def _overloads(name: str, function: Callable[..., Any], parameter: str, kind: st
 
 
 def _results(name: str, method: str) -> Sequence[tuple[str, str]]:
-    """The parameter ``output`` in its forms, each with the type of the result; a training returns the method."""
+    """The forms of the parameter ``output``, each with the type of the result. A training returns the method."""
     if name == "train":
         return [("output: str | Path | None = None", method)]
     result = "list[Alignment | Reject]" if name == "align" else "Result"
@@ -118,7 +118,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def _job_options() -> Iterator[str]:
-    """How a job runs, as parameters."""
+    """The options of jobs as parameters."""
     hints = get_type_hints(JobOptions, include_extras=True)
     for field in dataclasses.fields(JobOptions):
         yield f"{field.name}: {_type(hints[field.name])} = {_literal(field.default)}"
@@ -137,7 +137,7 @@ def _settings(kind: str, method: str, taken: Collection[str]) -> Iterator[str]:
 
 
 def _type(hint: Any) -> str:
-    """A type as it is written; names of files and models may be paths too.
+    """A type as source code. Names of files and models may also be paths.
 
     >>> _type(int | None), _type(Literal["a"]), _type(dict[str, list[str]])
     ('int | None', "Literal['a']", 'Mapping[str, Sequence[str]]')

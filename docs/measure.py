@@ -26,7 +26,7 @@ def lines(path: Path) -> int:
 
 
 def code_lines(path: Path) -> int:
-    """The number of lines that are neither empty, nor a comment, nor part of a docstring."""
+    """The number of lines that are not empty, not a comment and not part of a docstring."""
     text = path.read_text("utf-8")
     left = {number for number, line in enumerate(text.split("\n"), 1) if line.strip() and line.strip()[0] != "#"}
     for node in ast.walk(ast.parse(text)):
@@ -45,7 +45,7 @@ def measure() -> dict[str, str]:
     tests = sum(map(lines, (ROOT / "tests").rglob("*.py")))
     pages = [*ROOT.glob("README.md"), *(ROOT / "docs").glob("*.md")]
     texts = [page.read_text("utf-8").split() for page in pages]
-    words = sum(any(map(str.isalnum, word)) for text in texts for word in text)  # the bars of a table are none
+    words = sum(any(map(str.isalnum, word)) for text in texts for word in text)  # the bars of tables do not count
     return {
         "lines of Python in `src`": f"{sum(sizes):,}",
         "of code among them": f"{sum(map(code_lines, files)):,}",

@@ -1,4 +1,4 @@
-"""The page docs/papers.md: a row for each table and figure of the papers, from papers.toml and the shipped recipes."""
+"""Makes docs/papers.md: a row for each table and figure of the papers, from papers.toml and the shipped recipes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INTRODUCTION = (
 
 
 def rows() -> dict[str, dict[str, list[str]]]:
-    """Of each paper, by item: what it shows, the command, the result, and how it differs."""
+    """For each paper and item: what the item shows, the command, the result, and how it differs."""
     return tomllib.loads(ROWS.read_text("utf-8"))
 
 

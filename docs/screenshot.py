@@ -1,6 +1,6 @@
-"""Takes the pictures of the report and of the review page for the documents: ``make picture``, after ``make demo``.
+"""Takes the pictures of the report and the review page for the documents: ``make picture``, after ``make demo``.
 
-Another report: ``python docs/screenshot.py runs/mine/report.html``.
+For another report: ``python docs/screenshot.py runs/mine/report.html``.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from nersery.review.server import Review, ReviewServer
 
 IMAGES = Path(__file__).parent / "images"
 REPORT_SIZE = {"width": 1100, "height": 1010}
-"""In CSS pixels: the verdict, the first chart and the table of scores."""
+"""The size in CSS pixels, with room for the verdict, the first chart and the table of scores."""
 REVIEW_SIZE = {"width": 1100, "height": 560}
 KEYS = "aaaaarar"
-"""What the reviewer has pressed before the picture is taken."""
+"""The keys that the reviewer presses before the picture is taken."""
 
 
 @contextmanager
 def review_page() -> Iterator[str]:
-    """The address of a review of generated sentences beside the gold ones that they were made from."""
+    """Serve a review of generated sentences beside their gold parents, and yield its address."""
     gold = example("train.conll")
     with TemporaryDirectory() as name:
         folder = Path(name)

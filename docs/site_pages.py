@@ -1,4 +1,4 @@
-"""A hook of MkDocs: pages of the site that lie outside ``docs/``, and links to them. Run ``make site``."""
+"""A hook for MkDocs that adds pages from outside ``docs/`` to the site, and links to them. Run ``make site``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PAGES = {
         for path in ROOT.glob("models/*/README.md")
     },
 }
-"""Files of the repository, and the page that each becomes."""
+"""Files of the repository, with the page that each becomes."""
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^)#\s:]+)([^)\s]*)\)")
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages, and the pictures of the model cards."""
+    """Add the pages and the pictures of the model cards."""
     from mkdocs.structure.files import File
 
     for source, page in PAGES.items():
@@ -33,7 +33,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Point links between files of the repository at their pages; a file without a page is named without a link."""
+    """Point links to files of the repository at their pages. A link to a file without a page becomes plain text."""
     sources = {target: source for source, target in PAGES.items()}
     own = page.file.src_uri
     folder = PurePosixPath(sources.get(own, f"docs/{own}")).parent.as_posix()
