@@ -1,4 +1,4 @@
-"""Arguments of the training scripts that name files and folders."""
+"""Argument types of the training scripts for files and folders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def existing(*names: str) -> Callable[[str], Path]:
-    """The type of an argument: a path that exists; with names, a folder that holds them."""
+    """An argument type for a path that exists; with names, for a folder that contains them."""
 
     def checked(text: str) -> Path:
         path = Path(text)

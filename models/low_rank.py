@@ -1,10 +1,10 @@
-"""Low-rank adapters, frozen matrices plus a product of two narrow ones, which alone learn; and how weights are stored.
+"""Low-rank adapters (the trainable product of two narrow matrices, added to a frozen one), and their storage format.
 
 Reference:
     Hu et al. 2022, LoRA.
 
 Departures:
-    No scaling factor and no dropout; word embeddings, which also serve as the output matrix, get one as well.
+    There is no scaling factor and no dropout. Word embeddings, which are also the output matrix, have an adapter, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nersery.models import bundled
 from nersery.models.bundled_heads import BASE, DOWN, EMBEDDINGS, LAYERS, ROWS, SCALE, UP
 
 STEPS_OF_DIFFERENCES = 31
-"""As accurate as 127 (of held-out subwords, 35.2 % right), and a quarter smaller in a compressed wheel."""
+"""Quantization steps: as accurate as 127 (35.2 % of held-out subwords), and a quarter smaller in a compressed wheel."""
 
 
 class LowRankLinear(nn.Module):
@@ -43,7 +43,7 @@ class LowRankLinear(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Shape: (…, inputs) to (…, outputs)."""
-        # Beside the frozen product, not added to its matrix: then no gradient of the whole matrix is computed.
+        # The adapter is not added to the frozen matrix, so that no gradient of the whole matrix is computed.
         added = functional.linear(functional.linear(inputs, self.down), self.up)
         return functional.linear(inputs, self.weight, self.bias) + added
 
@@ -74,15 +74,15 @@ class LowRankEmbedding(nn.Module):
 
 
 class TiedDecoder(nn.Module):
-    """The scores of the rows of a `LowRankEmbedding`, as an output layer.
+    """An output layer that scores the rows of a `LowRankEmbedding`.
 
     Attributes:
-        chosen: Rows to score; None is all.
+        chosen: The rows to score; None scores all.
     """
 
     def __init__(self, embedding: LowRankEmbedding, bias: Tensor) -> None:
         super().__init__()
-        self._tied = [embedding]  # in a list, so that its parameters keep one name
+        self._tied = [embedding]  # in a list, so that its parameters have only one name
         self.bias = nn.Parameter(bias)
         self.chosen: Tensor | None = None
 
@@ -95,20 +95,20 @@ class TiedDecoder(nn.Module):
 
 
 def add_adapters(model: nn.Module, prefix: str, rank: int) -> None:
-    """Replace every linear layer whose name begins with a prefix."""
+    """Add an adapter to every linear layer with a name that begins with ``prefix``."""
     for name, layer in list(model.named_modules()):
         if isinstance(layer, nn.Linear) and name.startswith(prefix):
             replace_module(model, name, LowRankLinear(layer, rank))
 
 
 def replace_module(model: nn.Module, name: str, new: nn.Module) -> None:
-    """Put a module in the place of that of a dotted name."""
+    """Replace the module with a dotted name by another module."""
     parent, _, own = name.rpartition(".")
     setattr(model.get_submodule(parent), own, new)
 
 
 def adapters(model: nn.Module) -> Iterator[tuple[str, Any]]:
-    """The names of the adapted weights, and their modules."""
+    """The names of the adapted weights with their modules."""
     for name, module in model.named_modules():
         if isinstance(module, LowRankLinear | LowRankEmbedding):
             yield f"{name}.weight", module
@@ -120,7 +120,7 @@ def is_learnt(name: str) -> bool:
 
 
 def save_differences(model: Any, path: Path) -> None:
-    """Write what a trained `BertForMaskedLM` has learnt on top of ``bundled``; unchanged rows are left out."""
+    """Write the weights that a trained `BertForMaskedLM` has learnt on top of ``bundled``, without unchanged rows."""
     with safe_open(bundled.folder() / "model.safetensors", framework="pt") as file:
         installed = {BASE + name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     tensors: dict[str, Tensor] = {}
@@ -137,7 +137,7 @@ def save_differences(model: Any, path: Path) -> None:
 
 
 def save_adapters(model: Any, path: Path, skipped: Iterable[str] = ()) -> None:
-    """Write what the adapters of a model have learnt, and its other trainable weights.
+    """Write the adapters of a model, and its other trainable weights.
 
     Args:
         skipped: Names of weights to leave out.
@@ -157,10 +157,10 @@ def save_adapters(model: Any, path: Path, skipped: Iterable[str] = ()) -> None:
 
 @torch.no_grad()
 def load_adapters(model: Any, path: Path, skipped: Iterable[str] = ()) -> None:
-    """Go on from what `save_adapters` wrote; rows that it lacks stay as they are.
+    """Load weights that `save_adapters` wrote. Rows that the file lacks stay unchanged.
 
     Args:
-        skipped: Names of weights that are not taken.
+        skipped: Names of weights that are not loaded.
     """
     with safe_open(path, framework="pt") as file:
         stored: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -182,7 +182,7 @@ def load_adapters(model: Any, path: Path, skipped: Iterable[str] = ()) -> None:
 
 
 def quantized(name: str, weight: Tensor, steps: int = 127) -> dict[str, Tensor]:
-    """A matrix as integers, up to ``steps`` for each row's largest value."""
+    """A matrix as integers with a scale for each row. The largest absolute value of a row becomes ``steps``."""
     weight = weight.detach().cpu().float()
     scale = (weight.abs().amax(dim=1, keepdim=True) / steps).clamp(min=1e-7)
     return {name: (weight / scale).round().to(torch.int8), name + SCALE: scale.half()}

@@ -2,8 +2,8 @@
 
     python models/denoising/train.py --data DIR --work DIR [--steps 3000]
 
-README.md beside this file describes the result. The same command resumes. It writes ``model/``, a BART as a Hugging
-Face folder, ``samples.txt``, sentences that it restored, and ``curve.jsonl`` into the working folder.
+README.md in this folder describes the result. The same command resumes. It writes ``model/`` (a BART as a Hugging Face
+folder), ``samples.txt`` (sentences that it restored) and ``curve.jsonl`` into the working folder.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from existing_path import existing
 
 CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
 HELD_OUT, MEASURED = 100, 400
-"""Lines at the end of WikiText-2 that are written out, and those that the loss is measured on."""
+"""The sentences at the end of WikiText-2 that are written as samples, and those that the loss is measured on."""
 SHORTEST, LONGEST = 6, 40
-"""Words of a sentence."""
+"""The length of a sentence in words."""
 HIDDEN = (0.15, 0.75)
-"""Share of words that a sentence loses; each sentence draws its own."""
+"""The range of the share of words that a sentence loses. Each sentence draws its own share."""
 MEAN_GAP = 3
-"""Words of a gap, on average; as in BART."""
+"""The average number of words of a gap, as in BART."""
 DECODER_LAYERS = (1, 3, 5)
-"""Layers of the encoder that the decoder's three begin as."""
+"""The layers of the encoder that initialize the three layers of the decoder."""
 BATCH, RATE = 32, 5e-4
 
 Words = tuple[str, ...]
@@ -68,7 +68,7 @@ def sentences(folder: Path) -> tuple[list[Words], list[Words]]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The sentences of a file, without the marks of WikiText; paragraphs are cut after full stops."""
+    """The sentences of a file, without the markup of WikiText. Paragraphs are split after full stops."""
     for line in path.read_text("utf-8").splitlines():
         for mark, plain in ((" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", "."), ("``", '"'), ("''", '"')):
             line = line.replace(mark, plain)
@@ -77,7 +77,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def corrupted(words: Words, rng: random.Random) -> TextPair:
-    """A sentence with gaps, and the sentence."""
+    """A pair of a sentence with gaps and the original sentence."""
     hidden = rng.uniform(*HIDDEN) * len(words)
     taken: set[int] = set()
     while len(taken) < hidden:
@@ -92,10 +92,10 @@ def corrupted(words: Words, rng: random.Random) -> TextPair:
 
 
 def assemble(folder: Path) -> None:
-    """A BART whose encoder computes what the bundled masked language model's does, and whose decoder begins as it.
+    """Write a BART with the encoder of the bundled masked language model, and a decoder initialized from its layers.
 
-    BERT and BART have the same layers, so all weights but those of the attention to the encoder can be taken over;
-    that begins as the decoder's attention to itself.
+    BERT and BART have the same layers, so all weights except those of the cross-attention can be copied. The
+    cross-attention is initialized from the decoder's self-attention.
     """
     source = ModelSource("bundled")
     bert: Any = source.masked_lm()
@@ -158,7 +158,7 @@ def _copy(one: nn.Module, other: nn.Module) -> None:
 
 
 def restored(model: Seq2Seq, held_out: list[Words]) -> Iterator[str]:
-    """What the model makes of corrupted sentences."""
+    """Samples: corrupted sentences with the model's restorations and the originals."""
     rngs = [item_rng(0, "samples", number) for number in range(len(held_out))]
     pairs = [corrupted(words, rng) for words, rng in zip(held_out, rngs, strict=True)]
     texts = model.generate(pairs, rngs, Sampling())

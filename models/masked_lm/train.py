@@ -1,10 +1,10 @@
-"""Train the masked language model that comes with nersery; README.md beside this file tells what came out.
+"""Train the masked language model that comes with nersery. README.md in this folder has the results.
 
     python models/masked_lm/train.py --text DIR --work DIR [--subwords 60e6] [--batch 16384] [--device cuda]
 
-The same command again goes on where it stopped. It writes ``curve.jsonl`` into the working folder while it trains,
-and ``masked_lm.safetensors`` at the end: what was learnt on top of the bundled encoder, as `nersery.models.bundled`
-reads it.
+The same command resumes. It writes ``curve.jsonl`` into the working folder while it trains, and
+``masked_lm.safetensors`` at the end, with the weights learnt on top of the bundled encoder, in the format that
+`nersery.models.bundled` reads.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from low_rank import is_learnt, save_differences
 
 CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
 HELD_OUT = 0.1
-"""Share of WikiText-2, its end, that is only measured on."""
+"""The share at the end of WikiText-2 that is used only for evaluation."""
 WINDOW = 126
 SHORTEST = 8
 MASK_RATE, HELD_OUT_RATE = 0.2, 0.15
 KEPT_RATE = 0.1
-"""Share of the chosen subwords that stay visible and must be told all the same, as in BERT."""
+"""The share of the chosen subwords that stay visible and must still be predicted, as in BERT."""
 RATES = {"bert.encoder": 5e-4, "bert.embeddings": 3e-4, "cls": 2e-3}
 LEARNT_EMBEDDINGS = 11_000
-"""Of the subwords that are most frequent in the text: 97 % of all, and what a file of 16 MB holds."""
+"""The number of most frequent subwords with learnt embeddings: 97 % of the text, and as many as fit into 16 MB."""
 WARMUP = 0.06
 CHECKPOINT_SECONDS = 120
 CURVE_PIECES, POINTS = 100_000, 100
-"""Subwords between two points of the curve, but at most so many points."""
+"""The minimum number of subwords between two points of the curve, and the maximum number of points."""
 
 Ids = NDArray[np.int64]
 Rows = list[NDArray[np.uint16]]
@@ -57,20 +57,20 @@ Rows = list[NDArray[np.uint16]]
 
 
 def clean(line: str) -> str:
-    """A line without WikiText's marks; what they hid is unknown, and never asked for."""
+    """A line without WikiText's markup. Words that it hides become unknown subwords, which are never predicted."""
     for mark, plain in ((" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", "."), ("<unk>", "[UNK]"), ("``", '"'), ("''", '"')):
         line = line.replace(mark, plain)
     return re.sub(r"\s+", " ", line).strip()
 
 
 def read(path: Path) -> list[str]:
-    """The sentences and paragraphs of a file, without headings and scraps."""
+    """The sentences and paragraphs of a file, without headings and fragments."""
     lines = [clean(line) for line in path.read_text("utf-8").splitlines()]
     return [line for line in lines if len(line.split()) >= 5 and not line.startswith("= ")]
 
 
 def rows_of(lines: list[str], tokenizer: Any) -> Rows:
-    """Pieces of at most 128 with the special tokens."""
+    """Windows of at most 128 subwords, with the special tokens."""
     rows = []
     for ids in tokenizer(lines, add_special_tokens=False)["input_ids"]:
         for start in range(0, len(ids), WINDOW):
@@ -98,7 +98,7 @@ def load_text(folder: Path, tokenizer: Any) -> tuple[Rows, Rows]:
 
 
 def batches(rows: Rows, size: int, seed: int) -> Iterator[list[int]]:
-    """Endless batches of rows of like length, up to ``size`` subwords with padding; a function of the seed alone."""
+    """Endless batches of rows of similar length, up to ``size`` subwords with padding. They depend only on the seed."""
     lengths = np.array([len(row) for row in rows])
     chance = np.random.default_rng(seed)
     while True:
@@ -116,7 +116,7 @@ def batches(rows: Rows, size: int, seed: int) -> Iterator[list[int]]:
 
 
 def padded(rows: Rows, indices: list[int]) -> Ids:
-    """Rows side by side. Shape: (rows, subwords)."""
+    """A batch of padded rows. Shape: (rows, subwords)."""
     ids = np.zeros((len(indices), max(len(rows[i]) for i in indices)), dtype=np.int64)
     for number, index in enumerate(indices):
         ids[number, : len(rows[index])] = rows[index]
@@ -127,7 +127,7 @@ def padded(rows: Rows, indices: list[int]) -> Ids:
 
 
 class Trainer:
-    """The model in training, with all that a checkpoint holds."""
+    """The model in training, with all values of a checkpoint."""
 
     def __init__(
         self, rows: Rows, subwords: int, device: torch.device, *, dropout: float, rate: float, seed: int = 0
@@ -135,7 +135,7 @@ class Trainer:
         self.rows, self.subwords, self.device, self.seed = rows, subwords, device, seed
         self.tokenizer = AutoTokenizer.from_pretrained(bundled.folder())
         torch.manual_seed(seed)
-        # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
+        # "eager", because on CPUs the backward pass of torch's fused attention takes longer than everything else
         model = AutoModelForMaskedLM.from_pretrained(bundled.folder(), attn_implementation="eager")
         counts = np.bincount(np.concatenate(rows), minlength=model.config.vocab_size) + 0.5
         model.cls.predictions.bias.data = torch.tensor(np.log(counts / counts.sum()), dtype=torch.float32)
@@ -158,7 +158,7 @@ class Trainer:
         self.seconds = 0.0
 
     def masked(self, ids: Ids, rate: float, kept: float, chance: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows with subwords masked, where, and what stood there; special and unknown subwords are never chosen."""
+        """Masked rows, the chosen positions, and the subwords there. Special and unknown subwords are never chosen."""
         chosen = ~np.isin(ids, self.tokenizer.all_special_ids) & (chance.random(ids.shape) < rate)
         shown = ids.copy()
         shown[chosen & (chance.random(ids.shape) >= kept)] = self.tokenizer.mask_token_id
@@ -166,13 +166,13 @@ class Trainer:
         return tuple(torch.from_numpy(array).to(self.device) for array in arrays)  # type: ignore[return-value]
 
     def logits(self, shown: Tensor, chosen: Tensor) -> Tensor:
-        """Scores of all subwords at the chosen places. Shape: (chosen, vocabulary)."""
+        """The scores of all subwords at the chosen positions. Shape: (chosen, vocabulary)."""
         states = self.model.bert(input_ids=shown, attention_mask=(shown != 0).long())[0][chosen]
         scores: Tensor = self.model.cls(states)
         return scores
 
     def train_on(self, indices: list[int]) -> float:
-        """One step; the loss of its batch."""
+        """Take one step, and return the loss of its batch."""
         part = self.seen / self.subwords
         factor = min(1.0, (part + 1e-3) / WARMUP) if part < WARMUP else max(0.0, (1 - part) / (1 - WARMUP))
         for group in self.optimizer.param_groups:
@@ -192,7 +192,7 @@ class Trainer:
 
     @torch.no_grad()
     def accuracy(self, held_out: Rows) -> float:
-        """Share of masked held-out subwords whose best guess is right; the masks are the same each time."""
+        """The share of masked held-out subwords that are predicted correctly. The masks are the same each time."""
         chance = np.random.default_rng(1)
         right = asked = 0
         order = sorted(range(len(held_out)), key=lambda index: len(held_out[index]))
@@ -207,7 +207,7 @@ class Trainer:
     # --- checkpoints ----------------------------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """All that is needed to go on."""
+        """Save everything that is needed to resume."""
         state = {f"weight.{name}": p.detach() for name, p in self.learnt.items()}
         for name, parameter in self.learnt.items():
             for key in ("exp_avg", "exp_avg_sq"):
@@ -217,7 +217,7 @@ class Trainer:
         os.replace(path.with_suffix(".part"), path)
 
     def load(self, path: Path) -> None:
-        """Go on from a checkpoint."""
+        """Resume from a checkpoint."""
         from safetensors import safe_open
 
         with safe_open(path, framework="pt") as file:
@@ -235,7 +235,7 @@ class Trainer:
 
 
 def train(trainer: Trainer, held_out: Rows, work: Path, size: int) -> None:
-    """Train to the end, with a point of the curve now and then and a checkpoint in time."""
+    """Train to the end. Write points of the curve and checkpoints at intervals."""
     checkpoint, curve = work / "checkpoint.safetensors", work / "curve.jsonl"
     if checkpoint.exists():
         trainer.load(checkpoint)
@@ -268,7 +268,7 @@ def train(trainer: Trainer, held_out: Rows, work: Path, size: int) -> None:
 
 
 def main() -> None:
-    """Train, write what was learnt, and measure what was written."""
+    """Train, write the learnt weights, and evaluate them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--text",

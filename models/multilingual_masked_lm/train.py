@@ -2,9 +2,9 @@
 
     python models/multilingual_masked_lm/train.py --data DIR --work DIR [--encoder NAME] [--subwords 8e6]
 
-README.md beside this file describes the result. The same command resumes. It prints the accuracy for each language
-and writes ``curve.jsonl`` and ``head.safetensors`` into the working folder; for an encoder that is not bundled also
-``model/``, the whole masked language model as a Hugging Face folder.
+README.md in this folder describes the result. The same command resumes. It prints the accuracy for each language, and
+writes ``curve.jsonl`` and ``head.safetensors`` into the working folder. For an encoder that is not bundled, it also
+writes ``model/``, the whole masked language model as a Hugging Face folder.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ LANGUAGES = {
     "en": "eng", "de": "deu", "es": "spa", "nl": "nld", "tr": "tur", "ru": "rus", "ko": "kor", "zh": "zho",
     "hi": "hin", "bn": "ben",
 }  # fmt: skip
-"""Those that the accuracy is measured in; their lines are read once as they are and once in lower case."""
+"""The languages of the evaluation, with their codes. Their lines are read once unchanged and once in lower case."""
 HELD_OUT, CHOICE = 100, 50
-"""Lines of NTREX, its last, in every language, and those before, on which weights are chosen: a translation of what is
-measured is never trained on.
+"""The last lines of NTREX in every language, for evaluation, and those before, for choosing weights. So no translation
+of a line for evaluation is used for training.
 """
 ENGLISH = ("wikitext2", "textbooks", "wikipedia_crowd", "squad_sentences")
 WIKITEXT_HELD_OUT = 0.1
@@ -52,12 +52,12 @@ XQUAD = ("en", "de", "hi")
 WINDOW, SHORTEST = 126, 8
 MASK_RATE, HELD_OUT_RATE = 0.2, 0.15
 KEPT_RATE = 0.1
-"""Share of the chosen subwords that stay visible, as in BERT."""
+"""The share of the chosen subwords that stay visible, as in BERT."""
 RANK, EMBEDDING_RANK = 40, 16
 RATE, NEW_RATE = 5e-4, 1.5e-3
 MEASURED_AT_ONCE = 2048
 FREQUENT, SAMPLED = 8000, 8000
-"""Rows of the output matrix that every step scores: the most frequent ones, and a sample of the others."""
+"""The rows of the output matrix that every step scores: the most frequent rows, and a sample of the others."""
 
 Ids = NDArray[np.int32]
 Rows = list[Ids]
@@ -67,18 +67,18 @@ Rows = list[Ids]
 
 
 def clean(line: str) -> str:
-    """A line without the marks of WikiText."""
+    """A line without the markup of WikiText."""
     for mark, plain in ((" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", "."), ("<unk>", ""), ("``", '"'), ("''", '"')):
         line = line.replace(mark, plain)
     return re.sub(r"\s+", " ", line).strip()
 
 
 Texts = dict[str, list[str]]
-"""By language."""
+"""Lines of text by language."""
 
 
 def english(folder: Path) -> tuple[list[str], list[str]]:
-    """Lines to train on, and the end of WikiText-2."""
+    """The lines to train on, and the held-out end of WikiText-2."""
     train: list[str] = []
     held_out: list[str] = []
     for name in ENGLISH:
@@ -92,10 +92,10 @@ def english(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def multilingual(folder: Path, share: float, seed: int) -> tuple[list[str], Texts, Texts]:
-    """Lines to train on, those of each language to choose weights on, and the held-out ones.
+    """The lines to train on, the lines of each language to choose weights on, and the held-out lines.
 
     Args:
-        share: Of the English lines; they would be two thirds of the text.
+        share: The share of the English lines to use. All of them would be two thirds of the text.
     """
     train: list[str] = []
     choice: Texts = {}
@@ -120,7 +120,7 @@ def multilingual(folder: Path, share: float, seed: int) -> tuple[list[str], Text
 
 
 def rows_of(lines: Sequence[str], tokenizer: Any) -> Rows:
-    """Windows of subwords with the special tokens."""
+    """Windows of subwords, with the special tokens."""
     rows = []
     for ids in tokenizer(list(lines), add_special_tokens=False, verbose=False)["input_ids"]:
         for start in range(0, len(ids), WINDOW):
@@ -131,7 +131,7 @@ def rows_of(lines: Sequence[str], tokenizer: Any) -> Rows:
 
 
 def batches(rows: Rows, size: int) -> list[tuple[Ids, ...]]:
-    """Rows of like length, up to ``size`` subwords with padding in each batch."""
+    """Batches of rows of similar length, with up to ``size`` subwords including padding."""
     filled: list[list[Ids]] = [[]]
     for row in sorted(rows, key=lambda row: (len(row), row.tobytes())):
         if filled[-1] and (len(filled[-1]) + 1) * len(row) > size:
@@ -144,14 +144,14 @@ def batches(rows: Rows, size: int) -> list[tuple[Ids, ...]]:
 
 
 class MaskedLMTrainer:
-    """An encoder under a new masked-language-model head; adapters, head, biases and norms learn."""
+    """An encoder with a new masked-language-model head. Adapters, head, biases and norms are trained."""
 
     def __init__(
         self, source: ModelSource, train: Rows, others: Iterable[Rows], device: torch.device, dropout: float
     ) -> None:
         self.tokenizer = source.tokenizer()
         self.special = self.tokenizer.all_special_ids
-        # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
+        # "eager", because on CPUs the backward pass of torch's fused attention takes longer than everything else
         model = source.model("AutoModelForMaskedLM", attn_implementation="eager")
         counts: Counter[int] = Counter(np.concatenate(train).tolist())
         rows = {*counts, *self.special}.union(*(row.tolist() for rows in others for row in rows))
@@ -175,19 +175,19 @@ class MaskedLMTrainer:
 
     @torch.no_grad()
     def start_from(self, path: Path) -> None:
-        """Go on from the weights of another training; its output bias has a value for each subword."""
+        """Start from the weights of another training, with an output bias for each subword."""
         load_adapters(self.model, path)
         self.decoder.bias.copy_(self.bias[self.embedding.rows])
 
     @torch.no_grad()
     def restore_bias(self) -> None:
-        """Give the output bias the learnt values; subwords that the text has not are as improbable as the rarest."""
+        """Set the output bias to the learnt values. Subwords not in the text become as improbable as the rarest."""
         learnt = self.decoder.bias.cpu()
         self.bias.fill_(learnt.min())
         self.bias[self.embedding.rows] = learnt
 
     def masked(self, rows: Sequence[Ids], rate: float, kept: float, chance: random.Random) -> tuple[Tensor, ...]:
-        """Inputs, attention, where subwords were masked, and which they were, as rows of the embedding."""
+        """The inputs, the attention mask, the masked positions, and the masked subwords as rows of the embedding."""
         ids = np.full((len(rows), max(map(len, rows))), self.tokenizer.pad_token_id, dtype=np.int64)
         for number, row in enumerate(rows):
             ids[number, : len(row)] = row
@@ -202,7 +202,7 @@ class MaskedLMTrainer:
         return inputs, attention, places, self.embedding.places[targets.to(self.device)]
 
     def scores(self, inputs: Tensor, attention: Tensor, places: Tensor) -> Tensor:
-        """Scores of all rows at the masked places. Shape: (masked, rows)."""
+        """The scores of all rows at the masked positions. Shape: (masked, rows)."""
         encoder = getattr(self.model, self.model.base_model_prefix)
         states = encoder(input_ids=inputs, attention_mask=attention)[0][places]
         head = self.model.cls if hasattr(self.model, "cls") else self.model.lm_head
@@ -210,10 +210,10 @@ class MaskedLMTrainer:
         return scores
 
     def loss(self, batch: tuple[Tensor, ...]) -> Tensor:
-        """The cross-entropy of the masked subwords, its sum over all rows estimated from some.
+        """The cross-entropy of the masked subwords. Its sum over all rows is estimated from some of them.
 
-        The batch's own and the frequent rows are all there. Of the others a sample is drawn; each drawn row stands for
-        several, so the logarithm of their number is added to its score.
+        The rows of the batch and the frequent rows are all used. Of the others, a sample is drawn. Each drawn row
+        represents several rows, so the logarithm of their number is added to its score.
         """
         *inputs, targets = batch
         rows = len(self.embedding.rows)
@@ -231,7 +231,7 @@ class MaskedLMTrainer:
 
     @torch.no_grad()
     def accuracies(self, held_out: Mapping[str, Rows]) -> dict[str, float]:
-        """The share of masked subwords whose best guess is right, in each language; the same masks each time."""
+        """The share of masked subwords that are predicted correctly, by language. The masks are the same each time."""
         found = {}
         for language, rows in held_out.items():
             right = total = 0
@@ -257,7 +257,7 @@ def run(
     seed: int,
     rate: float,
 ) -> None:
-    """Train to the end, and keep the weights that are best on ``choice``; the same call resumes."""
+    """Train to the end, and keep the weights that are best on ``choice``. The same call resumes."""
     plan = TrainingPlan(
         steps=steps,
         evaluate_every=max(1, steps // 20),
@@ -299,7 +299,7 @@ def run(
 
 
 def write(trainer: MaskedLMTrainer, source: ModelSource, work: Path, held_out: Mapping[str, Rows]) -> None:
-    """Write what was learnt, and measure it in the model as users load it, over the whole vocabulary."""
+    """Write the learnt weights, and evaluate them in the model as users load it, over the whole vocabulary."""
     path = work / "head.safetensors"
     trainer.restore_bias()
     save_adapters(trainer.model, path, skipped=[f"{trainer.decoder_name}.bias"])
@@ -314,7 +314,7 @@ def write(trainer: MaskedLMTrainer, source: ModelSource, work: Path, held_out: M
 
 
 def main() -> None:
-    """Train, and write what was learnt."""
+    """Train, and write the learnt weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=existing("text/en"), required=True, help="folder with text/en, bitext and qa")
     parser.add_argument("--work", type=Path, required=True, help="folder for the checkpoint and the results")

@@ -1,14 +1,14 @@
-"""Average name taggers that train.py has written.
+"""Average the weights of taggers that train.py has written.
 
     python models/ner/average.py TAGGER... OUTPUT
 
-The mean labels better than each of them, mostly; README.md here has the figures.
+The mean usually labels better than each of them. README.md in this folder has the figures.
 
 Reference:
     Wortsman et al. 2022, Model soups: averaging weights of multiple fine-tuned models (uniform soup).
 
 Departures:
-    What adapters add is averaged, and cut back to the rank of the first by its largest singular values.
+    The products of the adapters are averaged, and truncated to the rank of the first tagger by singular values.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from low_rank import quantized
 
 
 def added(weights: dict[str, Tensor], name: str) -> Tensor:
-    """What an adapter adds to a matrix."""
+    """The matrix that an adapter adds to a frozen matrix."""
     up, down = (weights[name + part].float() * weights[name + part + SCALE].float() for part in (UP, DOWN))
     return up @ down
 
 
 def mean(taggers: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of taggers with the same encoder, as they are stored."""
+    """The mean of taggers with the same encoder, in the format in which they are stored."""
     result: dict[str, Tensor] = {}
     for name, first in taggers[0].items():
         if name.endswith(UP):

@@ -1,8 +1,8 @@
-"""Select the sentences that a tagger labelled with certainty.
+"""Select sentences with labels that a tagger was certain of.
 
     python models/ner/certain.py LABELLED OUTPUT [TYPE...]
 
-With types, each sentence has an entity of one of them; without, some sentences have none at all.
+With types, each selected sentence has an entity of one of them. Without types, some sentences have no entity.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 
 LEAST_SCORE = 0.7
-"""Of each entity."""
+"""Minimum score of each entity."""
 WITHOUT = 0.25
-"""Share of the sentences without entities that are kept."""
+"""The share of the sentences without entities that are kept."""
 MOST_CHARACTERS = 200
-"""Longer sentences are left out: they cost more than they teach."""
+"""Longer sentences are left out, because they cost more than they teach."""
 
 
 def certain(sentences: Iterable[Sentence], types: Collection[str]) -> Iterator[Sentence]:
-    """The sentences to keep."""
+    """Select the sentences to keep."""
     for sentence in sentences:
         found = {entity.type for entity in sentence.entities}
         if sum(map(len, sentence.words)) > MOST_CHARACTERS or (types and not found.intersection(types)):
@@ -35,7 +35,7 @@ def certain(sentences: Iterable[Sentence], types: Collection[str]) -> Iterator[S
 
 
 def main() -> None:
-    """Write them."""
+    """Write the selected sentences."""
     labelled, output, *types = sys.argv[1:]
     print(io.write(certain(io.read(labelled), types), Path(output)))
 

@@ -1,11 +1,11 @@
-"""Choose sentences to learn from, and their labels, of those that a base-size tagger of kinds has labelled.
+"""Select training sentences and their labels from sentences that a base-size tagger has labelled with kinds.
 
     python models/ner/from_base.py LABELLED... FOLDER
     python models/ner/from_base.py --translated LABELLED FOLDER
 
-``FOLDER/kinds/plain.jsonl`` gets those with rare kinds and some of the others, and ``FOLDER/names.jsonl`` those without
-doubtful labels, with the four types in place of kinds. With ``--translated``, all sentences are prepared for projection
-into other languages, and ``FOLDER/agreed.jsonl`` gets those whose translations train.py uses.
+``FOLDER/kinds/plain.jsonl`` gets the sentences with rare kinds and some of the others. ``FOLDER/names.jsonl`` gets the
+sentences without doubtful labels, with the four types in place of kinds. With ``--translated``, all sentences are
+prepared for projection into other languages. ``FOLDER/agreed.jsonl`` gets those with translations that train.py uses.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from nersery.core.sentence import Sentence
 
 TYPE_OF = {kind: type for type, kinds in KINDS.items() for kind in (type, *kinds)}
 THINGS = {"DEVICE", "DRUG", "FOOD", "ORGANISM"}
-"""Kinds of what mostly has no name."""
+"""Kinds of things that usually have no name."""
 COMMON = {"CITY", "COUNTRY", "LOC", "MISC", "NATIONALITY", "ORG", "PER"}
 SHARES = (0.5, 0.15)
-"""Of the sentences with common kinds alone, and of those without entities, that are kept."""
+"""The shares that are kept: of the sentences with only common kinds, and of the sentences without entities."""
 LEAST_SCORE = 0.3
-"""Of each entity, for kinds."""
+"""Minimum score of each entity, for kinds."""
 LEAST_OF_KIND = 0.5
-"""An entity that scores less keeps only the type of its kind."""
+"""An entity with a lower score gets the type of its kind."""
 LEAST_OF_NAME = 0.4
-"""Of each entity, for names."""
+"""Minimum score of each entity, for names."""
 WITHOUT_NAMES = 0.25
-"""Share of the sentences without names that are kept."""
+"""The share of the sentences without names that are kept."""
 
 
 def distinct(paths: Iterable[str]) -> Iterator[Sentence]:
-    """The sentences of several files, each once, without long ones."""
+    """The sentences of several files, without repeated and long ones."""
     seen: set[tuple[str, ...]] = set()
     for path in paths:
         for sentence in io.read(path):
@@ -49,12 +49,12 @@ def distinct(paths: Iterable[str]) -> Iterator[Sentence]:
 
 
 def least_score(sentence: Sentence) -> float:
-    """Of its entities."""
+    """The lowest score of a sentence's entities; 1.0 without entities."""
     return min((entity.score or 0.0 for entity in sentence.entities), default=1.0)
 
 
 def with_kinds(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences that teach kinds."""
+    """The sentences to learn kinds from."""
     for sentence in sentences:
         entities = [
             e if (e.score or 0.0) >= LEAST_OF_KIND else replace(e, type=TYPE_OF[e.type]) for e in sentence.entities
@@ -66,7 +66,7 @@ def with_kinds(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 
 
 def with_names(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences with the four types."""
+    """The sentences to learn names from, with the four types."""
     for sentence in sentences:
         names = [entity for entity in sentence.entities if entity.type not in THINGS]
         is_drawn = names or item_rng(0, "names", sentence.id).random() < WITHOUT_NAMES
@@ -75,13 +75,13 @@ def with_names(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 
 
 def capitalized_names(sentence: Sentence) -> Sentence:
-    """The sentence with the four types, without entities in lower case, such as foods."""
+    """The sentence with the four types, and without entities in lower case, such as foods."""
     names = [e for e in sentence.entities if any(word[:1].isupper() for word in sentence.mention(e))]
     return sentence.with_entities([replace(name, type=TYPE_OF[name.type]) for name in names])
 
 
 def prepare_translation(labelled: str, folder: str) -> None:
-    """Write what is projected into other languages."""
+    """Write the sentences to project into other languages."""
     sentences = [*io.read(labelled)]
     io.write(sentences, Path(folder, "kinds", "translated", "eng.jsonl"))
     io.write(map(capitalized_names, sentences), Path(folder, "names", "translated", "eng.jsonl"))
@@ -89,7 +89,7 @@ def prepare_translation(labelled: str, folder: str) -> None:
 
 
 def main() -> None:
-    """Write them."""
+    """Write the selected sentences."""
     *labelled, folder = sys.argv[1:]
     if labelled[0] == "--translated":
         prepare_translation(labelled[1], folder)

@@ -1,8 +1,8 @@
-"""Refine types of names to kinds, such as an organization to a company, by questions.
+"""Refine types of names to kinds by questions, for example an organization to a company.
 
     python models/ner/kinds.py LABELLED OUTPUT [--models MODEL...]
 
-The answers of each model are kept beside the output. The same command again resumes.
+The answers of each model are kept beside the output. The same command resumes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from existing_path import existing
 KINDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text("utf-8"))
 """The kinds of each type, with their definitions."""
 OF_THINGS = "MISC"
-"""Its kinds include things without names, such as foods, which only answers mark."""
+"""The type with kinds of things without names, such as foods. Only answers mark these."""
 LEAST_OVERLAP = 0.5
-"""Of a name and an answer: common words by words of either."""
+"""Minimum overlap of a name and an answer: common words divided by words of either."""
 LEAST_SCORE = 0.6
-"""Of an answer that marks what no label marks."""
+"""Minimum score of an answer that marks words without a label."""
 
 
 def answers(labelled: Path, output: Path, model: str) -> dict[str, tuple[Entity, ...]]:
@@ -43,13 +43,13 @@ def answers(labelled: Path, output: Path, model: str) -> dict[str, tuple[Entity,
 
 
 def overlap(first: Entity, second: Entity) -> float:
-    """The words that two entities have in common, divided by those of either; not positive without any."""
+    """The words that two entities share, divided by the words of either. Not positive if they share none."""
     common = min(first.end, second.end) - max(first.start, second.start)
     return common / (max(first.end, second.end) - min(first.start, second.start))
 
 
 def kind(name: Entity, found: Iterable[Entity]) -> str:
-    """The kind that the best answer gives a name; without one, its type."""
+    """The kind of a name by the best answer; its type if no answer fits."""
     fits = [
         (overlap(name, answer), answer.score or 0.0, answer.type)
         for answer in found
@@ -59,7 +59,7 @@ def kind(name: Entity, found: Iterable[Entity]) -> str:
 
 
 def refined(sentence: Sentence, found: Sequence[Entity]) -> Sentence:
-    """A sentence with kinds for types, and with things that certain answers mark."""
+    """The sentence with kinds in place of types, and with the things that certain answers mark."""
     names = [replace(name, type=kind(name, found)) for name in sentence.entities]
     things = best_apart(
         answer

@@ -1,8 +1,8 @@
-"""Draw English sentences for taggers to label.
+"""Draw English sentences to be labelled by taggers.
 
     python models/ner/plain_text.py DATA/text/en FOLDER
 
-``plain.txt`` is drawn from all texts, ``more.txt`` from the one that is richest in names.
+``plain.txt`` is drawn from all texts, ``more.txt`` from the text with the most names.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 DRAWN = {"wikitext2": 3500, "squad_sentences": 8000, "wikipedia_crowd": 10000, "textbooks": 2000}
-"""Sentences of each text."""
+"""The number of sentences to draw from each text."""
 RICHEST, DRAWN_AGAIN, MORE = "wikipedia_crowd", 60000, 45000
-"""The text of ``more.txt``, and how many of its sentences are drawn at first and kept, which differ from the others."""
+"""The text for ``more.txt``, the number of sentences drawn, and the most of them kept that are not in ``plain.txt``."""
 SHORTEST, LONGEST = 5, 30
-"""Words."""
+"""The length of a sentence in words."""
 ODD = ("<unk>", "@", "=")
-"""In what is hardly a sentence."""
+"""Characters that show that a text is probably not a sentence."""
 
 
 def sentences(path: Path) -> Iterator[str]:
-    """The usable ones of a file with a sentence, or in WikiText a paragraph, a line."""
+    """The usable sentences of a file. Each line is a sentence; in WikiText, a paragraph."""
     for line in path.read_text("utf-8").split("\n"):
         parts = re.split(r"(?<= [.!?]) (?=\S)", line.strip()) if path.stem == "wikitext2" else [line]
         for words in map(str.split, parts):
@@ -34,7 +34,7 @@ def sentences(path: Path) -> Iterator[str]:
 
 
 def drawn(folder: Path, counts: Mapping[str, int], seed: int) -> list[str]:
-    """Sentences of texts in random order."""
+    """Random sentences of several texts, in random order."""
     rng = random.Random(seed)
     texts = [text for name, count in counts.items() for text in rng.sample([*sentences(folder / f"{name}.txt")], count)]
     rng.shuffle(texts)
@@ -42,7 +42,7 @@ def drawn(folder: Path, counts: Mapping[str, int], seed: int) -> list[str]:
 
 
 def main() -> None:
-    """Write them."""
+    """Write the drawn sentences."""
     source, target = map(Path, sys.argv[1:])
     plain = drawn(source, DRAWN, seed=0)
     known = set(plain)

@@ -1,10 +1,10 @@
-"""Train a tagger that comes with nersery; README.md beside this file tells what came out.
+"""Train a tagger that comes with nersery. README.md in this folder has the results.
 
     python models/ner/train.py --texts DIR --work DIR [--encoder NAME] [--start FILE]
 
-The layers learn to tell kinds of names apart, such as companies and bands. Then an output for four types is learnt.
-The same command again resumes. It writes ``curve.jsonl`` into the working folder, and ``ner.safetensors``: what was
-learnt on top of the encoder, as `nersery.models.bundled_heads` reads it.
+First, the layers learn to distinguish kinds of names, such as companies and bands. Then an output for four types is
+learnt. The same command resumes. It writes ``curve.jsonl`` into the working folder, and ``ner.safetensors`` with the
+weights learnt on top of the encoder, in the format that `nersery.models.bundled_heads` reads.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ RANK = 32
 HEAD = ("classifier.weight", "classifier.bias")
 RATE = 1e-3
 OUTPUT_STEPS = 600
-"""Of the training of the output, which reads what the layers have learnt."""
+"""Training steps of the output, on top of the trained layers."""
 COPIES = 3
-"""Of each sentence of Wikigold, which people labelled."""
+"""Copies of each sentence of Wikigold, which was labelled by people."""
 MOST_PLAIN = {bundled.ENGLISH: 30_000, bundled.MULTILINGUAL: 6_000}
-"""Sentences of plain text, drawn at random."""
+"""The most sentences of plain text, drawn at random."""
 LEAST_QUALITY = 0.3
-"""Of the alignment of the entities in a translation."""
+"""Minimum quality of the alignment of the entities in a translation."""
 LOWER_CASE = 0.4
-"""Share of the sentences in lower case, so that the tagger does not rely on capitals."""
+"""The share of the sentences in lower case, so that the tagger does not rely on capitals."""
 HELD_OUT = 120
-"""Sentences of Wikigold, its last, which are only measured on."""
+"""The last sentences of Wikigold, which are used only for evaluation."""
 
 
 @dataclass
 class LowRankTagger(TransformerTagger):
-    """A tagger of which only adapters, biases, norms and the head learn.
+    """A tagger in which only adapters, biases, norms and the head are trained.
 
     Attributes:
-        start: A file of an earlier training to go on from.
+        start: A file of an earlier training to continue from.
     """
 
     start: Path | None = field(default=None, init=False, repr=False, compare=False)
@@ -70,10 +70,10 @@ class LowRankTagger(TransformerTagger):
 
 @dataclass
 class OutputTagger(LowRankTagger):
-    """A tagger with the layers of a trained network, of which only the head learns."""
+    """A tagger with the layers of a trained network, in which only the head is trained."""
 
     trained: Any = field(default=None, init=False, repr=False, compare=False)
-    """The network; None: the layers are those of `start`."""
+    """The trained network. None takes the layers of `start`."""
 
     def _new_network(self, tags: TagSet) -> Any:
         network = super()._new_network(tags)
@@ -85,18 +85,18 @@ class OutputTagger(LowRankTagger):
 
 
 def layers_of(network: Any) -> str:
-    """How the names of the encoder's weights begin that may learn."""
+    """The prefix of the names of the encoder's layers, which may be trained."""
     return f"{network.base_model_prefix}.encoder.layer."
 
 
 def learn(network: Any, *beginnings: str) -> None:
-    """Let only weights learn whose names begin so."""
+    """Make only the weights trainable that have names with these beginnings."""
     for name, parameter in network.named_parameters():
         parameter.requires_grad_(name.startswith(beginnings))
 
 
 def translated(folder: Path, languages: str) -> Iterator[Sentence]:
-    """The translations of sentences on whose labels two taggers agree, and these themselves."""
+    """Sentences with labels that two taggers agree on, and their translations."""
     agreed = {sentence.id for sentence in io.read(folder.with_name("agreed.jsonl"))}
     for path in sorted(folder.glob(f"translated/{languages}.jsonl")):
         for sentence in io.read(path):
@@ -106,7 +106,7 @@ def translated(folder: Path, languages: str) -> Iterator[Sentence]:
 
 
 def chosen(sentences: Iterable[Sentence], label: str, copies: int, seed: int) -> Iterator[Sentence]:
-    """Copies with ids of their own, some in lower case."""
+    """Copies of sentences with distinct ids, some in lower case."""
     for sentence in sentences:
         for copy in range(copies):
             id = f"{label}:{sentence.id}:{copy}"
@@ -116,7 +116,7 @@ def chosen(sentences: Iterable[Sentence], label: str, copies: int, seed: int) ->
 
 
 def texts(folder: Path, encoder: str, seed: int) -> tuple[list[Sentence], list[Sentence]]:
-    """What is learnt and what is only measured on, of a folder with labelled texts."""
+    """The training sentences and the held-out sentences of a folder with labelled texts."""
     by_hand, plain = ([*io.read(folder / f"{name}.jsonl")] for name in ("wikigold", "plain"))
     random.Random(seed).shuffle(plain)
     parts = {
@@ -131,7 +131,7 @@ def texts(folder: Path, encoder: str, seed: int) -> tuple[list[Sentence], list[S
 
 
 def fitted(tagger: LowRankTagger, folder: Path, work: Path, seed: int) -> list[dict[str, Any]]:
-    """The points of the curve of a training on a folder with labelled texts."""
+    """Train on a folder with labelled texts, and return the points of the learning curve."""
     learnt, held_out = texts(folder, tagger.model, seed)
     tagger.evaluate_every = max(1, (tagger.steps or 0) // 6)
     history = tagger.fit(learnt, Training(held_out, seed, Progress("train"), work / f"state-{folder.name}"))
@@ -139,7 +139,7 @@ def fitted(tagger: LowRankTagger, folder: Path, work: Path, seed: int) -> list[d
 
 
 def main() -> None:
-    """Train, and write what was learnt."""
+    """Train, and write the learnt weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=existing("agreed.jsonl", "names"), required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")

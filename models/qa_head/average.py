@@ -1,8 +1,8 @@
-"""Average two question-answering heads: the second was trained from the first.
+"""Average two question-answering heads, the second of which was trained from the first.
 
     python models/qa_head/average.py FIRST SECOND OUTPUT [--encoder NAME]
 
-On most text that neither was trained on, the mean answers better than either; README.md here has the figures.
+On most text that neither was trained on, the mean is better than both. README.md in this folder has the figures.
 
 Reference:
     Wortsman et al. 2022, Robust fine-tuning of zero-shot models (WiSE-FT), with the usual factor of one half.

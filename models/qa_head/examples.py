@@ -1,4 +1,4 @@
-"""What the question-answering head is trained on: texts with marked names, and questions over a tree of kinds."""
+"""The training data of the question-answering head: texts with marked names, and questions over a tree of kinds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from nersery.core.random import item_rng
 
 HERE = Path(__file__).parent
 LONGEST_TEXT = 34
-"""Words; longer sentences are left out."""
+"""The most words of a sentence; longer sentences are left out."""
 ANY = "entity"
-"""The root of the tree: a name of which nothing more is known."""
+"""The root of the tree: the kind of a name about which nothing more is known."""
 NAMED_TYPES = {
     "PER": "person",
     "LOC": "place",
@@ -71,7 +71,7 @@ DEFAULTS = {
     "ordinal": ("ORDINAL",),
     "cardinal": ("CARDINAL",),
 }
-"""Kinds that have types with a question of nersery's own, which is asked as it stands."""
+"""Kinds with types for which nersery has its own question, which is asked unchanged."""
 
 ODD_RATE = 0.35
 USUAL = (
@@ -87,17 +87,17 @@ USUAL = (
     "discipline",
     "genre",
 )
-"""Kinds whose names are not any words."""
+"""Kinds with names that cannot be arbitrary words."""
 FIGURE, FIGURE_RATE = "figure", 0.25
-"""Figures are in many texts: how often a question asks for them where it could ask for a name instead."""
+"""The weight of figures against names in the choice of a question. It is low, because figures are in many texts."""
 SPLIT_RATE = 0.3
-"""Filled sentences whose hyphens are words, as in some corpora."""
+"""The share of filled sentences in which hyphens are separate words, as in some corpora."""
 LETTER = r"[\w\u0900-\u0963\u0971-\u097f\u200c\u200d]"
 Names = dict[str, list[tuple[str, ...]]]
 
 
 class Kind(NamedTuple):
-    """A node of the tree; see ``kinds.toml``."""
+    """A node of the tree, see ``kinds.toml``."""
 
     parent: str
     nouns: tuple[str, ...]
@@ -106,11 +106,11 @@ class Kind(NamedTuple):
     names: tuple[tuple[str, ...], ...]
     things: frozenset[str]
     also: str
-    """Another kind, whose names are of this one too."""
+    """Another kind. Its names also belong to this one."""
 
 
 class Mention(NamedTuple):
-    """Words ``[start, end)`` and their kind."""
+    """The words ``[start, end)`` and their kind."""
 
     start: int
     end: int
@@ -122,8 +122,8 @@ class Text:
     """A sentence.
 
     Args:
-        covers: The branches of the tree of which every name in it is marked.
-        asked: A question of its own, whose answers the mentions are; empty asks for kinds.
+        covers: The branches of the tree for which every name in the sentence is marked.
+        asked: A question that the mentions answer; empty asks for kinds.
     """
 
     words: tuple[str, ...]
@@ -133,12 +133,12 @@ class Text:
 
 
 class Example(NamedTuple):
-    """A question to a sentence.
+    """A question about a sentence.
 
     Args:
-        answers: Spans of words ``[start, end)``; none when there is no answer.
-        unknown: Words of which nobody knows whether they answer it.
-        for_teacher: Whether a teacher answers it, too: questions of kinds alone, which are English.
+        answers: Spans of words ``[start, end)``; empty if there is no answer.
+        unknown: Words for which it is unknown whether they answer the question.
+        for_teacher: Whether a teacher answers it, too. This applies only to questions about kinds, which are English.
     """
 
     question: str
@@ -169,24 +169,24 @@ class Kinds:
         }
 
     def line(self, kind: str) -> tuple[str, ...]:
-        """A kind and all that it is a part of, the root last."""
+        """A kind and all its ancestors, the root last."""
         found = [kind]
         while found[-1] != ANY:
             found.append(self.kinds[found[-1]].parent)
         return tuple(found)
 
     def children(self, kind: str) -> list[str]:
-        """The kinds right below one."""
+        """The kinds directly below a kind."""
         return [name for name, node in self.kinds.items() if node.parent == kind]
 
     @cached_property
     def by_noun(self) -> dict[str, str]:
-        """The kind that a noun says of a name."""
+        """The kind of a name that a noun describes."""
         return {noun: name for name, kind in self.kinds.items() for noun in kind.nouns}
 
     @cached_property
     def by_name(self) -> dict[tuple[str, ...], str]:
-        """The kind of a name; of one with several there is none."""
+        """The kind of a name, without names that have several kinds."""
         found: dict[tuple[str, ...], set[str]] = defaultdict(set)
         for name, kind in self.kinds.items():
             for words in kind.names:
@@ -200,12 +200,12 @@ class Kinds:
 
     @cached_property
     def by_thing(self) -> dict[str, str]:
-        """The kind of a word that is no name."""
+        """The kind of a word that is not a name."""
         return {thing: name for name, kind in self.kinds.items() for thing in kind.things}
 
 
 def words_of(text: str) -> list[str]:
-    """A text's words and signs. Vowel signs of Devanagari are parts of words, though not for ``\\w``."""
+    """The words and punctuation marks of a text. Vowel signs of Devanagari are part of words, unlike in ``\\w``."""
     return re.findall(rf"(?:[A-Z]\.){{2,}}|{LETTER}+(?:[-'’&+/.]{LETTER}+)*|[^\w\s]", text)
 
 
@@ -222,12 +222,12 @@ def labelled(path: Path, covers: Sequence[str], **layout: int) -> list[Text]:
 
 
 def unlabelled(words: Sequence[str]) -> Text:
-    """A sentence of whose words nobody knows whether they answer a question."""
+    """A sentence in which it is unknown whether any word answers a question."""
     return Text(tuple(words), (Mention(0, len(words), ANY),), ())
 
 
 def asked(path: Path) -> list[Text]:
-    """Questions to the sentence of a paragraph that answers them, and to others that do not."""
+    """Questions about the sentence of a paragraph that answers them, and about other sentences that do not."""
     texts = []
     for article in json.loads(path.read_text("utf-8"))["data"]:
         for paragraph in article["paragraphs"]:
@@ -256,10 +256,10 @@ def _asked(paragraph: dict[str, object]) -> Iterator[Text]:
 
 
 def filled(kinds: Kinds, names: Names, phrases: Sequence[tuple[str, ...]], copies: int, seed: int) -> list[Text]:
-    """The sentences of ``sentences.txt`` with names in their gaps, some of which only the sentence makes one.
+    """The sentences of ``sentences.txt`` with names in their gaps. Some are names only in the context of the sentence.
 
     Args:
-        phrases: Any words, which may be the title of a work.
+        phrases: Arbitrary phrases, which may be the title of a work.
     """
     texts = []
     covers = tuple(kind for kind in kinds.children(ANY) if kind != "anatomy")
@@ -286,7 +286,7 @@ def filled(kinds: Kinds, names: Names, phrases: Sequence[tuple[str, ...]], copie
 
 
 def _split(text: Text) -> Text:
-    """The text with words apart at their hyphens."""
+    """The text with words split at their hyphens."""
     places, words = [], list[str]()
     for word in text.words:
         places.append(len(words))
@@ -313,13 +313,13 @@ DEFAULT_RATE, PHRASE_RATE = 0.35, 0.5
 
 
 class Questions:
-    """Draws questions to texts."""
+    """Draws questions about texts."""
 
     def __init__(self, kinds: Kinds, pools: Names, replaced: float = 0.25) -> None:
         self.kinds, self.pools, self.replaced = kinds, pools, replaced
 
     def draw(self, text: Text, rng: random.Random) -> Example:
-        """A question to a text: to most of those with names one that has an answer."""
+        """Draw a question about a text. For most texts with names, it has an answer."""
         if text.asked:
             answers = tuple((m.start, m.end) for m in text.mentions)
             return Example(text.asked, text.words, answers, frozenset(), for_teacher=False)
@@ -339,7 +339,7 @@ class Questions:
         return Example(self._words(targets, rng), text.words, answers, frozenset(unknown))
 
     def _with_other_names(self, text: Text, rng: random.Random) -> Text:
-        """The text with some of its names replaced by others of their kind."""
+        """The text with some of its names replaced by other names of the same kind."""
         words: list[str] = []
         mentions, end = [], 0
         for mention in sorted(text.mentions):
@@ -353,7 +353,7 @@ class Questions:
         return replace(text, words=(*words, *text.words[end:]), mentions=tuple(mentions))
 
     def _targets(self, text: Text, rng: random.Random) -> set[str]:
-        """The kinds that are asked for: one, or several that have a parent in common."""
+        """The kinds to ask for: one, or several with the same parent."""
         kinds = sorted({mention.kind for mention in text.mentions} - {ANY})
         lines = [self.kinds.line(kind)[:-1] for kind in kinds]
         if lines and rng.random() < 0.65:
@@ -372,7 +372,7 @@ class Questions:
         return self.kinds.kinds[kind].nouns
 
     def _words(self, targets: set[str], rng: random.Random) -> str:
-        """A question for kinds, in one of many wordings."""
+        """A question for some kinds, in one of many wordings."""
         target = min(targets)
         if len(targets) > 1:
             nouns = [rng.choice(self._nouns(kind)[:4]) for kind in sorted(targets)]

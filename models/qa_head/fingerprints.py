@@ -1,8 +1,8 @@
-"""Write the hashes by which nersery recognises text that the question-answering heads were trained on.
+"""Write the hashes that nersery uses to recognise text that the question-answering heads were trained on.
 
     python models/qa_head/fingerprints.py --data ../shared/data
 
-All sentences of the three labelled corpora are hashed, also those that the training did not draw.
+All sentences of the three labelled corpora are hashed, even if the training did not draw them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Made-up names of the kinds that texts for everyone seldom have: diseases, chemicals, genes, species, figures."""
+"""Made-up names of kinds that are rare in general text: diseases, chemicals, genes, species, figures."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from terms import CATIONS, LISTS, MONTHS
 
 COUNT = 250
-"""Names of each kind."""
+"""The number of names of each kind."""
 PARTS = LISTS["made_up"]
 
 
 def made_up(persons: Sequence[tuple[str, ...]], seed: int) -> dict[str, list[tuple[str, ...]]]:
-    """Names of each kind, in words.
+    """Made-up names of each kind, split into words.
 
     Args:
-        persons: Their surnames are in the names of diseases.
+        persons: Names of persons. Their surnames are used in the names of diseases.
     """
     chance = random.Random(seed)
     surnames = [name[-1] for name in persons if len(name) > 1 and name[-1].isalpha() and name[-1].istitle()]

@@ -1,8 +1,8 @@
-"""Names in plain text, and of which kind they are by what the text itself says of them.
+"""Finds names in plain text, and their kinds from the text itself.
 
-A name is a run of words with capitals. Its kind follows from a noun beside it (``the film Titanic``, ``Titanic , a
-1997 film``, ``films such as Titanic``), from its last word (``Hudson River``), from lists of names, and else from
-what other sentences say of it. Names of which nothing is known stay so.
+A name is a run of capitalized words. Its kind follows from a noun beside it (``the film Titanic``, ``Titanic , a 1997
+film``, ``films such as Titanic``), from its last word (``Hudson River``), from lists of names, or else from other
+sentences with the name. Names without any such evidence stay without a kind.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ i i'm mr mrs figure table chapter section
 """
 NOT_NAMES = frozenset(_NOT_NAMES.split())
 CUE_WORDS = 9
-"""So many words behind a name may pass before the noun that says what it is."""
+"""The most words between a name and the noun after it that describes it."""
 LEAST_SHARE = 0.8
 COVERS = ("person", "place", "organization", "misc")
 
 
 class Run(NamedTuple):
-    """Words ``[start, end)`` that look like a name, and the kind that the sentence itself tells."""
+    """The words ``[start, end)`` that look like a name, and the kind that follows from the sentence itself."""
 
     start: int
     end: int
@@ -47,8 +47,8 @@ class Miner:
     """Finds names and their kinds.
 
     Args:
-        gold: Texts with marked names; of persons and places they are known from then on.
-        common: Words that as a name alone would mean nothing.
+        gold: Texts with marked names. Their persons and places are then known.
+        common: Words that are not meaningful as a name on their own.
     """
 
     def __init__(self, kinds: Kinds, gold: Sequence[Text], common: frozenset[str]) -> None:
@@ -89,7 +89,7 @@ class Miner:
         return found
 
     def _run_end(self, words: Sequence[str], start: int) -> int:
-        """Where the run of capitals that begins at a word ends; 0 when none does."""
+        """The end of the run of capitalized words that begins at a word; 0 if there is none."""
         if not words[start][:1].isupper():
             return 0
         end = start + 1
@@ -106,7 +106,7 @@ class Miner:
         return end
 
     def kind(self, words: Sequence[str], start: int, end: int) -> str:
-        """What a sentence tells of the kind of a name in it."""
+        """The kind of a name that follows from its sentence."""
         name = tuple(words[start:end])
         if name in self.known:
             return self.known[name]
@@ -124,7 +124,7 @@ class Miner:
         return ANY
 
     def _such_as(self, words: Sequence[str], start: int) -> str:
-        """The kind in front of ``such as``, ``like`` or ``including``."""
+        """The kind named before ``such as``, ``like`` or ``including``; empty if there is none."""
         before = [word.lower() for word in words[max(0, start - 4) : start]]
         if before[-2:] == ["such", "as"]:
             before = before[:-2]
@@ -137,7 +137,7 @@ class Miner:
         return self.kinds.by_noun.get(noun, "")
 
     def _noun_behind(self, words: Sequence[str], end: int) -> str:
-        """The kind that ``is a …`` or ``, a …`` tells."""
+        """The kind named by ``is a …`` or ``, a …`` after the name; empty if there is none."""
         behind = [word.lower() for word in words[end : end + CUE_WORDS + 3]]
         if behind[:1] and behind[0] in ("is", "was", ",") and behind[1:2] and behind[1] in ("a", "an", "the"):
             for place, word in enumerate(behind[2:], start=2):
@@ -150,7 +150,7 @@ class Miner:
 
 
 def sentences_of(path: Path) -> list[tuple[str, ...]]:
-    """The sentences of a file of text, without WikiText's marks, and not many like each other."""
+    """The sentences of a text file, without the markup of WikiText and without similar sentences."""
     found = dict[str, tuple[str, ...]]()
     for line in path.read_text("utf-8").splitlines():
         for mark, plain in ((" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", "."), ("``", '"'), ("''", '"')):
@@ -165,7 +165,7 @@ def sentences_of(path: Path) -> list[tuple[str, ...]]:
 
 
 def mine(sentences: Sequence[tuple[str, ...]], miner: Miner, terms: Terms) -> list[Text]:
-    """The sentences with at least a name or a term of a known kind."""
+    """The sentences with at least one name or term of a known kind."""
     runs = [miner.runs(words) for words in sentences]
     told: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for words, found in zip(sentences, runs, strict=True):
@@ -190,7 +190,7 @@ def mine(sentences: Sequence[tuple[str, ...]], miner: Miner, terms: Terms) -> li
 
 
 def with_things(text: Text, kinds: Kinds) -> Text:
-    """The text with its words for things marked too."""
+    """The text with its words for things marked, too."""
     taken = {word for mention in text.mentions for word in range(mention.start, mention.end)}
     mentions = list(text.mentions)
     for place, word in enumerate(text.words):
@@ -205,13 +205,13 @@ def with_things(text: Text, kinds: Kinds) -> Text:
 
 
 def common_words(sentences: Iterable[Sequence[str]], least: int) -> frozenset[str]:
-    """Words that so many sentences or more have in lower case."""
+    """Words that occur in lower case in ``least`` sentences or more."""
     counts = Counter(word for words in sentences for word in set(words) if word.islower())
     return frozenset(word for word, count in counts.items() if count >= least)
 
 
 def pools(texts: Iterable[Text], kinds: Kinds) -> dict[str, list[tuple[str, ...]]]:
-    """For each kind names of it, and for `ANY` those of which nothing is known."""
+    """Names of each kind. Names of unknown kind are under `ANY`."""
     found: dict[str, dict[tuple[str, ...], None]] = {
         kind: dict.fromkeys(kinds.kinds[kind].names) for kind in kinds.kinds
     }
@@ -231,7 +231,7 @@ def pools(texts: Iterable[Text], kinds: Kinds) -> dict[str, list[tuple[str, ...]
 
 
 def balanced(texts: Sequence[Text], most: int, seed: int) -> list[Text]:
-    """At most so many of the texts whose rarest kind is each one."""
+    """At most ``most`` texts for each kind, where a text counts for its rarest kind."""
     counts = Counter(mention.kind for text in texts for mention in text.mentions)
     groups: dict[str, list[Text]] = defaultdict(list)
     for text in texts:
@@ -241,7 +241,7 @@ def balanced(texts: Sequence[Text], most: int, seed: int) -> list[Text]:
 
 
 def refined(text: Text, kinds: Kinds, miner: Miner) -> Text:
-    """The text with the kinds of its names more exact where what stands beside them tells."""
+    """The text with more specific kinds for its names, if the words beside them allow it."""
     mentions = []
     for mention in text.mentions:
         kind = miner.kind(text.words, mention.start, mention.end)

@@ -1,7 +1,7 @@
-"""Terms of the sciences and figures, which have no capitals: found by how their words are built.
+"""Finds scientific terms and figures, which have no capitals, by the form of their words.
 
-Diseases, chemicals, genes, species, dates and amounts are marked in texts whose corpora do not label them. The rules
-of ``terms.toml`` miss some and are sometimes wrong.
+Diseases, chemicals, genes, species, dates and amounts are marked in texts of corpora that do not label them. The rules
+in ``terms.toml`` miss some of them and are sometimes wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LISTS = {
 }
 SCIENCES = ("disease", "chemical", "gene", "organism", "material", "discipline", "genre")
 COVERS = ("disease", "chemical", "organism", "discipline", "genre", "figure")
-"""Branches of which nearly every name is found in texts for everyone, genes and materials by no rule there."""
+"""Branches for which nearly every name in general text is found. No rule finds genes and materials there."""
 BIOMEDICAL = (*COVERS, "gene")
 
 _DISEASES, _CHEMICALS = LISTS["diseases"], LISTS["chemicals"]
@@ -65,7 +65,7 @@ FIGURES = tuple(
         ("cardinal", _MANY),
     )
 )
-"""Kinds before others that their words may also be of."""
+"""Kinds of figures with their patterns. A pattern comes before others that may match the same words."""
 
 
 class Terms:
@@ -79,7 +79,7 @@ class Terms:
                     self.lexicon[variant[0]].setdefault(variant, kind)
 
     def add(self, text: Text, covers: Sequence[str]) -> Text:
-        """The text with its terms marked too, where no name is marked; all of them in the branches that it covers.
+        """The text with its terms marked, too, except within names; ``covers`` are added to its branches.
 
         The text's own branches are asked for twice as often as these.
         """
@@ -93,7 +93,7 @@ class Terms:
         return replace(text, mentions=tuple(mentions), covers=(*text.covers, *text.covers, *covers))
 
     def _found(self, words: Sequence[str], is_biomedical: bool) -> Iterator[Mention]:
-        """Longer and surer terms before others."""
+        """The terms of a sentence, longer and more certain terms first."""
         lower = [word.lower() for word in words]
         terms = [*self._listed(lower), *_diseases(words, lower), *_built(words, lower, is_biomedical)]
         terms.sort(key=lambda term: (term.start - term.end, term.start))
@@ -113,7 +113,7 @@ class Terms:
 
 
 def _variants(name: str) -> list[tuple[str, ...]]:
-    """The words of a name, with its hyphens and apostrophes joined to them or not."""
+    """The variants of a name in words: hyphens and possessive endings joined to words, or separate."""
     apart = name.replace("'s", " 's")
     return [tuple(text.split()) for text in (name, apart, apart.replace("-", " - "))]
 
@@ -131,7 +131,7 @@ def _diseases(words: Sequence[str], lower: Sequence[str]) -> Iterator[Mention]:
 
 
 def _modifies(words: Sequence[str], lower: Sequence[str], place: int) -> bool:
-    """Whether a word before a disease is a part of its name; the first of a sentence is taken for none."""
+    """Whether a word before a disease is part of its name. The first word of a sentence never is."""
     word = lower[place]
     if place == 0 or word in _DISEASES["plain"] or word in FUNCTION_WORDS:
         return False

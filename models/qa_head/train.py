@@ -1,9 +1,9 @@
-"""Train the question-answering head that comes with nersery; README.md beside this file tells what came out.
+"""Train the question-answering head that comes with nersery. README.md in this folder has the results.
 
     python models/qa_head/train.py --data DIR --work DIR [--encoder NAME] [--steps N] [--start FILE] [--device cuda]
 
-The same command again goes on where it stopped. It writes ``curve.jsonl`` into the working folder, and
-``qa_head.safetensors``: what was learnt on top of the bundled encoder, as `nersery.models.bundled` reads it.
+The same command resumes. It writes ``curve.jsonl`` into the working folder, and ``qa_head.safetensors`` with the
+weights learnt on top of the bundled encoder, in the format that `nersery.models.bundled` reads.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ RANK = 32
 QA_OUTPUTS = "qa_outputs."
 LONGEST_ANSWER = 12
 GROUP = 24
-"""Texts of like length that make a step."""
+"""The number of texts of similar length in a step."""
 MOST_SUBWORDS = 40
-"""Longer sentences are left out: they cost more than they teach."""
+"""Longer sentences are left out, because they cost more than they teach."""
 MINED = 150_000
-"""Sentences of plain text that are looked through for names."""
+"""The number of sentences of plain text that are searched for names."""
 MOST = {"tweets": 5000, "anatomy": 2000, "asked": 2500, "translated": 10_000}
 ASKED = {bundled.MULTILINGUAL: ("en", "de", "hi")}
-"""Languages of XQuAD, by the encoder; for others English."""
+"""Languages of XQuAD by encoder. Other encoders use English."""
 PLAIN = 10_000
-"""Sentences of plain text that a student learns its teacher's answers on."""
+"""The number of sentences of plain text on which a student learns its teacher's answers."""
 HELD_OUT = 120
-"""Sentences of Wikigold, its last, that are only measured on."""
+"""The last sentences of Wikigold, which are used only for evaluation."""
 TYPES = {"PER": "person", "LOC": "place", "ORG": "organization", "MISC": "misc"}
 MOST_OF_A_KIND = 300
 COPIES = 40
-"""Times that each sentence of ``sentences.txt`` is filled."""
+"""How often each sentence of ``sentences.txt`` is filled."""
 RATE, NEW_FACTOR = 5e-4, 3
-"""Of biases and norms; adapters and the head learn so many times as fast."""
+"""The learning rate of biases and norms, and the factor for adapters and the head."""
 
 
 # --- texts --------------------------------------------------------------------------------------------------------
@@ -73,21 +73,21 @@ RATE, NEW_FACTOR = 5e-4, 3
 
 @dataclass(frozen=True)
 class Material:
-    """What is trained and measured on."""
+    """The data for training and evaluation."""
 
     groups: list[tuple[Text, ...]]
     questions: Questions
     dev: list[tuple[str, Example]]
-    """With the type that is asked for."""
+    """Questions with the type that they ask for."""
 
 
 def material(
     folder: Path, encoder: str, seed: int, translated: Path | None = None, *, with_plain: bool = False
 ) -> Material:
-    """All texts, those of like length in groups.
+    """All texts, in groups of similar length.
 
     Args:
-        translated: What `translate.sh` has written.
+        translated: The folder that `translate.sh` has written.
         with_plain: Add sentences without labels, for a teacher's answers.
     """
     kinds = Kinds()
@@ -147,14 +147,14 @@ def material(
 
 
 def _phrase(words: Sequence[str], chance: random.Random) -> tuple[str, ...]:
-    """Two to five words of a sentence without signs, or none."""
+    """Two to five words of a sentence without punctuation; empty if the drawn words are not suitable."""
     start, length = chance.randrange(len(words)), chance.randint(2, 5)
     phrase = tuple(words[start : start + length])
     return phrase if len(phrase) == length and all(word.isalpha() for word in phrase) else ()
 
 
 def _dev(texts: Sequence[Text]) -> list[tuple[str, Example]]:
-    """The questions that nersery asks by itself."""
+    """The questions that nersery asks by default."""
     return [
         (
             type,
@@ -174,12 +174,12 @@ def _dev(texts: Sequence[Text]) -> list[tuple[str, Example]]:
 
 
 def build(encoder: str, start: Path | None = None) -> Any:
-    """The installed encoder under a new head, of which only what is new learns, and biases and norms.
+    """The installed encoder with a new head and adapters. Only these, biases and norms are trained.
 
     Args:
-        start: A file of an earlier training to go on from.
+        start: A file of an earlier training to continue from.
     """
-    # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
+    # "eager", because on CPUs the backward pass of torch's fused attention takes longer than everything else
     model = ModelSource(encoder).model("AutoModelForQuestionAnswering", attn_implementation="eager")
     layers = f"{model.base_model_prefix}.encoder.layer."
     for name, parameter in model.named_parameters():
@@ -201,20 +201,20 @@ def build(encoder: str, start: Path | None = None) -> Any:
 
 
 class Asker:
-    """Asks a model in training, and the teacher whose answers it learns, if there is one."""
+    """Asks questions to a model in training, and to its teacher, if there is one."""
 
     def __init__(self, model: Any, encoder: str, device: torch.device, teacher: Asker | None = None) -> None:
         self.model, self.device, self.teacher = model, device, teacher
         self.pairs = PairEncoder(SubwordEncoder(ModelSource(encoder).tokenizer()), token_types(model))
 
     def loss(self, examples: Sequence[Example]) -> Tensor:
-        """Answers above, all other spans below no answer; spans with a word that nobody knows of do not count."""
+        """The loss: answers should score above "no answer", other spans below. Spans with unknown words are ignored."""
         scores = self._spans(examples)
         loss = self._loss_of_labels(scores, examples)
         return loss if self.teacher is None else loss + self._loss_of_teacher(scores, examples, self.teacher)
 
     def _spans(self, examples: Sequence[Example]) -> Tensor:
-        """Of each span how much its score is above no answer's; shape: examples, first word, words less one."""
+        """The score of each span minus that of "no answer". Shape: (examples, first word, number of words - 1)"""
         starts, ends, none = self._scores(examples)
         longest = max(len(example.words) for example in examples)
         starts, ends = starts[:, :longest], ends[:, :longest]  # tokenizers differ in the number of subwords
@@ -222,7 +222,7 @@ class Asker:
         return starts.unsqueeze(2) + following - none[:, None, None]
 
     def _loss_of_teacher(self, scores: Tensor, examples: Sequence[Example], teacher: Asker) -> Tensor:
-        """The divergence from the teacher's probabilities of spans and of no answer."""
+        """The divergence from the teacher's probabilities of spans and of "no answer"."""
         with torch.no_grad(), autocast(self.device, "auto"):
             wanted = _log_probabilities(teacher._spans(examples))
         found = _log_probabilities(scores)
@@ -253,7 +253,7 @@ class Asker:
 
     @torch.no_grad()
     def answers(self, examples: Sequence[Example], top: int = 8) -> list[list[tuple[int, int]]]:
-        """The spans that are better than no answer."""
+        """The spans that score higher than "no answer"."""
         order = sorted(range(len(examples)), key=lambda number: len(examples[number].words))
         found: list[list[tuple[int, int]]] = [[] for _ in examples]
         for start in range(0, len(order), 32):
@@ -268,12 +268,12 @@ class Asker:
 
 
 def _log_probabilities(scores: Tensor) -> Tensor:
-    """Of no answer, the first, and of each span."""
+    """The log probabilities of "no answer" (first) and of each span."""
     return nn.functional.pad(scores.float().flatten(1), (1, 0)).log_softmax(1)
 
 
 def fingerprint(data: Material, asker: Asker) -> dict[str, str]:
-    """What a training depends on beside its settings: the texts, the weights that it begins with, and the teacher."""
+    """What a training depends on in addition to its settings: the texts, the initial weights, and the teacher."""
     texts, weights = hashlib.sha256(repr(data.groups).encode()), hashlib.sha256()
     models = [one.model for one in (asker, asker.teacher) if one is not None]
     for parameter in (weight for model in models for weight in model.parameters()):
@@ -282,7 +282,7 @@ def fingerprint(data: Material, asker: Asker) -> dict[str, str]:
 
 
 def f1(examples: Sequence[tuple[str, Example]], answers: Sequence[list[tuple[int, int]]]) -> dict[str, float]:
-    """Strict F1 of answers, in all and for each type, in [0, 1]."""
+    """Strict F1 of the answers, overall and for each type, in [0, 1]."""
     counts: dict[str, list[int]] = {}
     for (type, example), found in zip(examples, answers, strict=True):
         for name in ("all", type):
@@ -293,7 +293,7 @@ def f1(examples: Sequence[tuple[str, Example]], answers: Sequence[list[tuple[int
 
 
 def plan(steps: int, rate: float) -> TrainingPlan:
-    """AdamW, at rates that rise over 6 % of the steps and then fall to zero."""
+    """AdamW with learning rates that rise over 6 % of the steps and then fall to zero."""
     return TrainingPlan(
         steps=steps,
         epochs=None,
@@ -312,14 +312,14 @@ def plan(steps: int, rate: float) -> TrainingPlan:
 
 
 def _cased(example: Example, encoder: str, rng: random.Random) -> Example:
-    """Half of the texts in lower case for a cased encoder, so that it does not rely on capitals."""
+    """The example; for a cased encoder, half of the texts in lower case, so that it does not rely on capitals."""
     if bundled.is_lower_case(encoder) or rng.random() < 0.5:
         return example
     return example._replace(words=tuple(word.lower() for word in example.words))
 
 
 def run(data: Material, asker: Asker, encoder: str, work: Path, schedule: TrainingPlan, seed: int) -> None:
-    """Train to the end; the same call goes on where it stopped."""
+    """Train to the end. The same call resumes."""
     with seeded(seed):
 
         def draw(group: tuple[Text, ...], index: int, number: int) -> list[Example]:
@@ -351,12 +351,12 @@ def run(data: Material, asker: Asker, encoder: str, work: Path, schedule: Traini
 
 
 def teacher_of(name: str, device: torch.device) -> Asker:
-    """A trained question-answering model that is only asked."""
+    """A trained question-answering model, which is not trained further."""
     return Asker(ModelSource(name).question_answering().to(device).eval(), name, device)
 
 
 def main() -> None:
-    """Train, write what was learnt, and measure what was written."""
+    """Train, write the learnt weights, and evaluate them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--data", type=existing("ner_en", "qa", "text/en"), required=True, help="folder with ner_en, qa and text/en"
