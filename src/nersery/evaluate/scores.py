@@ -34,7 +34,7 @@ SAME_SENTENCES = (
 class Counts:
     """Numbers of correct, predicted and gold entities.
 
-    Precision is 0.0 without predicted entities, recall without gold entities, and F1 without either.
+    Precision is 0.0 without predicted entities, recall without gold entities, and F1 if both are missing.
 
     >>> counts = Counts(correct=1, predicted=2, gold=4)
     >>> counts.precision, counts.recall, round(counts.f1, 3)

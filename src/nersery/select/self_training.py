@@ -56,10 +56,10 @@ CHUNK = 512
 class SelfTraining(Selector):
     """Adds sentences to gold step by step, and keeps those that joined before dev F1 stopped rising.
 
-    At each step, a tagger is trained on gold and the sentences that have joined; it judges the other candidates, of
-    which some join next. A sentence scores 1 divided by the number of its step, or 0 if it joined after the step with
-    the best dev F1 or never. If no step beats gold alone, all score 0. Without dev, all that joined are kept. The score
-    `self_training.certainty` is the certainty on joining.
+    At each step, a tagger is trained on gold and the sentences that have joined. It judges the other candidates, and
+    some join next. A sentence scores 1 divided by the number of its step, or 0 if it never joined or joined after the
+    step with the best dev F1. If no step beats gold alone, all score 0. Without dev, all that joined are kept. The
+    score `self_training.certainty` is the certainty on joining.
 
     Args:
         threshold: Minimum score, in (0, 1]: the default keeps all that joined, 0.5 those of the first two steps.

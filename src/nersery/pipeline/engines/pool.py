@@ -195,7 +195,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
             self._todo.extendleft(reversed(self._after_death(slot.batches[0], reason)))
 
     def _after_death(self, batch: _Batch[Row], reason: str) -> Sequence[_Batch[Row]]:
-        """What to repeat of a batch that a worker died of. The first death may be chance, so the whole batch is."""
+        """The batches to repeat after a worker died of one: the same batch after a first death, perhaps by chance."""
         self._deaths += 1
         row, stage = batch.rows[0], self._task.stage
         name = sentence_name(row.sentence) if isinstance(row, Reject) else stage.row_name(row)

@@ -170,7 +170,7 @@ def _plain(kind: Kind, value: Any) -> Sequence[Any]:
 
 
 def _text(part: Any) -> Any:
-    """Put a quotation mark before text that begins like a formula, because a spreadsheet would compute it."""
+    """Put an apostrophe before text that begins like a formula, because a spreadsheet would compute it."""
     return f"'{part}" if isinstance(part, str) and part.startswith(("=", "+", "-", "@", "\t", "\r")) else part
 
 
