@@ -140,7 +140,7 @@ def _type(hint: Any) -> str:
     """A type as source code. Names of files and models may also be paths.
 
     >>> _type(int | None), _type(Literal["a"]), _type(dict[str, list[str]])
-    ('int | None', "Literal['a']", 'Mapping[str, Sequence[str]]')
+    ('int | None', 'Literal["a"]', 'Mapping[str, Sequence[str]]')
     """
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
