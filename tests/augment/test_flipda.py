@@ -9,7 +9,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import NO_WORD
-from nersery.augment.flipda import NO_AGREEMENT, NOT_NEW, FlipDA
+from nersery.augment.flipda import NO_AGREEMENT, NOT_NEW, STUTTERS, FlipDA
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Reject
@@ -44,7 +44,8 @@ class Writer:
         made = []
         for masked_input in masked_inputs:
             self.masked_inputs.append(masked_input)
-            made.append(tuple(self.words or [f"w{len(self.masked_inputs)}"])[:1] * len(masked_input.gaps))
+            word = (self.words or [f"w{len(self.masked_inputs)}"])[0]
+            made.append(tuple(word if word in PARENT.words else f"{word}.{gap}" for gap in masked_input.gaps))
         return made
 
 
@@ -123,15 +124,15 @@ def test_with_one_type_nothing_flips() -> None:
 
 def test_the_candidate_that_the_tagger_is_surest_of_is_kept() -> None:
     def score(sentence: Sentence) -> float:
-        return {"w3": 0.9}.get(sentence.words[2], 0.4)
+        return 0.9 if sentence.words[2].startswith("w3.") else 0.4
 
     sentence = fitted(reader=Reader(score), flip_rate=1.0).generate(PARENT, random.Random(0))
-    assert sentence.words[2] == "w3"
+    assert sentence.words[2].startswith("w3.")
 
 
 def test_candidates_on_which_the_tagger_sees_other_labels_are_out() -> None:
-    reader = Reader(lambda sentence: 0.1 if sentence.words[2] == "w2" else None)
-    assert fitted(reader=reader, flip_rate=1.0).generate(PARENT, random.Random(0)).words[2] == "w2"
+    reader = Reader(lambda sentence: 0.1 if sentence.words[2].startswith("w2.") else None)
+    assert fitted(reader=reader, flip_rate=1.0).generate(PARENT, random.Random(0)).words[2].startswith("w2.")
     rejected = fitted(reader=Reader(lambda sentence: None)).generate(PARENT, random.Random(0))
     assert isinstance(rejected, Reject)
     assert rejected.reason == NO_AGREEMENT
@@ -168,6 +169,19 @@ def test_where_the_tagger_agreed_once_the_words_were_what_was_not_new() -> None:
     agreements = iter([None, 0.5, None])
     method = fitted(Writer(["Oslo"]), Reader(lambda sentence: next(agreements)), candidates=3, flip_rate=1.0)
     assert method.generate(PARENT, random.Random(0)).reason == NOT_NEW
+
+
+@pytest.mark.parametrize(("word", "reason"), [("Oslo", STUTTERS), ("जापान", STUTTERS), ("林", None), ("...", None)])
+def test_a_word_is_not_written_twice_in_a_row(word: str, reason: str | None) -> None:
+    class Stutterer(Writer):
+        def fill(self, masked_inputs: Sequence[MaskedInput], rngs: Any, drawing: Drawing) -> list[tuple[str, ...]]:
+            return [(word,) * len(masked_input.gaps) for masked_input in masked_inputs]
+
+    parent = PARENT.with_entities(PARENT.entities[:1])
+    made = fitted(Stutterer(), flip_rate=1.0, mask_rate=0.0).generate(parent, random.Random(0))
+    assert (made.reason if isinstance(made, Reject) else None) == reason
+    repeating = Sentence(("Bora", "Bora"), (Entity(0, 2, "LOC"),), id="b")
+    assert isinstance(fitted(Stutterer(), flip_rate=1.0).generate(repeating, random.Random(0)), Sentence)
 
 
 def test_signs_alone_cannot_be_rewritten_and_leave_the_others_in_their_places() -> None:

@@ -19,6 +19,7 @@ from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.text_forms import is_punctuation
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 NO_AGREEMENT = "no candidate with its labels"
 NOT_NEW = "no candidate with new words"
+STUTTERS = "no candidate without a word twice in a row"
 Judged = tuple[tuple[int, float], Sentence | Reject]
 """A rank (higher is better), and the candidate or its reject. Of rejects with the same rank, the last one counts."""
 FAILED = (0, 0.0)
@@ -65,7 +67,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         - The masked language model is our addition; it keeps the length of entities.
         - The paper keeps the most probable candidate per label. Here, as in its code, those with other predicted labels
           are removed first.
-        - A flipped entity must change its words; the paper leaves this to the classifier.
+        - A flipped entity must change its words, and no word may follow itself.
     """
 
     tagger: ModelName | None = None
@@ -192,8 +194,16 @@ def _judged(candidate: Sentence, seen: Sentence, parent: Sentence) -> Judged:
         return (1, 0.0), Reject(NO_AGREEMENT, candidate)
     if not _is_new(candidate, parent):
         return (2, 0.0), Reject(NOT_NEW, candidate)
+    if _repeats(candidate) > _repeats(parent):
+        return (2, 0.0), Reject(STUTTERS, candidate)
     certainties = (1.0 if entity.score is None else entity.score for entity in seen.entities)
     return (3, math.prod(certainties)), candidate  # as if the entities were independent
+
+
+def _repeats(sentence: Sentence) -> int:
+    """How many words are that before them; characters of Chinese may be, and so may signs."""
+    pairs = zip(sentence.words, sentence.words[1:], strict=False)
+    return sum(len(word) > 1 and word == before and not is_punctuation(word) for before, word in pairs)
 
 
 def _is_new(candidate: Sentence, parent: Sentence) -> bool:
