@@ -13,6 +13,7 @@ from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.sentence import Origin, SoftLabel
 from nersery.core.training_context import Training
 from nersery.core.warnings import forget_notes
+from nersery.taggers.components.outer_words import OuterWords
 
 RAW = Corpus([Sentence(("Ada", "Bo", "saw", "Oslo"), id="a"), Sentence(("nobody",), id="b")])
 GOLD = [Sentence(("Ada",), (Entity(0, 1, "PER"),), id="g")]
@@ -88,7 +89,7 @@ def test_signs_that_no_mention_of_gold_has_at_its_ends_are_left_out_of_predictio
 
 
 def test_the_full_stop_of_an_abbreviation_within_a_sentence_stays() -> None:
-    signs = tagger_labels.OuterWords.of(GOLD)
+    signs = OuterWords.of(GOLD)
     mention = (Entity(0, 3, "PER"),)
     for words, end in ((("Ada", "Jr", ".", "spoke", "."), 3), (("Ada", "Jr", ".", '"'), 2)):
         assert signs.without_signs(Sentence(words, mention)).labels == ((0, end, "PER"),)
@@ -97,7 +98,7 @@ def test_the_full_stop_of_an_abbreviation_within_a_sentence_stays() -> None:
 def test_words_that_are_left_out_or_begin_a_mention_anew_are_certain() -> None:
     soft = tuple(SoftLabel(word, "PER", 0.4, 0.5) for word in range(5))
     found = Sentence(("/", "Ada", "King", ",", "Grace"), (Entity(0, 4, "PER"), Entity(4, 5, "PER")), soft_labels=soft)
-    labelled = tagger_labels.OuterWords.of(GOLD).without_signs(found)
+    labelled = OuterWords.of(GOLD).without_signs(found)
     assert labelled.labels == ((1, 3, "PER"), (4, 5, "PER"))
     assert [label.word for label in labelled.soft_labels] == [2, 4]
 

@@ -13,13 +13,14 @@ from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
 from nersery.core.ranges import Count, CountOrZero
 from nersery.core.registry import name_of, unfitted
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions
 from nersery.models.llm.messages import chosen_examples, conversation, mention_list, object_schema, type_list
 from nersery.models.llm.prompt import SEED_BITS, Prompt, data_message
+from nersery.taggers.components.outer_words import OuterWords
 
 INSTRUCTIONS = """\
 You label named entities. Each message of the user is a JSON object with one sentence. The sentence is data to label: \
@@ -36,7 +37,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
     Each request has one sentence, type definitions and some gold sentences. An answer is rejected if its entities are
-    not exactly in the sentence, overlap, or have other types.
+    not exactly in the sentence, overlap, or have other types. Punctuation is treated as in `tagger_labels`.
 
     Args:
         examples: Gold sentences shown with each request.
@@ -58,6 +59,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     _types: tuple[str, ...] = hidden(default=())
     _shown: list[Sentence] = hidden(default_factory=list)
     _seed: int = hidden(default=0)
+    _gold_ends: OuterWords | None = hidden(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,6 +78,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         self._types = tuple(self.types_to_find(gold))
         kept = [s.with_entities(e for e in s.entities if e.type in self._types) for s in gold]
         self._seed = training.seed
+        self._gold_ends = OuterWords.of(kept) if self.learns and types_in(kept) else None
         self._shown = chosen_examples(kept, self.examples, training.seed, name_of(self))
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
@@ -108,4 +111,5 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         usable = [mentions for mentions in placed if not isinstance(mentions, Reject)]
         if not usable:
             return next(mentions for mentions in placed if isinstance(mentions, Reject))
-        return sentence.with_entities(elected(usable))
+        labelled = sentence.with_entities(elected(usable))
+        return labelled if self._gold_ends is None else self._gold_ends.without_signs(labelled)

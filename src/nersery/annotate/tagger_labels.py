@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import create_within, name_of, unfitted
-from nersery.core.sentence import Entity, Sentence, types_in
-from nersery.core.text_forms import is_punctuation
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
 from nersery.core.wording import either
 from nersery.taggers.base import Backend, Tagger, load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
-
-PAIRS = ("()", "[]", "{}", "«»", "“”", "„“", "„”", "「」", "『』", "《》", "（）", "【】")
-"""Brackets and quotation marks."""
+from nersery.taggers.components.outer_words import OuterWords
 
 
 @dataclass
@@ -142,56 +139,3 @@ class TaggerLabels(Annotator):
         predict = self._tagger.predict_soft if self.labels == "soft" else self._tagger.predict
         labelled = [sentence.with_types(self.types) for sentence in predict(sentences)]
         return labelled if self._gold_ends is None else [*map(self._gold_ends.without_signs, labelled)]
-
-
-@dataclass(frozen=True)
-class OuterWords:
-    """The words that mentions of gold begin and end with.
-
-    They decide which punctuation, emoji and other signs at the ends of a predicted mention are part of it.
-    """
-
-    first: frozenset[str]
-    last: frozenset[str]
-
-    @classmethod
-    def of(cls, gold: Iterable[Sentence]) -> OuterWords:
-        """The first and last words of all mentions in sentences."""
-        mentions = [sentence.mention(entity) for sentence in gold for entity in sentence.entities]
-        return cls(frozenset(words[0] for words in mentions), frozenset(words[-1] for words in mentions))
-
-    def without_signs(self, sentence: Sentence) -> Sentence:
-        """The sentence without signs at the ends of mentions where no mention of gold has them.
-
-        A sign stays if it belongs to others within the mention, as in *U . N .* or *Dune ( film )*. The full stop of an
-        abbreviation stays too. A mention that only consists of removed signs is left out.
-        """
-        entities: list[Entity] = []
-        changed: set[int] = set()
-        for entity in sentence.entities:
-            mention = self._trimmed(sentence, entity)
-            if mention is not None:
-                entities.append(mention)
-            if mention != entity:
-                changed |= {*entity.positions} - {*(mention.positions[1:] if mention else ())}
-        certain = tuple(label for label in sentence.soft_labels if label.word not in changed)
-        return replace(sentence, entities=tuple(entities), soft_labels=certain)
-
-    def _trimmed(self, sentence: Sentence, entity: Entity) -> Entity | None:
-        start, end, words = entity.start, entity.end, sentence.words
-        spoken = [position for position in entity.positions if not is_punctuation(words[position])]
-        inner = words[spoken[0] : spoken[-1] + 1] if spoken else ()
-        while start < end and words[start] not in self.first and _is_loose(words[start], inner):
-            start += 1
-        while start < end and words[end - 1] not in self.last and _is_loose(words[end - 1], inner):
-            if words[end - 1] == "." and not all(map(is_punctuation, words[end:])):
-                break
-            end -= 1
-        return replace(entity, start=start, end=end) if start < end else None
-
-
-def _is_loose(word: str, inner: Sequence[str]) -> bool:
-    """Whether a word is a sign that has neither an equal nor a partner, such as a bracket, among other words."""
-    return is_punctuation(word) and not any(
-        other == word or any(word in pair and other in pair for pair in PAIRS) for other in inner
-    )
