@@ -96,6 +96,16 @@ def test_what_cannot_be_used_is_rejected_with_a_reason(
     assert found(result) == {"2": ["PER PER.3"]}
 
 
+def test_if_most_answers_have_no_json_a_note_shows_one(
+    server: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labelled(["o.1 !prose", "PER.1", "PER.2"], server.url, tmp_path)
+    assert "of the expected form" not in capsys.readouterr().err, "a few are counted as rejects, and no more"
+    labelled(["o.1 !prose", "o.2 !prose", "PER.1"], server.url, tmp_path)
+    note = '2 of 3 answers of "tiny" have no JSON of the expected form, such as "I am sorry, but I see'
+    assert note in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("word", ["!429", "!nan", "!500", "!markdown", "!silence", "!huge", "!broken"])
 def test_what_passes_is_repeated_until_it_does(
     word: str, server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from nersery.core.errors import printable
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.typed_settings import hidden
+from nersery.core.warnings import warn
 from nersery.models.llm.chat_client import ChatClient
 from nersery.models.llm.endpoint import Endpoint
-from nersery.models.llm.prompt import Prompt
+from nersery.models.llm.prompt import WRONG_FORM, Completion, Prompt
+
+LONGEST_SHOWN = 100
+"""Characters of an answer that a note shows."""
 
 
 @dataclass
@@ -25,6 +30,7 @@ class EndpointMethod(Endpoint):
     in_place_of_workers: ClassVar[str] = "concurrency"
     """Each worker would have its own limits, so that a job could spend its budget many times."""
     _is_quiet: bool = hidden(default=True)
+    _has_shown: bool = hidden(default=False)
 
     @cached_property
     def client(self) -> ChatClient:
@@ -46,4 +52,21 @@ class EndpointMethod(Endpoint):
     def ask(self, prompts: Sequence[Prompt], key: str) -> list[Any | Reject]:
         """The value of a key in the answer to each prompt, or why there is none; see `ChatClient.ask`."""
         answers = self.client.ask(prompts, f"{name_of(self)}: requests", quiet=self._is_quiet)
-        return [answer if isinstance(answer, Reject) else answer.content(key) for answer in answers]
+        contents = [answer if isinstance(answer, Reject) else answer.content(key) for answer in answers]
+        self._show_unusable(
+            [a for a, content in zip(answers, contents, strict=True) if content == WRONG_FORM], len(answers)
+        )
+        return contents
+
+    def _show_unusable(self, unusable: Sequence[Completion | Reject], asked: int) -> None:
+        """Show one of the answers without a result, once, if most have none: rejects do not hold them."""
+        if len(unusable) <= asked / 2 or self._has_shown:
+            return
+        self._has_shown = True
+        text = next((" ".join(a.text.split()) for a in unusable if isinstance(a, Completion) and a.text.strip()), "")
+        shown = (
+            f', such as "{printable(text[:LONGEST_SHOWN])}{"…" if len(text) > LONGEST_SHOWN else ""}"'
+            if text
+            else ": all are empty"
+        )
+        warn(f'{len(unusable)} of {asked} answers of "{self.model}" have no JSON of the expected form{shown}')
