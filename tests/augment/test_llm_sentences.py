@@ -43,6 +43,8 @@ def test_given_entities_keep_their_words(monkeypatch: pytest.MonkeyPatch) -> Non
         ("Ada met U.S. visitors.", "an entity is not in the sentence"),
         ("ada lovelace met U.S. visitors.", "an entity is not in the sentence"),
         ("Ada Lovelaces met U.S. visitors.", "an entity is not in the sentence"),
+        ("Ada Lovelace (PER) met U.S. [loc] visitors.", "the answer has the name of a type in brackets"),
+        ("Ada Lovelace ने U.S . का दौरा किया", "the answer is in another script (Devanagari)"),
         ("", "the answer has no JSON of the expected form"),
         (7, "the answer has no JSON of the expected form"),
     ],
@@ -51,6 +53,21 @@ def test_a_sentence_without_the_entities_is_rejected(
     text: object, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert made(monkeypatch, {"sentence": text}) == reason
+
+
+def test_markup_around_entities_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"sentence": "The **U.S** . saw **Ada Lovelace** at 2 ** 3 ."}
+    assert made(monkeypatch, answer)[0] == "The U.S . saw Ada Lovelace at 2 ** 3 ."
+    text, labels = made(monkeypatch, {"entities": ["**Grace Hopper**", '"Oslo"']}, write="entities")
+    assert (text, labels) == ("Grace Hopper met Oslo visitors", ((0, 2, "PER"), (3, 4, "LOC")))
+
+
+def test_a_script_of_gold_or_of_the_sentence_is_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    hindi = Sentence(("Ada", "ने", "कहा"), (Entity(0, 1, "PER"),), id="h", language="hi")
+    monkeypatch.setattr(LlmSentences, "_prompt", lambda *_: Prompt((), {}))
+    assert made(monkeypatch, {"sentence": "Ada said so"}, hindi) == "the answer is in another script (Latin)"
+    assert made(monkeypatch, {"sentence": "कल Ada ने लिखा"}, hindi)[0] == "कल Ada ने लिखा"
+    assert made(monkeypatch, {"sentence": "Ada 5 !"}, hindi)[0] == "Ada 5 !"
 
 
 def test_an_answer_has_no_place_in_the_document_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +102,9 @@ def test_entities_are_replaced_in_their_places(monkeypatch: pytest.MonkeyPatch) 
         (["Grace"], "the answer has another number of entities"),
         (["Grace", " "], "a new entity has no word, or more than 15"),
         (["Grace", "a " * 20], "a new entity has no word, or more than 15"),
+        (["Grace", "..."], "a new entity has no letter or digit"),
+        (["Grace", "Oslo (LOC)"], "the answer has the name of a type in brackets"),
+        (["Grace", "北京大学附属医院"], 'the answer has no spaces between words (the split "characters" cuts it)'),
         (["Grace", 1], "the answer has no JSON of the expected form"),
         ("Grace", "the answer has no JSON of the expected form"),
     ],

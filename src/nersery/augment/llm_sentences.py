@@ -15,13 +15,15 @@ from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative
 from nersery.core.registry import unfitted
+from nersery.core.scripts import main_script, script_name
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
-from nersery.io.word_splitting.scripts_without_spaces import in_characters, runs_on
+from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit, in_characters, runs_on
 from nersery.io.word_splitting.tokenization import Splitter, Splitting, splitter
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions, spelled
+from nersery.models.llm.markup import bare_mention, names_a_type, without_bold
 from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list
 from nersery.models.llm.prompt import SEED_BITS, WRONG_FORM, Prompt, data_message
 
@@ -44,6 +46,7 @@ Types:
 LONGEST_MENTION = 15
 """Maximum number of words of a new entity; a longer answer is probably a sentence."""
 RUNS_ON = Reject('the answer has no spaces between words (the split "characters" cuts it)')
+TYPE_NAMED = Reject("the answer has the name of a type in brackets")
 TWO_TYPES = "entities of the same words and different types"
 
 
@@ -52,7 +55,7 @@ class LlmSentences(EndpointMethod, Augmenter):
     """Asks a large language model for sentences around given entities, or for other entities.
 
     Each request has one sentence or its entities, type definitions, and gold sentences that vary with seed and copy.
-    Answers without a given entity are rejected.
+    Answers without a given entity or in another script are rejected.
 
     Args:
         write: ``sentences`` writes a new sentence around given entities; ``entities`` keeps the sentence and replaces
@@ -69,7 +72,7 @@ class LlmSentences(EndpointMethod, Augmenter):
     Departures:
         - LLM-DA first asks for many entities of a type and draws from them; here each request asks for its own.
         - LLM-DA's prompts also ask for styles and noise; here the examples show the style.
-        - LLM-DA does not check that its sentences have the given entities.
+        - LLM-DA checks neither entities nor script.
     """
 
     write: Literal["sentences", "entities"] = "sentences"
@@ -80,6 +83,7 @@ class LlmSentences(EndpointMethod, Augmenter):
     _gold: list[Sentence] = hidden(default_factory=list)
     _types: tuple[str, ...] = hidden(default=())
     _in_characters: set[str] = hidden(default_factory=set)
+    _scripts: dict[str, set[str]] = hidden(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,6 +107,9 @@ class LlmSentences(EndpointMethod, Augmenter):
             for language in {s.language for s in labelled}
             if in_characters(word for s in labelled if s.language == language for word in s.words)
         }
+        self._scripts = {}
+        for sentence in labelled:
+            self._scripts.setdefault(sentence.language, set()).add(_script_around(sentence))
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """A new sentence for each that has entities; see `Augmenter.generate_batch`."""
@@ -156,22 +163,36 @@ class LlmSentences(EndpointMethod, Augmenter):
         apart = self.split == "punctuation" and sentence.language in self._in_characters
         cut = splitter("characters" if apart else self.split, sentence.language)
         try:
-            return _around(sentence, content, cut) if self.write == "sentences" else _filled(sentence, content, cut)
+            if self.write == "entities":
+                return _filled(sentence, content, cut)
+            made = _around(sentence, content, cut)
         except DataError:
             return Reject(UNSTORABLE)
+        if isinstance(made, Reject) or (script := _script_around(made)) in self._scripts.get(sentence.language, ()):
+            return made
+        known = {"UNKNOWN", _script_around(sentence)}
+        return made if script in known else Reject(f"the answer is in another script ({script_name(script)})")
+
+
+def _script_around(sentence: Sentence) -> str:
+    """The script of the words outside entities, as `main_script` names it."""
+    return main_script(sentence.words[position] for position in sentence.outside)
 
 
 def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Reject:
     """The text as words, with the entities of the sentence in it."""
-    words = tuple(cut(text)) if isinstance(text, str) else ()
+    words = tuple(cut(without_bold(text))) if isinstance(text, str) else ()
+    types = {entity.type for entity in sentence.entities}
     if not words:
         return WRONG_FORM
     if runs_on(words) and not runs_on(sentence.words):
         return RUNS_ON
+    if names_a_type(words, types):
+        return TYPE_NAMED
     columns = tuple((UNKNOWN_COLUMN,) * len(words) for _ in sentence.columns)
     blank = replace(sentence, entities=(), comments=(), soft_labels=(), document="", offsets=())
     made = replace(blank, words=words, columns=columns)
-    entities = placed_mentions(mention_list(sentence), made, {entity.type for entity in sentence.entities})
+    entities = placed_mentions(mention_list(sentence), made, types)
     if isinstance(entities, Reject):
         return entities
     given = {spelled(sentence.mention(entity)): sentence.mention(entity) for entity in sentence.entities}
@@ -182,11 +203,17 @@ def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Rejec
 def _filled(sentence: Sentence, mentions: object, cut: Splitter) -> Sentence | Reject:
     if not isinstance(mentions, list) or not all(isinstance(mention, str) for mention in mentions):
         return WRONG_FORM
-    new = [cut(mention) for mention in mentions]
+    new = [cut(bare_mention(mention)) for mention in mentions]
     if len(new) != len(sentence.entities):
         return Reject("the answer has another number of entities")
     if not all(0 < len(words) <= LONGEST_MENTION for words in new):
         return Reject(f"a new entity has no word, or more than {LONGEST_MENTION}")
+    if not all(any(map(has_letter_or_digit, words)) for words in new):
+        return Reject("a new entity has no letter or digit")
+    if any(runs_on(words) for words in new) and not runs_on(sentence.words):
+        return RUNS_ON
+    if any(names_a_type(words, [entity.type]) for words, entity in zip(new, sentence.entities, strict=True)):
+        return TYPE_NAMED
     return sentence.replace_spans(
         (entity.start, entity.end, words) for entity, words in zip(sentence.entities, new, strict=True)
     )
