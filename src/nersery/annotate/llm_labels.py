@@ -37,7 +37,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
     Each request has one sentence, type definitions and some gold sentences. An answer is rejected if its entities are
-    not exactly in the sentence, overlap, or have other types. Punctuation is treated as in `tagger_labels`.
+    not exactly in the sentence, overlap, or have other types. Punctuation as in `tagger_labels`.
 
     Args:
         examples: Gold sentences shown with each request.
