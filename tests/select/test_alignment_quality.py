@@ -56,6 +56,7 @@ def test_reasons_and_scores():
     assert [s.scores["alignment_quality"] for s in result.corpus] == [0.9, 0.8]
     assert [s.scores["projected"] for s in result.corpus] == [1.0, 1.0]
     assert {reject.reason for reject in chosen(FIVE, keep=0.2).rejects} == {"not among the best 20%"}
+    assert {reject.reason for reject in chosen(FIVE, keep=0.001).rejects} == {"not among the best 0.1%"}
 
 
 @pytest.mark.parametrize(

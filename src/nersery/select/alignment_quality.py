@@ -82,7 +82,7 @@ class AlignmentQuality(Selector):
         if not sentence.entities:
             return "no entities"
         below = self._merit(sentence) < self.threshold
-        return f"{MEASURED[self.measure]} < {self.threshold:g}" if below else f"not among the best {self.keep:.0%}"
+        return f"{MEASURED[self.measure]} < {self.threshold:g}" if below else f"not among the best {100 * self.keep:g}%"
 
     def _merit(self, sentence: Sentence) -> float:
         """The value of the chosen measure for a sentence with entities, which decides whether to keep it."""
