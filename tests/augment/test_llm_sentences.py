@@ -45,6 +45,7 @@ def test_given_entities_keep_their_words(monkeypatch: pytest.MonkeyPatch) -> Non
         ("Ada Lovelaces met U.S. visitors.", "an entity is not in the sentence"),
         ("Ada Lovelace (PER) met U.S. [loc] visitors.", "the answer has the name of a type in brackets"),
         ("Ada Lovelace ने U.S . का दौरा किया", "the answer is in another script (Devanagari)"),
+        ("Ada Lovelace met U.S. visitors" + " and so on" * 70, "the answer has more than 200 words"),
         ("", "the answer has no JSON of the expected form"),
         (7, "the answer has no JSON of the expected form"),
     ],

@@ -45,6 +45,8 @@ Types:
 }
 LONGEST_MENTION = 15
 """Maximum number of words of a new entity; a longer answer is probably a sentence."""
+LONGEST_SENTENCE = 200
+"""Maximum number of words of a new sentence; a longer answer is probably a text, or a model that repeats itself."""
 RUNS_ON = Reject('the answer has no spaces between words (the split "characters" cuts it)')
 TYPE_NAMED = Reject("the answer has the name of a type in brackets")
 TWO_TYPES = "entities of the same words and different types"
@@ -185,6 +187,8 @@ def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Rejec
     types = {entity.type for entity in sentence.entities}
     if not words:
         return WRONG_FORM
+    if len(words) > max(LONGEST_SENTENCE, len(sentence)):
+        return Reject(f"the answer has more than {LONGEST_SENTENCE} words")
     if runs_on(words) and not runs_on(sentence.words):
         return RUNS_ON
     if names_a_type(words, types):
