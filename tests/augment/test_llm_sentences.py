@@ -69,6 +69,8 @@ def test_a_script_of_gold_or_of_the_sentence_is_no_other_one(monkeypatch: pytest
     assert made(monkeypatch, {"sentence": "Ada said so"}, hindi) == "the answer is in another script (Latin)"
     assert made(monkeypatch, {"sentence": "कल Ada ने लिखा"}, hindi)[0] == "कल Ada ने लिखा"
     assert made(monkeypatch, {"sentence": "Ada 5 !"}, hindi)[0] == "Ada 5 !"
+    for name in ("Grace", "ग्रेस"):
+        assert made(monkeypatch, {"entities": [name]}, hindi, write="entities")[0] == f"{name} ने कहा"
 
 
 def test_an_answer_has_no_place_in_the_document_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +107,7 @@ def test_entities_are_replaced_in_their_places(monkeypatch: pytest.MonkeyPatch) 
         (["Grace", "a " * 20], "a new entity has no word, or more than 15"),
         (["Grace", "..."], "a new entity has no letter or digit"),
         (["Grace", "Oslo (LOC)"], "the answer has the name of a type in brackets"),
-        (["Grace", "北京大学附属医院"], 'the answer has no spaces between words (the split "characters" cuts it)'),
+        (["Grace", "北京大学"], "the answer is in another script (Chinese or Japanese)"),
         (["Grace", 1], "the answer has no JSON of the expected form"),
         ("Grace", "the answer has no JSON of the expected form"),
     ],

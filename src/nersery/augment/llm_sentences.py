@@ -15,7 +15,7 @@ from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative
 from nersery.core.registry import unfitted
-from nersery.core.scripts import main_script, script_name
+from nersery.core.scripts import main_script, script_name, script_of
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
@@ -111,7 +111,7 @@ class LlmSentences(EndpointMethod, Augmenter):
         }
         self._scripts = {}
         for sentence in labelled:
-            self._scripts.setdefault(sentence.language, set()).add(_script_around(sentence))
+            self._scripts.setdefault(sentence.language, set()).update(self._scripts_of(sentence))
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """A new sentence for each that has entities; see `Augmenter.generate_batch`."""
@@ -165,15 +165,23 @@ class LlmSentences(EndpointMethod, Augmenter):
         apart = self.split == "punctuation" and sentence.language in self._in_characters
         cut = splitter("characters" if apart else self.split, sentence.language)
         try:
-            if self.write == "entities":
-                return _filled(sentence, content, cut)
-            made = _around(sentence, content, cut)
+            made = _around(sentence, content, cut) if self.write == "sentences" else _filled(sentence, content, cut)
         except DataError:
             return Reject(UNSTORABLE)
-        if isinstance(made, Reject) or (script := _script_around(made)) in self._scripts.get(sentence.language, ()):
+        if isinstance(made, Reject):
             return made
-        known = {"UNKNOWN", _script_around(sentence)}
-        return made if script in known else Reject(f"the answer is in another script ({script_name(script)})")
+        known = {"UNKNOWN", *self._scripts.get(sentence.language, ()), *self._scripts_of(sentence)}
+        written = (
+            {_script_around(made)}
+            if self.write == "sentences"
+            else {*map(main_script, map(made.mention, made.entities))}
+        )
+        other = min(written - known, default="")
+        return Reject(f"the answer is in another script ({script_name(other)})") if other else made
+
+    def _scripts_of(self, sentence: Sentence) -> set[str]:
+        """Scripts that answers may be in: for entities any that a word has, for sentences that around the entities."""
+        return {_script_around(sentence)} if self.write == "sentences" else {*map(script_of, sentence.words)}
 
 
 def _script_around(sentence: Sentence) -> str:
@@ -214,8 +222,6 @@ def _filled(sentence: Sentence, mentions: object, cut: Splitter) -> Sentence | R
         return Reject(f"a new entity has no word, or more than {LONGEST_MENTION}")
     if not all(any(map(has_letter_or_digit, words)) for words in new):
         return Reject("a new entity has no letter or digit")
-    if any(runs_on(words) for words in new) and not runs_on(sentence.words):
-        return RUNS_ON
     if any(names_a_type(words, [entity.type]) for words, entity in zip(new, sentence.entities, strict=True)):
         return TYPE_NAMED
     return sentence.replace_spans(
