@@ -43,7 +43,7 @@ def test_given_entities_keep_their_words(monkeypatch: pytest.MonkeyPatch) -> Non
         ("Ada met U.S. visitors.", "an entity is not in the sentence"),
         ("ada lovelace met U.S. visitors.", "an entity is not in the sentence"),
         ("Ada Lovelaces met U.S. visitors.", "an entity is not in the sentence"),
-        ("Ada Lovelace (PER) met U.S. [loc] visitors.", "the answer has the name of a type in brackets"),
+        ("Ada Lovelace (PER) met U.S . [loc] visitors.", "the answer has the name of a type in brackets"),
         ("Ada Lovelace ने U.S . का दौरा किया", "the answer is in another script (Devanagari)"),
         ("Ada Lovelace met U.S. visitors" + " and so on" * 70, "the answer has more than 200 words"),
         ("", "the answer has no JSON of the expected form"),
@@ -61,6 +61,14 @@ def test_markup_around_entities_is_removed(monkeypatch: pytest.MonkeyPatch) -> N
     assert made(monkeypatch, answer)[0] == "The U.S . saw Ada Lovelace at 2 ** 3 ."
     text, labels = made(monkeypatch, {"entities": ["**Grace Hopper**", '"Oslo"']}, write="entities")
     assert (text, labels) == ("Grace Hopper met Oslo visitors", ((0, 2, "PER"), (3, 4, "LOC")))
+
+
+def test_a_type_that_gold_has_in_brackets_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    titled = Sentence(("Dune", "(", "per", ")"), (Entity(0, 4, "PER"),), id="t")
+    monkeypatch.setattr("tests.augment.test_llm_sentences.GOLD", [*GOLD, titled])
+    assert made(monkeypatch, {"entities": ["Alien (PER)", "Oslo"]}, write="entities")[0].startswith("Alien ( PER )")
+    reason = "the answer has the name of a type in brackets"
+    assert made(monkeypatch, {"entities": ["Alien", "Oslo (LOC)"]}, write="entities") == reason
 
 
 def test_a_script_of_gold_or_of_the_sentence_is_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:

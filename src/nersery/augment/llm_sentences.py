@@ -84,6 +84,7 @@ class LlmSentences(EndpointMethod, Augmenter):
     temperature: NotNegative = 1.0
     _gold: list[Sentence] = hidden(default_factory=list)
     _types: tuple[str, ...] = hidden(default=())
+    _unbracketed: list[str] = hidden(default_factory=list)
     _in_characters: set[str] = hidden(default_factory=set)
     _scripts: dict[str, set[str]] = hidden(default_factory=dict)
 
@@ -104,6 +105,8 @@ class LlmSentences(EndpointMethod, Augmenter):
         warn_of_unused(self.definitions, "definitions", labelled)
         self._gold = [sentence for sentence in labelled if len(sentence) <= LONGEST_EXAMPLE]
         self._types = tuple(sorted(types_in(labelled)))
+        # A title such as "Dune (film)" may have its type in brackets.
+        self._unbracketed = [t for t in self._types if not any(names_a_type(s.words, [t]) for s in labelled)]
         self._in_characters = {
             language
             for language in {s.language for s in labelled}
@@ -170,6 +173,8 @@ class LlmSentences(EndpointMethod, Augmenter):
             return Reject(UNSTORABLE)
         if isinstance(made, Reject):
             return made
+        if names_a_type(made.words, self._unbracketed):
+            return TYPE_NAMED
         known = {"UNKNOWN", *self._scripts.get(sentence.language, ()), *self._scripts_of(sentence)}
         written = (
             {_script_around(made)}
@@ -199,8 +204,6 @@ def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Rejec
         return Reject(f"the answer has more than {LONGEST_SENTENCE} words")
     if runs_on(words) and not runs_on(sentence.words):
         return RUNS_ON
-    if names_a_type(words, types):
-        return TYPE_NAMED
     columns = tuple((UNKNOWN_COLUMN,) * len(words) for _ in sentence.columns)
     blank = replace(sentence, entities=(), comments=(), soft_labels=(), document="", offsets=())
     made = replace(blank, words=words, columns=columns)
@@ -222,8 +225,6 @@ def _filled(sentence: Sentence, mentions: object, cut: Splitter) -> Sentence | R
         return Reject(f"a new entity has no word, or more than {LONGEST_MENTION}")
     if not all(any(map(has_letter_or_digit, words)) for words in new):
         return Reject("a new entity has no letter or digit")
-    if any(names_a_type(words, [entity.type]) for words, entity in zip(new, sentence.entities, strict=True)):
-        return TYPE_NAMED
     return sentence.replace_spans(
         (entity.start, entity.end, words) for entity, words in zip(sentence.entities, new, strict=True)
     )
