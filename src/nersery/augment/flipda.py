@@ -201,7 +201,7 @@ def _judged(candidate: Sentence, seen: Sentence, parent: Sentence) -> Judged:
 
 
 def _repeats(sentence: Sentence) -> int:
-    """How many words are that before them; characters of Chinese may be, and so may signs."""
+    """How many words repeat the word before them. Single characters, as in Chinese, and signs do not count."""
     pairs = zip(sentence.words, sentence.words[1:], strict=False)
     return sum(len(word) > 1 and word == before and not is_punctuation(word) for before, word in pairs)
 

@@ -59,7 +59,7 @@ class EndpointMethod(Endpoint):
         return contents
 
     def _show_unusable(self, unusable: Sequence[Completion | Reject], asked: int) -> None:
-        """Show one of the answers without a result, once, if most have none: rejects do not hold them."""
+        """Show one of the unusable answers, once, if most are unusable: rejects do not contain the answers."""
         if len(unusable) <= asked / 2 or self._has_shown:
             return
         self._has_shown = True

@@ -1,4 +1,4 @@
-"""What language models put around words although nobody asked for it: Markdown, quotation marks, names of types."""
+"""Marks that language models add to words without being asked: Markdown, quotation marks, names of types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"))
 
 
 def without_bold(text: str) -> str:
-    """A text without the stars of Markdown.
+    """A text without Markdown's stars for bold words.
 
     >>> without_bold("**Ada Lovelace** met 2 ** 3 people")
     'Ada Lovelace met 2 ** 3 people'
@@ -20,7 +20,7 @@ def without_bold(text: str) -> str:
 
 
 def bare_mention(text: str) -> str:
-    """A mention without what encloses the whole of it.
+    """A mention without quotation marks or stars around the whole of it.
 
     >>> bare_mention('"**Dune**"'), bare_mention('"Dune" and "Alien"')
     ('Dune', '"Dune" and "Alien"')
@@ -30,7 +30,7 @@ def bare_mention(text: str) -> str:
 
 
 def names_a_type(words: Sequence[str], types: Collection[str]) -> bool:
-    """Whether a type stands in brackets among words, as a reader of the request would mark a mention.
+    """Whether words contain a type in brackets, as a language model may mark a mention.
 
     >>> names_a_type(["Ada", "(", "per", ")"], {"PER"}), names_a_type(["Ada", "[PER]"], {"PER"})
     (True, True)
