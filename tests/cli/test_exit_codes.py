@@ -218,7 +218,7 @@ class TestExitCodes:
         for command, options in (("dataset convert", ()), ("dataset sample", ("--size", "3")), ("augment", AUGMENT)):
             result = call(*command.split(), "train.conll", f"{folder}/x.jsonl", *options)
             assert result.code == 5
-            assert "Choose another place, or allow to write there" in result.err
+            assert "Allow access to it, or choose another place" in result.err
 
 
 class TestDamagedTagger:

@@ -200,6 +200,31 @@ class TestStreams:
         assert (result.code, result.out) == (2, "")
         assert f"{target} is a device or a pipe" in result.err
 
+    @pytest.mark.parametrize(
+        ("target", "message"),
+        [
+            ("s3://bucket/x.jsonl", "s3://bucket/x.jsonl is an address, and results go into a file. Choose a file"),
+            ("~/x.jsonl", "~/x.jsonl would be a folder in the current one: ~ does not stand for the home folder here"),
+        ],
+    )
+    def test_no_folder_is_made_of_an_address_or_a_home_folder(self, target: str, message: str):
+        before = sorted(Path().iterdir())
+        for command in (("dataset", "convert"), ("augment", *AUGMENT), ("train",), ("dataset", "publish")):
+            result = call(*command, "train.conll", target)
+            assert (result.code, result.out) == (2, "")
+            assert message in result.err
+        for command in (("run", "demo"), ("grow", "train.conll", "--raw", "test.conll")):
+            result = call(*command, f"--out={target}")
+            assert (result.code, message in result.err) == (2, True)
+        assert sorted(Path().iterdir()) == before
+
+    def test_a_recipe_from_a_pipe(self):
+        os.mkfifo("recipe")
+        for name in ("recipe", "-"):
+            result = call("run", name, "--check")
+            assert (result.code, result.out) == (2, "")
+            assert f"{name} is a pipe, expected a file: a resumed run reads it again" in result.err
+
     def test_version(self):
         assert call("--version").out.startswith("nersery ")
 

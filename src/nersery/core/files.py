@@ -96,7 +96,7 @@ def os_message(error: OSError) -> str:
     if error.errno == errno.ENAMETOOLONG:
         return f"{reason}. Choose a shorter name"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"{reason}. Choose another place, or allow to write there"
+        return f"{reason}. Allow access to it, or choose another place"
     return reason
 
 
@@ -185,12 +185,29 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(unfinished)
 
 
+def is_address(path: Path) -> bool:
+    """Whether a name is an address, such as ``s3://bucket/x.jsonl``, and there is no folder ``s3:``."""
+    first, *others = path.parts or ("",)
+    return bool(others and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+:", first)) and not os.path.lexists(first)
+
+
+def unexpanded_home(path: Path) -> str:
+    """The advice for a path that begins with ``~``, which shells leave alone in ``--out=~/runs``; empty for others."""
+    is_home = path.parts[:1] == ("~",) and not os.path.lexists("~")
+    return "~ does not stand for the home folder here: write that folder's whole name" if is_home else ""
+
+
 def refuse_unwritable(path: Path) -> None:
     """Raise `SettingsError` for an output path at which no file or folder can be written.
 
-    Such paths are standard output, a link that leads back to itself, and a device or pipe, which a finished file
-    would replace.
+    Such paths are standard output, an address, a link that leads back to itself, and a device or pipe, which a finished
+    file would replace.
     """
+    if is_address(path):
+        address = str(path).replace(":/", "://", 1)
+        raise SettingsError(f"{address} is an address, and results go into a file. Choose a file, and upload it later")
+    if home := unexpanded_home(path):
+        raise SettingsError(f"{path} would be a folder in the current one: {home}")
     if str(path) == "-":
         raise SettingsError("results are not written to standard output, which could not be resumed: name a file")
     try:

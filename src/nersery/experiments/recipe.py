@@ -189,6 +189,8 @@ def find(name: str) -> Path:
     recipes = shipped_recipes()
     if name in recipes:
         return recipes[name]
+    if name == "-" or (os.path.exists(name) and not os.path.isdir(name)):
+        raise SettingsError(f"{name} is a pipe, expected a file: a resumed run reads it again")
     raise SettingsError(f'there is no recipe "{name}": neither a file nor a shipped one; {did_you_mean(name, recipes)}')
 
 

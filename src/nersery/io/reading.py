@@ -16,7 +16,7 @@ from nersery.io.formats import Beginning, extensions, formats, readable
 from nersery.io.input_files.folder import FolderSource
 from nersery.io.input_files.foreign import ForeignFormatError, NoTextError, refuse_foreign
 from nersery.io.input_files.shipped import input_path
-from nersery.io.input_files.text_file import STANDARD_INPUT, TextFile
+from nersery.io.input_files.text_file import READABLE, STANDARD_INPUT, TextFile
 from nersery.io.text import TextSource
 from nersery.io.word_splitting.tokenization import MOST_ATTACHED
 
@@ -104,9 +104,12 @@ def _open(path: str | Path, options: ReadOptions, attached_share: float | None =
     """Open a file, or a folder of files; see `open_text`."""
     path = input_path(path)
     open_file = partial(_open_like_gold, attached_share=attached_share)
-    if Path(path).is_dir():
-        return FolderSource(TextFile(path, options.encoding), options, open_file)
-    return open_file(path, options)
+    try:
+        if Path(path).is_dir():
+            return FolderSource(TextFile(path, options.encoding), options, open_file)
+        return open_file(path, options)
+    except PermissionError as error:  # of a folder whose files cannot be looked at
+        raise DataError(Issue(f"cannot be read: {error.strerror}", path), fix=READABLE) from None
 
 
 def _open_like_gold(path: str | Path, options: ReadOptions, attached_share: float | None) -> Source:

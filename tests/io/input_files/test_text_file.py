@@ -49,6 +49,45 @@ def test_a_name_that_is_not_there(tmp_path: Path) -> None:
         assert issues(tmp_path / unlike)[1] == "check the name and the folder"
 
 
+@pytest.mark.parametrize(
+    ("name", "message", "fix"),
+    [
+        ("https://example.org/a.conll", "this is an address, expected a file", "download it, and name that file"),
+        ("s3://bucket/a.conll", "this is an address, expected a file", "download it, and name that file"),
+        ("file:///tmp/a.conll", "this is an address, expected a file", "leave out file://"),
+        ("C:/a.conll", "there is no such file", "check the name and the folder"),
+        (
+            "~/a.conll",
+            "there is no such file",
+            "~ does not stand for the home folder here: write that folder's whole name",
+        ),
+    ],
+)
+def test_an_address_and_a_home_folder_are_no_names(
+    name: str, message: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError) as caught:
+        read(name)
+    assert ([(one.message, one.file) for one in caught.value.issues], caught.value.fix) == ([(message, name)], fix)
+    Path(name).parent.mkdir(parents=True)
+    Path(name).write_text("Ada\tB-PER\n")
+    assert len(read(name)) == 1, "a folder may have any name"
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_folder_that_may_not_be_entered(
+    is_folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # which tests that run as root always may
+    def refuse(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file" if is_folder else "is_fifo", refuse)
+    path = tmp_path if is_folder else tmp_path / "x.conll"
+    with pytest.raises(DataError, match=f"{path}: cannot be read: Permission denied\nFix: allow to read it, or name"):
+        read(path)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_bytes_of_another_encoding_are_named_with_their_lines(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "x"

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
-from nersery.core.files import naming_the_full_disk
+from nersery.core.files import is_address, naming_the_full_disk, unexpanded_home
 from nersery.io.input_files import binary
 from nersery.io.input_files.garbled import note_of_garbled
 
@@ -26,6 +26,7 @@ STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 """Prefixes of the names of pipes. The numbers after them are arbitrary."""
 _NAMES_OF_STANDARD_INPUT = [Path("/dev/stdin"), *(Path(descriptor, "0") for descriptor in DESCRIPTORS)]
+READABLE = "allow to read it, or name another one"
 BYTE_ORDER_MARK = "\ufeff"
 MARK_HINT = r"delete it: sed 's/^\xEF\xBB\xBF//' old > new"
 BLANKS = " \t\r\n"
@@ -212,6 +213,9 @@ class TextFile:
     def unreadable(self, error: OSError) -> DataError:
         """The error that says why the file cannot be read."""
         if isinstance(error, FileNotFoundError):
+            if is_address(self.path):
+                fix = "leave out file://" if self.name.startswith("file:") else "download it, and name that file"
+                return DataError(Issue("this is an address, expected a file", self.name), fix=fix)
             siblings = list(self.path.parent.iterdir()) if self.path.parent.is_dir() else []
             stems = difflib.get_close_matches(self.path.stem, {path.stem for path in siblings}, n=len(siblings) or 1)
             alike = [path.name for path in siblings if path.stem in stems and path.suffix != ".part"]
@@ -221,11 +225,14 @@ class TextFile:
                     Issue(f"this is a link to {target}, which is missing", self.name), fix="correct the link"
                 )
             close = difflib.get_close_matches(self.path.name, alike, n=1)
-            fix = f"did you mean {close[0]}?" if close else "check the name and the folder"
+            fix = (
+                f"did you mean {close[0]}?" if close else unexpanded_home(self.path) or "check the name and the folder"
+            )
             return DataError(Issue("there is no such file", self.name), fix=fix)
         if self.path.is_dir():
             return DataError(Issue("this is a folder, expected a file", self.name), fix="name a file in it")
-        return DataError(Issue(f"cannot be read: {error.strerror}", self.name))
+        fix = READABLE if isinstance(error, PermissionError) else ""
+        return DataError(Issue(f"cannot be read: {error.strerror}", self.name), fix=fix)
 
     def refuse_binary(self) -> None:
         """Raise `DataError` if the file is compressed, Parquet, or otherwise not text in any encoding."""
