@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from nersery import io
 from nersery.cli import app
@@ -192,6 +193,26 @@ class TestExitCodes:
         result = call("dataset", "convert", "train.conll", "x.jsonl")
         assert result.code == code, result.err
         assert result.err.splitlines()[-1].startswith(f"error: {what}. Finished work is saved")
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            MemoryError(),
+            OSError(errno.ENOMEM, "Cannot allocate memory", "tagger"),
+            RuntimeError("unable to mmap 9 bytes from file <model.safetensors>: Cannot allocate memory (12)"),
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes. Error code 12"),
+            torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nSee the documentation"),
+        ],
+    )
+    def test_not_enough_memory(self, error: Exception, monkeypatch: pytest.MonkeyPatch):
+        def fail(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(FileJob, "run", fail)
+        result = call("dataset", "convert", "train.conll", "x.jsonl", "-q")
+        assert (result.code, result.out) == (1, "")
+        assert result.err.startswith("error: not enough memory (")
+        assert result.err.endswith("batch size or model, and repeat the command: a long job resumes\n")
 
     def test_a_library_that_would_end_the_process(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(FileJob, "run", lambda *_, **__: sys.exit(0))

@@ -19,7 +19,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from nersery.core.errors import NerseryError, SettingsError, ended_by_exit, printable_lines
+from nersery.core.errors import NerseryError, SettingsError, ended_by_exit, is_lack_of_memory, printable_lines
 from nersery.core.files import os_message
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
@@ -28,6 +28,7 @@ from nersery.core.wording import command_line
 DISK_EXIT_CODE = 5
 INTERRUPTED_CODE = 130
 UNREAD_EXIT_CODE = 141
+MORE_MEMORY = "Free some, or choose a smaller batch size or model, and repeat the command: a long job resumes"
 SAVES_NOTHING = ("inspect", "evaluate", "list", "copy", "label next", "dataset sample", "dataset publish")
 """The beginnings of commands that lose their work if they are stopped."""
 
@@ -184,6 +185,9 @@ def _errors_as_messages() -> Iterator[None]:
             _fail(*stopped(INTERRUPTIONS[0]))
         if isinstance(error, NerseryError):
             _fail(str(error), error.exit_code)
+        if is_lack_of_memory(error):
+            reason, *_ = str(error).splitlines() or ["no more is free"]
+            _fail(f"not enough memory ({reason:.200}). {MORE_MEMORY}", 1)
         if isinstance(error, OSError):
             _fail(os_message(error), DISK_EXIT_CODE)
         raise

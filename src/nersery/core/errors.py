@@ -6,6 +6,8 @@ Every message has four parts: what happened, where, what was expected, and how t
 from __future__ import annotations
 
 import difflib
+import errno
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -143,6 +145,15 @@ class ContractError(NerseryError):
 def ended_by_exit(error: SystemExit) -> str:
     """The message for a method that would end the process, and with it all other work in the process."""
     return f"a method or a library called sys.exit({error.code!r:.60}) instead of raising an error"
+
+
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether an error of Python, the system, PyTorch or safetensors says that there is not enough memory."""
+    if isinstance(error, RuntimeError):
+        return (
+            re.search(r"out of memory|(?:can't|cannot) allocate memory|not enough memory", str(error), re.I) is not None
+        )
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
 
 
 DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
