@@ -120,7 +120,7 @@ def test_sample_draws_what_the_command_draws(tmp_path: Path) -> None:
 
 
 def test_settings_need_a_name_and_shards_an_output() -> None:
-    with pytest.raises(SettingsError, match=r"settings \(rate\) go with a method's name"):
+    with pytest.raises(SettingsError, match=r"settings \(rate\) require a method's name"):
         nersery.augment(GOLD, MentionReplacement(), rate=0.5)
     with pytest.raises(SettingsError, match="name the folder to write"):
         nersery.augment(GOLD, "mention_replacement", shards=10)
@@ -250,9 +250,9 @@ def test_methods_by_class_are_methods_by_name(tmp_path: Path) -> None:
     assert nersery.select(by_name, Duplicates, GOLD).tally.read == len(by_name.corpus)
     with pytest.raises(SettingsError, match='no setting "rat"'):
         nersery.augment(GOLD, MentionReplacement, rat=0.9)
-    with pytest.raises(SettingsError, match="expected the name, the class or an object"):
+    with pytest.raises(SettingsError, match="expected the name, the class or an instance"):
         nersery.augment(GOLD, Duplicates)  # type: ignore[call-overload]
-    with pytest.raises(SettingsError, match="expected the name, the class or an object"):
+    with pytest.raises(SettingsError, match="expected the name, the class or an instance"):
         nersery.augment(GOLD, 3)  # type: ignore[call-overload]
 
 

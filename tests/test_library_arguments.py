@@ -130,7 +130,7 @@ def test_none_gives_no_sentences() -> None:
     ],
 )
 def test_objects_of_other_libraries_are_to_be_converted(corpus: Any, converter: str) -> None:
-    with pytest.raises(SettingsError, match=rf"item 1 of gold is .*, expected a Sentence\. Make .*{converter}"):
+    with pytest.raises(SettingsError, match=rf"item 1 of gold is .*, expected a Sentence\. To make .*{converter}"):
         nersery.train(corpus)
 
 
@@ -247,7 +247,7 @@ def test_a_device_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             lambda path: nersery.augment(GOLD, "mention_replacement", output=path, quiet=True),
             lambda path: nersery.train(GOLD, output=path),
         ):
-            with pytest.raises(SettingsError, match="is a device or a pipe, and results go into a file"):
+            with pytest.raises(SettingsError, match="is a device or a pipe, but results need a file"):
                 call(path)
     assert device.is_fifo()
     assert link.is_symlink()
@@ -309,7 +309,7 @@ def test_what_is_no_text_is_refused(value: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("definitions", [5, ["PER"], "PER"], ids=str)
 def test_definitions_are_a_dictionary(definitions: Any, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"definitions is .*, expected texts by the names of types"):
+    with pytest.raises(SettingsError, match=r"definitions is .*, expected a text for each type"):
         nersery.grow("example:train.conll", definitions=definitions, output=tmp_path)
 
 
@@ -323,10 +323,7 @@ def test_further_sources_are_pairs(also: Any) -> None:
     ("call", "message"),
     [
         (lambda: nersery.augment(GOLD, MELM(model=None)), "melm.model is None: expected a string"),
-        (
-            lambda: nersery.augment(GOLD, MELM(descriptions=5)),
-            "descriptions is 5, expected texts by the names of types",
-        ),
+        (lambda: nersery.augment(GOLD, MELM(descriptions=5)), "descriptions is 5, expected a text for each type"),
         (lambda: nersery.annotate(GOLD, QaPrompting(types=5)), "types is 5, expected a list of types"),
         (lambda: nersery.annotate(GOLD, QaPrompting(types="PER")), "types is 'PER', expected a list of types"),
         (lambda: nersery.train(GOLD, BiLSTMCRF(vectors=5)), "bilstm_crf.vectors is 5: expected a string"),

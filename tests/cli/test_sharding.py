@@ -80,7 +80,7 @@ def test_predict_over_shards(folder: Path, memory: Any, monkeypatch: pytest.Monk
         ("cut --shards 5 --gpus 1", 2, "--gpus is for --engine ray"),
         ("cut.conll --shards 5", 2, "shards cannot be conll, expected jsonl or parquet"),
         ("train.conll --shards 5", 2, "train.conll is an input and would be overwritten"),
-        ("corpus/cut --shards 5", 2, 'corpus/cut lies in the folder "corpus", which is read as input'),
+        ("corpus/cut --shards 5", 2, 'corpus/cut is in the folder "corpus", which is read as input'),
         ("corpus --shards 5", 2, "corpus is an input and would be overwritten"),
     ],
 )

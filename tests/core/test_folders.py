@@ -157,7 +157,7 @@ class TestReplaceable:
         for name in ("mark.json", "train.jsonl"):
             (folder / name).touch()
         self.check(folder)
-        with pytest.raises(SettingsError, match=r"x exists already\. Choose another folder, or allow to overwrite"):
+        with pytest.raises(SettingsError, match=r"x exists already\. Choose another folder, or overwrite"):
             self.check(folder, force=False)
 
     def test_a_file_is_not(self, tmp_path: Path):
@@ -173,7 +173,7 @@ class TestReplaceable:
     def test_neither_is_one_with_files_of_others(self, tmp_path: Path):
         for name in ("mark.json", "thesis.tex", *"fedcba"):
             (tmp_path / name).touch()
-        with pytest.raises(SettingsError, match="holds a, b, c, d, e, which is no part of the dataset and would be"):
+        with pytest.raises(SettingsError, match="holds a, b, c, d, e, which is not part of the dataset and would be"):
             self.check(tmp_path)
 
     @pytest.mark.parametrize("name", [".", "..", "../link"])

@@ -52,7 +52,7 @@ class TestLock:
             "pipe": lambda: os.mkfifo(file),
         }
         make[kind]()
-        with pytest.raises(SettingsError, match="lock is in the place of nersery's lock"), locked(tmp_path):
+        with pytest.raises(SettingsError, match="lock has the name of nersery's lock"), locked(tmp_path):
             pass
         assert file.exists()
         assert precious.read_text() == "thesis"
@@ -101,5 +101,5 @@ class TestLock:
             done.append("first")
         other.join(10)
         assert done == ["first", "second"]
-        assert f"another process is at work in {folder}; waiting for it" in capsys.readouterr().err
+        assert f"another process is working in {folder}; waiting for it" in capsys.readouterr().err
         assert os.listdir(tmp_path / "a") == []

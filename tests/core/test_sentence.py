@@ -284,7 +284,7 @@ def test_corpora_with_equal_ids_are_joined_as_the_message_says() -> None:
     with pytest.raises(DataError, match="2 sentences share the id 'x'") as caught:
         first + second
     others = eval(
-        caught.value.fix.partition(" by ")[2], {"Corpus": Corpus, "dataclasses": dataclasses, "second": second}
+        caught.value.fix.partition(" use ")[2], {"Corpus": Corpus, "dataclasses": dataclasses, "second": second}
     )
     assert [s.id for s in first + others] == ["x", "b:x"]
 

@@ -168,19 +168,19 @@ def test_messages_say_what_is_legal() -> None:
 @pytest.mark.parametrize(
     ("tag", "why"),
     [
-        (" B-A", "it has a space at an end"),
+        (" B-A", "it begins or ends with a space"),
         ("-", "letter and type are missing"),
         ("-A", "its letter is missing"),
-        ("A", "it is no tag"),
+        ("A", "it is not a tag"),
         ("B", "its type is missing"),
         *((tag, "its letter is missing") for tag in ("AB", "व्यक्ति", "人物", "شخص‌ها", "A.b/c:1_d&e-f")),
-        *((tag, "it is no tag") for tag in ("12", "..", "[{'a'}]", '"A"', "A*", "A(b)", "「人」", "A+B")),
+        *((tag, "it is not a tag") for tag in ("12", "..", "[{'a'}]", '"A"', "A*", "A(b)", "「人」", "A+B")),
         *((tag, "its bracket is nested or has no partner") for tag in ("(GPE*", "((GPE)*", "*)", "(ORG(GPE)")),
-        ("B_A", "it has _ where - belongs"),
-        ("E_A", "it is no tag"),
+        ("B_A", "it has _ instead of -"),
+        ("E_A", "it is not a tag"),
         ("E-A", "IOB2 has no letter E"),
         ("B-", "its type is missing"),
-        ("B-A\u3000", "its type has white space at an end, a tab or a line break"),
+        ("B-A\u3000", "its type begins or ends with white space, or contains a tab or a line break"),
     ],
 )
 def test_messages_say_what_is_wrong_with_a_tag(tag: str, why: str) -> None:

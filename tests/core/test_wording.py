@@ -186,7 +186,7 @@ def test_an_output_that_exists(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     output.touch()
     gold = nersery.read(nersery.example("train.conll"))
-    with pytest.raises(SettingsError, match=r"or allow to overwrite it \(force=True\)"):
+    with pytest.raises(SettingsError, match=r"or overwrite it \(force=True\)"):
         nersery.augment(gold, "mention_replacement", output=output)
     with pytest.raises(SettingsError, match=r"e\.g\. shards=10000"):
         nersery.augment(gold, "mention_replacement", output=output, workers=2)

@@ -97,7 +97,7 @@ def test_a_wrong_column_count_on_line_17(path: Path) -> None:
     [
         ("\tO", "the word is '', expected at least one character"),
         (" \tO", "the word is ' ', expected at least one character"),
-        ("word \tO", "the word 'word ' has a space at an end"),
+        ("word \tO", "the word 'word ' begins or ends with a space"),
         ("wo\rrd\tO", "there is a carriage return inside the line"),
     ],
 )

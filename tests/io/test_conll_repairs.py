@@ -188,5 +188,5 @@ def test_tabs_and_spaces_behind_tags(path: Path) -> None:
     (sentence,) = source = opened(path, text, repair=("outer-space",))
     assert (sentence.labels, source.repaired) == (((0, 1, "X"),), {"outer-space": 3})
     path.write_text(text, "utf-8")
-    with pytest.raises(DataError, match=r"has a space at an end(.|\n)*outer-space"):
+    with pytest.raises(DataError, match=r"begins or ends with a space(.|\n)*outer-space"):
         read(path)

@@ -262,7 +262,7 @@ def test_named_columns_win(tmp_path: Path) -> None:
         ("word,tag\nAda,B-PER\nsaw,O\nx,junk\n", r"a\.csv:4 \(sentence a:1\): word 2: the tag 'junk' cannot be read"),
         ("word,tag\nAda,B-PER\nsaw\n", "the tag '' cannot be read"),
         ("word,tag\nAda,B\nsaw,O\n", r"its type is missing(.|\n)*sed -E"),
-        ("tokens,tags\n['a' 'b'],[3 0]\n['a' 'b'],[0 3]\n", "word 0: the tag '3' cannot be read: it is no tag"),
+        ("tokens,tags\n['a' 'b'],[3 0]\n['a' 'b'],[0 3]\n", "word 0: the tag '3' cannot be read: it is not a tag"),
         ("sentence_id,word,tag\n1,a,O\n2,b,O\n1,c,O\n", r'a\.csv:4 .*the id "1" stands in line 2 already'),
         ('word,tag\nAda,B-PER\n",O\nx,O\n', r"a\.csv:3: not CSV: .*; a quotation mark in this row may have no end"),
         ("tokens,tags\n\"['a', 'b']\",\"['O']\"\n\"['a']\",\"['O', 'O']\"\n", '2 words and 1 "ner_tags"'),

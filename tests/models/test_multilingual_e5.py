@@ -205,7 +205,7 @@ def test_a_second_process_waits_and_a_killed_one_leaves_no_trace(package: Path, 
     assert killed.stdout.readline() == "converting\n"
     second = start(0)
     assert second.stderr is not None
-    assert "another process is at work in" in second.stderr.readline()
+    assert "another process is working in" in second.stderr.readline()
     assert second.poll() is None
     killed.send_signal(signal.SIGKILL)
     killed.communicate()

@@ -355,7 +355,7 @@ def test_gather(tmp_path: Path):
 def test_what_is_no_part_of_a_dataset_is_never_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = written(tmp_path)
     (folder / ".git").mkdir()
-    with pytest.raises(SettingsError, match=r"holds \.git, which is no part of the dataset and would be lost"):
+    with pytest.raises(SettingsError, match=r"holds \.git, which is not part of the dataset and would be lost"):
         check_folder(folder, force=True)
     monkeypatch.chdir(folder)
     for here in (".", "..", str(folder)):

@@ -51,9 +51,7 @@ def question(type: str, own: Mapping[str, str]) -> str:
 def check_texts(texts: Mapping[str, str], setting: str) -> None:
     """Raise `SettingsError` if descriptions or definitions of types are empty."""
     if not isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts.values()):
-        raise SettingsError(
-            f'{setting} is {texts!r:.60}, expected texts by the names of types, e.g. {{"PER": "person"}}'
-        )
+        raise SettingsError(f'{setting} is {texts!r:.60}, expected a text for each type, e.g. {{"PER": "person"}}')
     if empty := [name for name, text in texts.items() if not text.split()]:
         raise SettingsError(f"{setting} has no text for {', '.join(empty)}: expected a few words for each")
 

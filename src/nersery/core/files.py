@@ -90,7 +90,7 @@ def os_message(error: OSError) -> str:
         return f"no space left to write{name}. Free some and repeat the command: a long job resumes"
     reason = f"cannot read or write{name}: {error.strerror or error}"
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return f"{reason}. Where a folder is expected, a file or a broken link has its name. Choose another place"
+        return f"{reason}. A file or a broken link has the name of an expected folder. Choose another place"
     if error.errno == errno.ENOENT:
         return f"{reason}. If it or its folder was removed, repeat the command"
     if error.errno == errno.ENAMETOOLONG:
@@ -159,8 +159,8 @@ def cache_folder() -> Path:
     try:
         return (named if named.is_absolute() else Path.home() / ".cache") / "nersery"
     except RuntimeError:
-        message = "the user has no home folder to keep a cache in. Set the environment variable XDG_CACHE_HOME"
-        raise SettingsError(f"{message} to the full name of a folder that can be written") from None
+        message = "the user has no home folder for the cache. Set the environment variable XDG_CACHE_HOME"
+        raise SettingsError(f"{message} to the full path of a writable folder") from None
 
 
 def unfinished_path(path: Path) -> Path:
@@ -209,7 +209,7 @@ def refuse_unwritable(path: Path) -> None:
     if home := unexpanded_home(path):
         raise SettingsError(f"{path} would be a folder in the current one: {home}")
     if str(path) == "-":
-        raise SettingsError("results are not written to standard output, which could not be resumed: name a file")
+        raise SettingsError("results are not written to standard output, because the job could not resume: name a file")
     try:
         path.stat()
     except OSError as error:
@@ -219,7 +219,7 @@ def refuse_unwritable(path: Path) -> None:
             ) from None
     is_special = path.absolute().parent == DEVICES or (path.exists() and not path.is_file())
     if is_special and not path.is_dir():
-        raise SettingsError(f"{path} is a device or a pipe, and results go into a file. Choose another output")
+        raise SettingsError(f"{path} is a device or a pipe, but results need a file. Choose another output")
 
 
 def lies_in(path: Path, folder: Path) -> bool:
@@ -231,9 +231,7 @@ def lies_in(path: Path, folder: Path) -> bool:
 def refuse_within(path: Path, source: str | Path) -> None:
     """Raise `SettingsError` for an output in a folder of inputs: the folder could not be read again."""
     if lies_in(path, Path(source)):
-        raise SettingsError(
-            f'{path} lies in the folder "{source}", which is read as input. Choose an output outside it'
-        )
+        raise SettingsError(f'{path} is in the folder "{source}", which is read as input. Choose an output outside it')
 
 
 @contextlib.contextmanager

@@ -33,14 +33,14 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file, expected the folder to write the {what} to")
     if folder.exists() and not force:
-        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
+        raise SettingsError(f"{folder} exists already. Choose another folder, or overwrite it (--force)")
     if folder.exists() and any(folder.iterdir()) and not (folder / mark).exists():
         raise SettingsError(f"{folder} holds no {what}, so even --force does not overwrite it. Choose another folder")
     names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     if others := [name for name in names if not any(fnmatchcase(name, pattern) for pattern in own)]:
         raise SettingsError(
-            f"{folder} holds {', '.join(others[:5])}, which is no part of the {what} and would be lost. "
-            "Move it away, or choose another folder"
+            f"{folder} holds {', '.join(others[:5])}, which is not part of the {what} and would be lost. "
+            "Move it, or choose another folder"
         )
 
 

@@ -59,12 +59,12 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
                     raise SettingsError(
                         f"another process is writing {folder}. Wait for it, or choose another output"
                     ) from None
-                note(f"another process is at work in {folder}; waiting for it")
+                note(f"another process is working in {folder}; waiting for it")
                 fcntl.flock(stream, fcntl.LOCK_EX)
             except OSError as error:
                 if error.errno not in NO_LOCKS:
                     raise
-                warn(f"the file system of {folder} has no locks: start no second command that writes there")
+                warn(f"the file system of {folder} has no locks: do not start a second command that writes there")
             if not is_at(stream, file):  # the process that held the lock removed the file after we had opened it
                 continue
             try:
@@ -86,7 +86,7 @@ def _open_lock(file: Path) -> IO[bytes]:
         status = None
     if status is not None and (not stat.S_ISREG(status.st_mode) or status.st_size):
         raise SettingsError(
-            f"{file} is in the place of nersery's lock, which is an empty file. Move it, or choose another output"
+            f"{file} has the name of nersery's lock, but is not an empty file. Move it, or choose another output"
         )
     return file.open("ab")
 

@@ -40,7 +40,7 @@ def foreign_files(folder: Path, job: str, place: str = "output") -> SettingsErro
 
 def already_exists(path: Path) -> SettingsError:
     """The error for an output that must not be overwritten."""
-    return SettingsError(f"{path} exists already. Choose another name, or allow to overwrite it (--force)")
+    return SettingsError(f"{path} exists already. Choose another name, or overwrite it (--force)")
 
 
 def removed(folder: Path) -> DiskError:

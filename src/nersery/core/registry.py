@@ -140,13 +140,13 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
     base = _base(kind)
     if not (issubclass(method, base) if isinstance(method, type) else isinstance(method, base)):
         raise SettingsError(
-            f"the {kind} method is {method!r:.60}, expected the name, the class or an object of one of "
+            f"the {kind} method is {method!r:.60}, expected the name, the class or an instance of one of "
             f"{', '.join(names(kind))}"
         )
     if isinstance(method, type):
         return create(kind, method, settings)
     if settings:
-        raise SettingsError(f"settings ({', '.join(settings)}) go with a method's name: a method object has its own")
+        raise SettingsError(f"settings ({', '.join(settings)}) require a method's name: a method object has its own")
     if type(method).__module__.startswith("nersery."):  # other packages may declare types that cannot be checked
         check_values(method, whole=True)
     return method

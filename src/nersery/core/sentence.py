@@ -332,7 +332,7 @@ class Corpus(Conversions, Sequence[Sentence]):
             counts = Counter(sentence.id for sentence in self.sentences)
             raise DataError(
                 [Issue(f"{n} sentences share the id {id_!r}") for id_, n in counts.items() if n > 1],
-                fix="give every sentence an id of its own; those of a second corpus get one by "
+                fix="give every sentence its own id; for those of a second corpus, use "
                 'Corpus(dataclasses.replace(s, id=f"b:{s.id}") for s in second)',
             )
 
@@ -344,7 +344,7 @@ class Corpus(Conversions, Sequence[Sentence]):
         """The sentence at a position, or the corpus of a slice."""
         if not isinstance(index, slice) and not hasattr(index, "__index__"):
             message = f"the position is {index!r:.60}, expected a whole number or a slice"
-            raise SettingsError(f"{message}; corpus.by_id has the sentences by their ids")
+            raise SettingsError(f"{message}; corpus.by_id finds sentences by id")
         return Corpus(self.sentences[index]) if isinstance(index, slice) else self.sentences[index]
 
     def __len__(self) -> int:

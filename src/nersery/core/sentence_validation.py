@@ -26,7 +26,7 @@ LETTERS = "BIMELSUW"
 """The letters of all tag schemes: begin B, inside I M, end E L, single S U W."""
 _OF_SEVERAL = re.compile(rf"[|,] ?(O($|[|,])|[{LETTERS}]-)")
 """Matches a second tag in the type part of a value with nested tags, such as ``B-PER|B-ORG`` and ``I-PER|O``."""
-TYPE_RULE = "a type is a name without tabs, line breaks, outer spaces or a tag such as |B-PER in it"
+TYPE_RULE = "a type is a name without tabs, line breaks, spaces at its ends, or tags such as |B-PER"
 """The rule that `is_type_name` checks, for messages."""
 ROUNDING = 0.01
 """How much more than 1 rounded probabilities may add up to."""
@@ -257,7 +257,7 @@ def _soft_labels_issue(labels: tuple[SoftLabel, ...], length: int) -> str | None
         if type(label.word) is not int or not isinstance(label.type, str) or not _is_storable(label.type):
             return f"the word of {label!r} must be a whole number, and its type a string"
         if not word <= label.word < length:
-            return f"{label!r} is not at one of the {length} words, or not in their order"
+            return f"{label!r} is not at one of the {length} words, or out of order"
         if not is_type_name(label.type):
             return f"{label!r}: {TYPE_RULE}"
         if any(type(share) not in NUMBERS or not 0 <= share <= 1 for share in (label.begin, label.inside)):

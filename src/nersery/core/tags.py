@@ -27,7 +27,7 @@ _SEVERAL = re.compile(rf"(O|[{LETTERS}]-.+)[|,] ?(O|[{LETTERS}]-.+)", re.DOTALL)
 _BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*|_|{_SEVERAL.pattern}", re.DOTALL)
 ONE_LEVEL = (
     r"nested entities are not supported, so keep one level, e.g. the first by sed -E 's/[|,][^\t ]*$//' old > new; "
-    "of levels in columns of their own, --tag-column chooses one"
+    "if levels are in separate columns, --tag-column chooses one"
 )
 """The advice for tags of several levels."""
 
@@ -302,9 +302,9 @@ def _issues(
 
 
 def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
-    repair, why, fix = "", "it is no tag", ""
+    repair, why, fix = "", "it is not a tag", ""
     if tag != tag.strip(" "):
-        repair, why = "outer-space", "it has a space at an end"
+        repair, why = "outer-space", "it begins or ends with a space"
     elif holds_several(tag):
         why, fix = "it holds several tags", ONE_LEVEL
     elif tag in EMPTY:
@@ -316,7 +316,7 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
     elif has_letter_behind(tag, scheme.letters):
         repair, why = "letter-behind", "its letter follows its type"
     elif tag[:1] in scheme.letters and tag[1:2] == "_":
-        repair, why = "underscore", "it has _ where - belongs"
+        repair, why = "underscore", "it has _ instead of -"
     elif tag[1:2] == "-" and tag[:1] not in scheme.letters:
         why = f"{scheme.name} has no letter {tag[0]}"
     elif tag in (*LETTERS, *(f"{letter}-" for letter in LETTERS)):
@@ -325,9 +325,9 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
     elif len(tag) == 1 and tag.isupper():
         fix = ONE_LETTER_TYPES
     elif tag[1:2] == "-":
-        why = "its type has white space at an end, a tab or a line break"
+        why = "its type begins or ends with white space, or contains a tab or a line break"
     elif tag.startswith(("(", "*", ")")):
-        why, fix = "its bracket is nested or has no partner", "close every bracket; of nested entities keep one"
+        why, fix = "its bracket is nested or has no partner", "close every bracket; keep one of nested entities"
     elif is_bare(tag):
         repair, why = "bare-type", "its letter is missing"
     *others, last = (f"{letter}-TYPE" for letter in scheme.letters)

@@ -335,7 +335,7 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
             message, fixes = f"the word is {word!r}, expected at least one character", (repair_hint(BLANK_WORDS),)
             yield Issue(message, line=line, kind="empty word", fixes=fixes)
         elif word != word.strip(" "):
-            message = f"the word {word!r} has a space at an end, expected none"
+            message = f"the word {word!r} begins or ends with a space, expected none"
             yield Issue(message, line=line, kind="space around word", fixes=(repair_hint(OUTER_SPACE),))
 
 
