@@ -208,7 +208,7 @@ class TestBadInput:
         io.write([Sentence(("Ada",), id="a"), placed, Sentence(("Bo",), placed.entities[:1], "c")], "x.jsonl")
         result = call("dataset", "convert", "x.jsonl", "x.conll", "--separator", "space")
         assert result.code == 3
-        assert "sentence b: the type 'place name' cannot stand between spaces" in result.err
+        assert "sentence b: the type 'place name' cannot be written with spaces as separators" in result.err
         assert "--type 'place name=place_name'" in result.err
         assert not Path("x.conll").exists(), "not without these sentences"
 

@@ -274,7 +274,7 @@ class TestOutputs:
     def test_what_a_format_does_not_hold_is_noted_once(self):
         line = '{"id": "%s", "words": ["Ada", "wrote"], "language": "en", "scores": {"certainty": 0.5}}'
         Path("rich.jsonl").write_text(f"{line % 'a'}\n{line % 'b'}\n")
-        said = "note: {} does not hold what sentences here have: {}\n"
+        said = "note: {} does not store what these sentences have: {}\n"
         for command in (["dataset", "convert"], ["dataset", "sample", "--size", "2"]):
             result = call(*command, "rich.jsonl", "out.conll", "--force")
             assert result.err.endswith(said.format("conll", "ids, languages, scores"))

@@ -180,7 +180,7 @@ def test_what_a_format_loses_is_noted(name: str, capsys: pytest.CaptureFixture[s
     losses.report()
     start, _, listed = capsys.readouterr().err.strip().rpartition(": ")
     assert {*filter(None, listed.split(", "))} == lost
-    assert start == (f"note: {name} does not hold what sentences here have" if lost else "")
+    assert start == (f"note: {name} does not store what these sentences have" if lost else "")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None
     text = "1\tfin\tO\n2-3\tdel\tO\n2\tde\tO\n3\tel\tO\n4\tNilo\tB-LOC\n"
     for named in ({}, {"word_column": 2, "tag_column": 3}):
         (issue,) = issues(path, text, **named)
-        assert issue == ":2 (sentence train:1): 'del' is the words 2-3 together, which follow; expected each word once"
+        assert issue == ":2 (sentence train:1): 'del' combines the words 2-3, which follow; expected each word once"
     with pytest.raises(DataError, match=r'repair="extra-rows" .*delete the lines of the words if'):
         read(path)
     source = opened(path, f"{text}\n1\tAda\tB-PER\n2\twrote\tO\n", repair="drop-sentence")
@@ -28,8 +28,8 @@ def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None
 def test_a_word_that_is_not_in_the_text_is_reported(path: Path) -> None:
     text = "1\tAda\tB-PER\n1.1\twrites\tO\n2\tand\tO\n3\treads\tO\n3.1\tit\tO\n"
     assert issues(path, text) == [
-        ":2 (sentence train:1): 'writes' with the number 1.1 is no word of the text, expected none",
-        ":5 (sentence train:1): 'it' with the number 3.1 is no word of the text, expected none",
+        ":2 (sentence train:1): 'writes' with the number 1.1 is not a word of the text, expected none",
+        ":5 (sentence train:1): 'it' with the number 3.1 is not a word of the text, expected none",
     ]
     assert labels(path, "4.1\tAda\tB-PER\n4.2\twrote\tO\n") == [ADA]  # sentence and word
 
@@ -42,8 +42,8 @@ def test_a_hash_word_with_too_many_columns_is_reported(path: Path) -> None:
 def test_clashing_ids_name_both_lines(path: Path) -> None:
     text = "# id a\nx\tO\n\n# id train:3\ny\tO\n\nz\tO\n\n# id a\nv\tO\n"
     assert issues(path, text) == [
-        ':7 (sentence train:3): the id "train:3" stands in line 5 already; expected another',
-        ':10 (sentence a): the id "a" stands in line 2 already; expected another',
+        ':7 (sentence train:3): the id "train:3" is already used in line 5; expected another',
+        ':10 (sentence a): the id "a" is already used in line 2; expected another',
     ]
     assert [words for words, _ in labels(path, text, repair=["drop-sentence"])] == [("x",), ("y",)]
 
@@ -223,7 +223,7 @@ def test_a_table_between_spaces_is_to_be_parted_by_tabs(path: Path) -> None:
     text = "sentence_id token tag\n1 Anna B-PER\n1 sleeps O\n2 Bob B-PER\n"
     with pytest.raises(DataError, match=r"1.*looks like the header of a table.*'sentence_id'") as caught:
         list(opened(path, text, format="conll"))
-    assert "part the columns by tabs" in caught.value.fix
+    assert "separate the columns with tabs" in caught.value.fix
     assert "bare-type" not in caught.value.fix
     path.write_text(text.replace(" ", "\t"), "utf-8")
     assert [sentence.words for sentence in read(path)] == [("Anna", "sleeps"), ("Bob",)]
@@ -248,7 +248,7 @@ def test_a_word_that_cannot_be_is_reported_in_its_line(path: Path) -> None:
 def test_an_empty_node_within_an_entity_is_the_only_issue(path: Path) -> None:
     text = "1\tin\tO\n2\tNew\tB-LOC\n2.1\tis\t_\n3\tYork\tI-LOC\n4\t.\tO\n"
     (issue,) = issues(path, text)
-    assert "'is' with the number 2.1 is no word of the text" in issue
+    assert "'is' with the number 2.1 is not a word of the text" in issue
     assert read(path, repair="extra-rows")[0].labels == ((1, 3, "LOC"),)
 
 

@@ -52,7 +52,7 @@ def test_ranges_and_wrong_tags_are_told_as_in_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     rows = treebank("_", "NER=B-PER", "NER=I-PER").replace("\n2\t", "\n2-3\tAdaL\t_\t_\t_\t_\t_\t_\t_\t_\n2\t")
     path.write_text(rows, "utf-8")
-    with pytest.raises(DataError, match=r":8 .*'AdaL' is the words 2-3 together"):
+    with pytest.raises(DataError, match=r":8 .*'AdaL' combines the words 2-3"):
         read(path)
     assert read(path, repair="extra-rows")[0].labels == ((1, 3, "PER"),)
     path.write_text(treebank("NER=O", "NER=O", "NER=I-PER"), "utf-8")
@@ -78,7 +78,7 @@ def test_words_without_tags_get_that_of_their_range(
     rows = treebank("NER=O", *words).replace("\n2\t", f"\n2-3\tAdaL\t_\t_\t_\t_\t_\t_\t_\tNER={tag}\n2\t")
     path.write_text(rows, "utf-8")
     assert read(path, repair="extra-rows")[0].labels == found
-    with pytest.raises(DataError, match="is the words 2-3 together") as caught:
+    with pytest.raises(DataError, match="combines the words 2-3") as caught:
         read(path)
     assert len(caught.value.issues) == 1
     path.write_text(re.sub(r"\n2\t.*\n3\t", "\n4\t", rows), "utf-8")
@@ -90,7 +90,7 @@ def test_words_without_tags_get_that_of_their_range(
 def test_a_treebank_without_tags_says_so(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text(treebank("_", "SpaceAfter=No", "_"), "utf-8")
-    with pytest.raises(DataError, match="no key in MISC, behind the last tab, holds tags such as NER=B-PER"):
+    with pytest.raises(DataError, match="no key in MISC, after the last tab, holds tags such as NER=B-PER"):
         open_corpus(path)
 
 

@@ -263,7 +263,7 @@ def test_named_columns_win(tmp_path: Path) -> None:
         ("word,tag\nAda,B-PER\nsaw\n", "the tag '' cannot be read"),
         ("word,tag\nAda,B\nsaw,O\n", r"its type is missing(.|\n)*sed -E"),
         ("tokens,tags\n['a' 'b'],[3 0]\n['a' 'b'],[0 3]\n", "word 0: the tag '3' cannot be read: it is not a tag"),
-        ("sentence_id,word,tag\n1,a,O\n2,b,O\n1,c,O\n", r'a\.csv:4 .*the id "1" stands in line 2 already'),
+        ("sentence_id,word,tag\n1,a,O\n2,b,O\n1,c,O\n", r'a\.csv:4 .*the id "1" is already used in line 2'),
         ('word,tag\nAda,B-PER\n",O\nx,O\n', r"a\.csv:3: not CSV: .*; a quotation mark in this row may have no end"),
         ("tokens,tags\n\"['a', 'b']\",\"['O']\"\n\"['a']\",\"['O', 'O']\"\n", '2 words and 1 "ner_tags"'),
         ('word,tag\nAda,B-PER\nsaw,O\n\n"never ends,O\n' + "x,O\n" * 40_000, r"a\.csv:\d+: not CSV"),
@@ -332,9 +332,7 @@ def test_an_empty_table_and_one_without_ends(tmp_path: Path, monkeypatch: pytest
     by_document = save(tmp_path, "doc,word,tag\n" + "".join(f"{number // 3},w,O\n" for number in range(6)))
     assert [len(sentence) for sentence in read(by_document)] == [3, 3]
     for table in ("word,pos,tag\n" + "x,N,O\n" * 4, "x,O\n" * 4):
-        with pytest.raises(
-            DataError, match=r"a\.csv: nothing ends a sentence among its first 4 words.*\n.*sentence_id"
-        ):
+        with pytest.raises(DataError, match=r"a\.csv: no sentence ends among its first 4 words.*\n.*sentence_id"):
             read(save(tmp_path, table))
     assert len(read(save(tmp_path, "word,pos,tag\n" + "x,N,O\n" * 3 + ",,\nx,N,O\n"))) == 2
 
@@ -361,7 +359,7 @@ def test_what_is_wrong_with_a_word_is_told_in_its_line(tmp_path: Path) -> None:
 def test_other_line_ends_make_no_table_of_a_header_alone(tmp_path: Path, end: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(end.join(("sentence,word,tag", "1,Ada,B-PER", "")), "utf-8")
-    with pytest.raises(DataError, match=r"other line breaks than line feeds.*\nFix: convert the line ends: ") as caught:
+    with pytest.raises(DataError, match=r"line breaks other than line feeds.*\nFix: convert the line ends: ") as caught:
         read(path)
     code = caught.value.fix.partition("convert the line ends: ")[2]
     subprocess.run(code.replace("old.csv", "a.csv"), shell=True, check=True, cwd=tmp_path)

@@ -73,7 +73,7 @@ def test_lists_without_quotation_marks_are_lists(form: str) -> None:
 @pytest.mark.parametrize("words", [[b"a", b"b"], [True, False], ["a", {"b"}], ["a", date(2026, 1, 2)]])
 def test_a_word_in_a_data_frame_is_text_or_a_number(words: list[Any]) -> None:
     frame = pd.DataFrame({"sentence": [1, 1], "word": words, "tag": ["B-PER", "O"]})
-    with pytest.raises(DataError, match=r"row [12] has a word that is no text: .*\n.*str\.decode.*dtype") as error:
+    with pytest.raises(DataError, match=r"row [12] has a word that is not text: .*\n.*str\.decode.*dtype") as error:
         Corpus.from_pandas(frame)
     assert len(error.value.issues) == 1
     for numbers in ([1, 2], [1.5, 2.5], ["a", 2], [Decimal("1.5"), 2]):
@@ -133,7 +133,7 @@ def test_the_rows_of_a_sentence_stand_together(of: Any, repair: Any) -> None:
     """Otherwise it would lose the later ones."""
     frame = pd.DataFrame({"sentence_id": of(["1", "2", "1"]), "word": [*"acb"], "tag": ["B-X", "O", "I-X"]})
     fix = r'.*frame\.sort_values\(\'sentence_id\', kind="stable"\)$'
-    with pytest.raises(DataError, match=r"row 3 has the id of a sentence that has ended above it:.*\n" + fix):
+    with pytest.raises(DataError, match=r"row 3 has the id of a sentence that ended above it:.*\n" + fix):
         Corpus.from_pandas(frame, repair=repair)
     together = frame.sort_values("sentence_id", kind="stable")
     assert content(Corpus.from_pandas(together)) == [("1", ("a", "b"), ((0, 2, "X"),)), ("2", ("c",), ())]

@@ -127,7 +127,7 @@ def test_a_csv_file_may_hold_columns_or_raw_text(tmp_path: Path) -> None:
     assert read(tmp_path / "columns.csv")[0].labels == ((0, 1, "PER"),)
     (tmp_path / "reviews.csv").write_text("id,review\n0,Ada wrote\n")
     for opened in (open_corpus, open_text):
-        with pytest.raises(DataError, match="save the column alone, one sentence per line"):
+        with pytest.raises(DataError, match="save only that column, one sentence per line"):
             opened(tmp_path / "reviews.csv")
 
 

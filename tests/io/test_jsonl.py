@@ -138,7 +138,7 @@ def test_keys_that_later_lines_alone_have_are_named_behind_them(path: Path, caps
     source = opened(path, *lines, {"words": ["Ada"], "entities": [], "meta": 1})
     assert source.description == "jsonl"
     assert len(list(source)) == len(list(source)) == FIRST_ROWS + 1
-    assert capsys.readouterr().err.count("left out meta, which lines behind the first 100 have") == 1
+    assert capsys.readouterr().err.count("left out meta, which occur after the first 100 lines") == 1
 
 
 @pytest.mark.parametrize("labels", [{"entities": []}, {"tags": ["O"]}])
@@ -226,9 +226,9 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a"], "comments": "x"}, '"comments" is'),
         (
             {"tokens": ["a"], "ner_tags": [0]},
-            "numbers must be turned into them first, in Python by Corpus.from_dataset(",
+            "numbers must be turned into tags first, in Python by Corpus.from_dataset(",
         ),
-        ({"tokens": ["a"], "labels": [0]}, "numbers must be turned into them first, in Python by Corpus.from_dataset("),
+        ({"tokens": ["a"], "labels": [0]}, "numbers must be turned into tags first, in Python by Corpus.from_dataset("),
         ({"tokens": ["a"], "ner_tags": ["O", "O"]}, '1 words and 2 "ner_tags"'),
         ('{"words": ["a"], "words": ["b"]}', "the key 'words' occurs twice in one object"),
         ('{"words": ["a"], "entities": [{"start": 0, "end": 1, "end": 1, "type": "X"}]}', "the key 'end' occurs twice"),
@@ -333,7 +333,7 @@ def test_all_issues_come_together(path: Path) -> None:
     lines = [{"id": "a", "words": ["x"]}, "{", {"wrods": 1}, {"id": "a", "words": ["y"]}, {"words": ["z"]}]
     found = issues(path, *lines)
     assert [issue.partition(":")[0] for issue in found] == ["2", "3", "3", "4"]
-    assert 'the id "a" stands in line 1 already' in found[3]
+    assert 'the id "a" is already used in line 1' in found[3]
     assert [sentence.words for sentence in opened(path, *lines, repair=["drop-sentence"])] == [("x",), ("z",)]
 
 

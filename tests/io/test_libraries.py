@@ -170,7 +170,7 @@ def test_rows_may_differ_in_the_names_of_their_columns() -> None:
     ("rows", "message"),
     [
         (datasets.DatasetDict({"train": CORPUS.to_dataset()}), r"splits train\n.*dataset\['train'\]"),
-        ([{"tokens": ["a"], "ner_tags": [1]}], "numbers must be turned into them first"),
+        ([{"tokens": ["a"], "ner_tags": [1]}], "numbers must be turned into tags first"),
         ([{"tokens": ["a"], "ner_tags": ["B-X", "O"]}], '1 words and 2 "ner_tags"'),
         ([{"tokens": ["a", "b"], "ner_tags": ["B-X", "I-Y"]}], "word 1"),
         ([{"text": "Ada wrote"}], "no column tokens or words; columns: text"),

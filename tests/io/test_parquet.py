@@ -204,7 +204,7 @@ class TestWithPyarrow:
         with pytest.raises(DataError, match=r"a\.parquet:2 .*empty"):
             read(path)
         rows = [{"tokens": ["a"], "ner_tags": [1]}]
-        with pytest.raises(DataError, match=r'"ner_tags" is .*numbers must be turned into them first') as caught:
+        with pytest.raises(DataError, match=r'"ner_tags" is .*numbers must be turned into tags first') as caught:
             read(self.write(rows, tmp_path / "b.parquet"))
         import pyarrow
 
@@ -217,7 +217,7 @@ class TestWithPyarrow:
         [
             (b"", "copy the file again"),
             (b"PAR1", "copy the file again"),
-            (b"no parquet at all, but longer than twelve bytes", "name the format"),
+            (b"no parquet at all, but longer than twelve bytes", "name its format"),
         ],
     )
     def test_what_is_no_parquet_is_refused(self, content: bytes, fix: str, tmp_path: Path) -> None:

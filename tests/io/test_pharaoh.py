@@ -90,7 +90,7 @@ def test_a_file_that_counts_from_0_is_not_to_be_mended_where_it_should_count_fro
 def test_probabilities_beside():
     with pytest.raises(ValueError, match="2 links and 1 probabilities"):
         parse_alignment("0-0 1-1", probabilities="0.5")
-    with pytest.raises(ValueError, match="links have probabilities already: name no file of others"):
+    with pytest.raises(ValueError, match="links already have probabilities: omit the file of others"):
         parse_alignment("0-0:0.5 1-1", probabilities="0.5 0.5")
     for odd in ("x", "0.5:0.5", "-1"):
         with pytest.raises(ValueError, match=f"'{odd}' in the file of probabilities is not a number"):

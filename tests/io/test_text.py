@@ -207,19 +207,13 @@ def test_html_entities_are_told_of(tmp_path: Path, split: str, text: str, found:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (
-            "1\tShe met Ada .\n2\tShe left .\n",
-            "2 columns, all read as words (keep the text alone, e.g. cut -f2 raw.txt",
-        ),
-        (
-            "She left .\tEr ging .\t7\r\n\r\nShe met\tEr traf\t8\r\n",
-            "3 columns, all read as words (keep the text alone",
-        ),
+        ("1\tShe met Ada .\n2\tShe left .\n", "2 columns, all read as words (keep only the text, e.g. cut -f2 raw.txt"),
+        ("She left .\tEr ging .\t7\r\n\r\nShe met\tEr traf\t8\r\n", "3 columns, all read as words (keep only the text"),
         (
             "Geh !\tShe left .\tCC-BY 2.0 (France) #1\nSie traf\tShe met\tCC-BY 2.0 (France) #2\n",
-            "3 columns, all read as words (keep the text alone, e.g. cut -f2 raw.txt",
+            "3 columns, all read as words (keep only the text, e.g. cut -f2 raw.txt",
         ),
-        ("She left . ||| Er ging .\nAda ||| Ada\nShe met ||| \n", "several texts parted by |||, all read as words"),
+        ("She left . ||| Er ging .\nAda ||| Ada\nShe met ||| \n", "several texts separated by |||, all read as words"),
         ('<doc id="1">\n<seg id="1">She met Ada</seg>\n<seg>She left</seg>\n', "sed -E 's/<[^>]*>//g'"),
     ],
 )
@@ -291,9 +285,9 @@ def test_blank_lines_in_front_of_sentences_are_left_out_with_a_note(
         assert [sentence.words for sentence in [*source, *source]] == [("a",), ("b",)] * 2
         assert len([*open_side(name, ReadOptions())]) == 2
     assert capsys.readouterr().err.splitlines() == [
-        "note: one.txt: left out a blank line, line 2; its translation, if there is one, must lose the same lines",
-        "note: two.txt: left out 2 blank lines, the first is line 1; its translation, if there is one, must lose the "
-        "same lines",
+        "note: one.txt: left out a blank line, line 2; delete the same lines from its translation, if there is one",
+        "note: two.txt: left out 2 blank lines, the first is line 1; delete the same lines from its "
+        "translation, if there is one",
     ]
 
 
@@ -305,7 +299,7 @@ def test_a_note_says_that_a_line_has_an_inner_line_break(
     path.write_text(f"a{mark}\n{mark}b\nc{mark}d\n\u00a0e{mark}f\n", "utf-8")
     assert [sentence.words for sentence in open_corpus(path)] == [("a",), ("b",), ("c", "d"), ("e", "f")]
     err = capsys.readouterr().err
-    assert "raw.txt: a line break that is no line feed, such as U+2028, stands within 2 of its lines, first in" in err
+    assert "raw.txt: a line break other than a line feed, such as U+2028, is within 2 of its lines, first in" in err
     convert = re.search("python3 -c '.*' < raw.txt > text.txt", err)
     assert convert is not None
     subprocess.run(convert[0], shell=True, cwd=tmp_path, check=True)

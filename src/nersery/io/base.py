@@ -236,7 +236,7 @@ class Pass:
         if (earlier := self._ids.add(id, line, self.file.name)) is None:
             return None
         where = f"line {earlier[0]}" + (f" of {earlier[1]}" if earlier[1] != self.file.name else "")
-        return Issue(f'the id "{id}" stands in {where} already; expected another', line=line, kind="id used twice")
+        return Issue(f'the id "{id}" is already used in {where}; expected another', line=line, kind="id used twice")
 
     def broken(self, sentence: str, issues: Sequence[Issue], remains: Sentence) -> None:
         """Record an unreadable sentence: as a reject with ``--repair drop-sentence``, else as issues.

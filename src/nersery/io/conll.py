@@ -225,8 +225,8 @@ def _refuse_spaces_in_tags(file: TextFile) -> None:
     ):
         return
     if longer and all(row[last] != OUTSIDE for row in longer):
-        message = f"a tag seems to have spaces: {' '.join(longer[0][last:])!r:.60}, where spaces part the columns"
-        fix = "part the columns by tabs, or rename the type; from Label Studio, export JSON"
+        message = f"a tag seems to have spaces: {' '.join(longer[0][last:])!r:.60}, but spaces separate the columns"
+        fix = "separate the columns with tabs, or rename the type; from Label Studio, export JSON"
         raise DataError(Issue(message, file.name), fix=fix)
 
 
@@ -253,7 +253,7 @@ def _header(paragraph: Paragraph, layout: Layout) -> Issue:
     if word != layout.word and layout.tabs:
         fix += f", and name the columns: --word-column {word + 1} --tag-column {layout.tag + 1}"
     elif word != layout.word:
-        fix = "part the columns by tabs, so that the file is read as a table"
+        fix = "separate the columns with tabs, so that the file is read as a table"
     return Issue(message, line=paragraph.line, kind="header", fixes=(fix,))
 
 
@@ -262,10 +262,10 @@ def _extra_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
         row, line = paragraph.rows[index], paragraph.line_of(index)
         word, number = repr(row[layout.word]), row[layout.number or 0]
         if "." in number:
-            message = f"{word} with the number {number} is no word of the text, expected none"
+            message = f"{word} with the number {number} is not a word of the text, expected none"
             yield Issue(message, line=line, kind="empty node", fixes=_EXTRA_FIXES[:1])
         else:
-            message = f"{word} is the words {number} together, which follow; expected each word once"
+            message = f"{word} combines the words {number}, which follow; expected each word once"
             yield Issue(message, line=line, kind="range of words", fixes=_EXTRA_FIXES)
 
 

@@ -133,7 +133,7 @@ class CsvSource(JsonlSource):
         )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
         if len(rows) == 1 and len(first.splitlines()) > 1:  # otherwise the whole file would be a header
-            issue = Issue("its lines end with other line breaks than line feeds, such as U+2028", file.name)
+            issue = Issue("its lines end with line breaks other than line feeds, such as U+2028", file.name)
             raise DataError(issue, fix=_BREAKS_HINT)
         self._table = _layout(rows, options, file) if rows else _Table([], 0, 0, None, None, by_sentence=False)
         sample = [*self._table.cells(rows)]
@@ -292,8 +292,8 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     table = _Table(names, word, tag, document, sentence, by_sentence)
     if not (by_sentence or naming) and _never_ends(table, rows[bool(names) :]):
         columns = ", ".join(names) or "without a header"
-        message = f"nothing ends a sentence among its first {len(sample):,} words: {columns:.100}"
-        fix = 'call the column of the sentences "sentence_id", or put an empty row after each sentence'
+        message = f"no sentence ends among its first {len(sample):,} words: {columns:.100}"
+        fix = 'name the column of sentences "sentence_id", or put an empty row after each sentence'
         raise DataError(Issue(message, file.name), fix=fix)
     return table
 
@@ -315,8 +315,8 @@ def _only(
     if len(positions) != 1:
         columns = ", ".join(names) or "without a header"
         fix = (
-            "name the columns by --word-column and --tag-column, or by a header such as sentence,word,tag. Of raw "
-            "text, save the column alone, one sentence per line"
+            "name the columns by --word-column and --tag-column, or by a header such as sentence,word,tag. For raw "
+            "text, save only that column, one sentence per line"
         )
         raise DataError(Issue(f"it is not clear which column has the {role}s: {columns:.100}", file), fix=fix)
     return positions[0]

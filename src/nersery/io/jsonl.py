@@ -72,7 +72,7 @@ class JsonlSource(Source):
                 findings.count(repaired, cleaned, blank, self.repaired_in(given))
                 yield sentence
         if unnamed := [key for key in self._left_out if key not in self._named]:
-            warn(f"{self.file.name}: left out {', '.join(unnamed)}, which lines behind the first {FIRST_ROWS} have")
+            warn(f"{self.file.name}: left out {', '.join(unnamed)}, which occur after the first {FIRST_ROWS} lines")
 
     def _without_blanks(self, value: Object) -> tuple[Object, Mapping[str, int]]:
         """A row without blank words and their tags, if that repair is requested, and the number of these words."""

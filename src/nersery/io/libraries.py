@@ -64,12 +64,12 @@ class _RowsSource(JsonlSource):
 
 def _unnamed(key: str, number: float, line: int) -> Issue:
     message = f'"{key}" has the number {number} without a name, expected strings such as B-PER'
-    fix = 'name the numbers, as from_dataset and from_pandas do by names=["O", "B-PER", ...]'
+    fix = 'name the numbers: give names=["O", "B-PER", ...] to from_dataset or from_pandas'
     if number == IGNORED:
         message += f"; {IGNORED} marks parts of words that a model's loss ignores"
-        fix = "give the words and tags as they were before a model's tokenizer cut the words"
+        fix = "give the words and tags from before a model's tokenizer split the words"
     else:
-        message += "; numbers must be turned into them first"
+        message += "; numbers must be turned into tags first"
     return Issue(message, line=line, kind=WRONG_OBJECT, fixes=(fix,))
 
 
@@ -333,14 +333,14 @@ def _sentence_ids(table: Any) -> Any:
     _refuse_rows(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
     is_text = table[word_column].map(lambda word: isinstance(word, str | Number) > isinstance(word, bool))
     advice = f'bytes need .str.decode("utf-8"); true and false need pd.read_csv(..., dtype={{"{word_column}": str}})'
-    _refuse_rows(table, ~is_text.astype(bool), "a word that is no text", advice)
+    _refuse_rows(table, ~is_text.astype(bool), "a word that is not text", advice)
     advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
     _refuse_rows(table, ids.isna(), "no sentence, and none is above it", advice)
     advice = "give each sentence an id of its own"
     if ids.equals(table[id_column]):  # sorting would move rows below an empty id away from their sentence
         advice += f', or put the rows of each sentence together: frame.sort_values({id_column!r}, kind="stable")'
     is_apart = ids.duplicated() & (ids != ids.shift())
-    _refuse_rows(table, is_apart, "the id of a sentence that has ended above it", advice)
+    _refuse_rows(table, is_apart, "the id of a sentence that ended above it", advice)
     return ids
 
 

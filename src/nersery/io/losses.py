@@ -66,7 +66,7 @@ class Losses:
     def report(self) -> None:
         """Print a note if any part is lost."""
         if lost := [name for name in self._order if name not in self._sought]:
-            note(f"{self._format.name} does not hold what sentences here have: {', '.join(lost)}")
+            note(f"{self._format.name} does not store what these sentences have: {', '.join(lost)}")
 
     def _begins_unmarked(self, sentence: Sentence) -> bool:
         """Whether the sentence begins another document and no comment says so."""

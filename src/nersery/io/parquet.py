@@ -105,7 +105,7 @@ def _advice(file: TextFile, error: Exception) -> str:
     with file.path.open("rb") as stream:
         beginning = stream.read(len(PARQUET))
     if beginning not in (PARQUET, b""):
-        return "name the format that it has by --format"
+        return "name its format by --format"
     if beginning and not isinstance(error, (OSError, load_pyarrow().ArrowException)):
         return "leave out the columns that nersery does not read, or the rows that Python cannot hold"
     return "copy the file again if it is damaged or cut off; expected one sentence in each row"

@@ -25,9 +25,9 @@ _LINK = re.compile(rf"(?<!\S)(\d+)-(\d+)(?::({_PROBABILITY}))?(?!\S)", re.ASCII)
 _WEIGHTED = re.compile(r"\d+-\d+:\d*\.?\d+(?: \d+-\d+:\d*\.?\d+)*\n?", re.ASCII)
 """A line of links that all have a probability, as `format_alignment` writes it unless one is tiny."""
 _HINTS = {
-    re.compile(r"\|\|\|"): "; delete the scores behind the links: sed 's/ *|||.*//' old > new",
-    re.compile(r"\d+[p?]\d+"): "; make links that are possible sure: sed 's/[p?]/-/g' old > new",
-    re.compile(r"\d+-\d+/[\d.]+"): "; write the probabilities behind colons: tr / : < old > new",
+    re.compile(r"\|\|\|"): "; delete the scores after the links: sed 's/ *|||.*//' old > new",
+    re.compile(r"\d+[p?]\d+"): "; turn possible links into sure ones: sed 's/[p?]/-/g' old > new",
+    re.compile(r"\d+-\d+/[\d.]+"): "; write the probabilities after colons: tr / : < old > new",
 }
 """Advice on the notations of other programs."""
 _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
@@ -103,7 +103,7 @@ def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
 def _beside(written: Sequence[str], probabilities: Sequence[str]) -> Sequence[str]:
     """The probabilities from another file, for links without probabilities."""
     if any(written):
-        raise ValueError("links have probabilities already: name no file of others, or delete them from the links")
+        raise ValueError("links already have probabilities: omit the file of others, or delete them from the links")
     if len(written) != len(probabilities):
         raise ValueError(f"{len(written)} links and {len(probabilities)} probabilities, expected one for each")
     for part in probabilities:
@@ -142,7 +142,7 @@ def check_output(path: Path) -> None:
         raise SettingsError(f"{path}: links are not compressed when they are written. Write {plain}, then compress it")
     if extension != PLAIN and extension in extensions():
         other = path.with_suffix(".align")
-        raise SettingsError(f"{path}: links are no {extensions()[extension]}. Choose another extension, as in {other}")
+        raise SettingsError(f"{path}: links are not {extensions()[extension]}. Choose another extension, as in {other}")
 
 
 def lines_of_links(file: TextFile) -> Iterator[str]:
@@ -233,6 +233,6 @@ class AlignmentFile:
                 shorter = self.file if text is None else self.beside
                 raise DataError(
                     Issue(f"the file ends before line {line}, expected a line for each pair", shorter.name),
-                    fix="give the links and the probabilities of one and the same alignment",
+                    fix="give the links and the probabilities of the same alignment",
                 )
             yield text, chances

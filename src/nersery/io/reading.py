@@ -126,7 +126,7 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
     if file.encoding == options.encoding != "utf-8-sig" and file.path.is_file():
         file.refuse_binary()  # bytes that are not UTF-8 may be letters in other encodings
         if file.seems_utf_8():
-            warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles: é becomes Ã© and the like")
+            warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles, e.g. é becomes Ã©")
     if note := file.note_of_garbled():
         warn(f"{file.name}: {note}")
     format = options.format if options.format != AUTO else _recognise(file, options)
@@ -186,7 +186,7 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
         if format.recognises is not None and format.recognises(start):
             return format.name
     raise DataError(
-        Issue(f'neither the extension "{start.extension}" nor the first lines tell the format', file.name),
+        Issue(f'neither the extension "{start.extension}" nor the first lines show the format', file.name),
         fix=f"name it by --format {' or '.join(readable())}",
     )
 
@@ -195,8 +195,8 @@ def _sheet(file: TextFile) -> DataError:
     """The error for a spreadsheet, whose columns may mean anything."""
     table = f'pandas.read_excel("{file.name}", keep_default_na=False)'
     return DataError(
-        Issue("this is a table, which nersery reads by way of pandas", file.name),
+        Issue("this is a table, which nersery reads through pandas", file.name),
         fix="if each row has a word, its tag and its sentence's id, convert it in Python: "
-        f'nersery.write(nersery.Corpus.from_pandas({table}), "train.jsonl"). Of raw text, save the column alone, one '
+        f'nersery.write(nersery.Corpus.from_pandas({table}), "train.jsonl"). For raw text, save only that column, one '
         "sentence per line",
     )

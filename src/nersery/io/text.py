@@ -33,24 +33,24 @@ LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dat
 JSONL_FIX = "write .jsonl, which holds every word"
 SPLIT_OFF = '; punctuation is split off (the split "spaces" keeps it in the words)'
 LEFT_IN = "; punctuation stays in the words, as in the labelled sentences"
-CHARACTERS = '; its script has no spaces, so each {} is a word (the split "spaces" cuts at spaces alone)'
+CHARACTERS = '; its script has no spaces, so each {} is a word (the split "spaces" cuts only at spaces)'
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "{}" cuts them)'
 ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
 ESCAPED = (
     "; it has characters as HTML writes them, as in {} (decode them: python3 -c "
     "'import html, sys; sys.stdout.write(html.unescape(sys.stdin.read()))' < raw.txt > decoded.txt)"
 )
-TABBED = "; each line has {} columns, all read as words (keep the text alone, e.g. cut -f{} raw.txt > text.txt)"
+TABBED = "; each line has {} columns, all read as words (keep only the text, e.g. cut -f{} raw.txt > text.txt)"
 BARRED = (
-    "; its lines hold several texts parted by |||, all read as words (keep the last by sed 's/.*||| *//', or the "
+    "; its lines hold several texts separated by |||, all read as words (keep the last by sed 's/.*||| *//', or the "
     "first, e.g. sed 's/ *|||.*//' raw.txt > text.txt)"
 )
 TAGGED = "; its lines begin with XML tags, read as words (delete them: sed -E 's/<[^>]*>//g' raw.txt > text.txt)"
 _TAG = re.compile(r"\s*</?[A-Za-z][^<>]*>")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,6}|#x[0-9A-Fa-f]{2,6});")
 INNER_BREAKS = (
-    "a line break that is no line feed, such as U+2028, stands within {:,} of its lines, first in line {:,}: what it "
-    "parts is read as one sentence. If it is several, convert such breaks: python3 -c 'import sys; "
+    "a line break other than a line feed, such as U+2028, is within {:,} of its lines, first in line {:,}: each such "
+    "line is read as one sentence. If it is several, convert such breaks: python3 -c 'import sys; "
     'print(*sys.stdin.read().splitlines(), sep="\\n")\' < raw.txt > text.txt'
 )
 LEAST_ROWS = 2
@@ -144,7 +144,7 @@ class TextSource(Source):
             warn(f"{self.file.name}: {INNER_BREAKS.format(joined, first_joined)}")
         if before_sentences:
             lines = f"{before_sentences:,} blank lines, the first is" if before_sentences > 1 else "a blank line,"
-            fix = "its translation, if there is one, must lose the same lines"
+            fix = "delete the same lines from its translation, if there is one"
             warn(f"{self.file.name}: left out {lines} line {first:,}; {fix}")
 
 

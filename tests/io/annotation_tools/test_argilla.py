@@ -83,7 +83,7 @@ def test_a_response_without_labels_says_that_there_are_none(tmp_path: Path, valu
 )
 def test_what_nobody_has_submitted_is_no_label(tmp_path: Path, value: dict[str, Any]) -> None:
     path = save(tmp_path / "a.jsonl", value)
-    with pytest.raises(DataError, match="nobody has submitted labels for this record of Argilla"):
+    with pytest.raises(DataError, match="nobody has submitted labels for this Argilla record"):
         read(path)
     [sentence] = open_text(path)
     assert not sentence.labels

@@ -62,7 +62,7 @@ def test_both_files_are_its_content(folder: Path) -> None:
     [
         ("T9\tX 0 3;4 8\tAda Love", r"a\.ann:6 \(sentence a:1\): X \[0, 8\) is in 2 parts, expected one"),
         ("T9\tX 34 36\tab", r"a\.ann:6 \(sentence a:3\): X \[34, 36\) covers 'ab', a part of 'Babbage'"),
-        ("T9\tX 41 42\tB", r"covers '😀', and should cover 'B'"),
+        ("T9\tX 41 42\tB", r"covers '😀', but should cover 'B'"),
         ("T9\tX 0-3\tAda", r"a\.ann:6 \(sentence a\): .*expected e\.g\. T1"),
         (f"T9\tX 0 {'9' * 5000}\tAda", r"a\.ann:6 \(sentence a\): .*expected e\.g\. T1"),
         ("T9\tX 0 900\tAda", r"does not lie within the 48 characters"),
@@ -125,7 +125,7 @@ def test_standard_input_is_one_file(folder: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(("half", "other"), [("a.txt", "a.ann"), ("a.ann", "a.txt")])
 def test_a_missing_half_is_told(folder: Path, half: str, other: str) -> None:
     (folder / other).unlink()
-    with pytest.raises(DataError, match=rf"{half}: {other} is missing beside it.*\nFix: copy it there"):
+    with pytest.raises(DataError, match=rf"{half}: {other}, the other file of .*\nFix: copy it there"):
         read(folder / half, format="brat")
     with pytest.raises(DataError, match="there is no such file"):
         read(folder / "b.ann")

@@ -83,7 +83,7 @@ def test_a_document_that_cannot_be_read_is_named_or_rejected_whole(doc: Doc, tmp
 def test_an_id_that_is_used_twice_is_an_issue(doc: Doc, tmp_path: Path) -> None:
     doc.user_data["id"] = "same"
     DocBin(docs=[doc, doc], store_user_data=True).to_disk(tmp_path / "a.spacy")
-    with pytest.raises(DataError, match='the id "same:1" stands in'):
+    with pytest.raises(DataError, match='the id "same:1" is already used in'):
         read(tmp_path / "a.spacy")
 
 

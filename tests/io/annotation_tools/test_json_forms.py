@@ -93,7 +93,7 @@ def test_what_each_says_is_the_same(tmp_path: Path, form: str, indent: int | Non
 def test_a_label_must_cover_what_it_repeats(tmp_path: Path, form: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(FORMS[form]).replace("London.", "in London."), "utf-8")
-    with pytest.raises(DataError, match="and should cover 'London'"):
+    with pytest.raises(DataError, match="but should cover 'London'"):
         read(path)
 
 
@@ -251,7 +251,7 @@ def test_an_end_is_the_last_character_where_what_labels_repeat_shows_it(
     path.write_text(json.dumps([{"text": "6.发生低血糖时", "entities": labels}]), "utf-8")
     [sentence] = read(path)
     assert sentence.labels == ((0, 1, "NUM"), (4, 7, "DIS"))
-    assert "last character, as what these repeat of the text shows: 1" in capsys.readouterr().err
+    assert "last character, as the texts of the labels show: 1" in capsys.readouterr().err
     path.write_text(json.dumps([{"text": "6.发生低血糖时", "entities": [labels[0] | {end: 7, "synonym": "低血糖时"}]}]))
     assert [sentence.labels for sentence in read(path)] == [((4, 7, "DIS"),)]
     assert "last character" not in capsys.readouterr().err

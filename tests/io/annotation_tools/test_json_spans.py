@@ -158,7 +158,7 @@ def test_prodigys_tokens_are_the_words(tmp_path: Path) -> None:
 def test_the_token_is_named_that_the_text_does_not_have(tmp_path: Path) -> None:
     tokens = [{"text": "Oslo", "start": 0, "end": 4}, {"text": "is", "start": 4, "end": 6}]
     [issue] = issues(save(tmp_path / "a.jsonl", {"text": "Oslo is", "tokens": tokens, "spans": []}))
-    assert issue.endswith("in order, as {'text': 'is', 'start': 4, 'end': 6}, where the text has ' i'")
+    assert issue.endswith("in order, e.g. {'text': 'is', 'start': 4, 'end': 6}, where the text has ' i'")
 
 
 def test_a_blank_token_of_prodigy_may_have_a_wrong_place(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({"text": "a", "label": [[0, "1", "X"]]}, "a label is [0, '1', 'X']"),
         ({"text": "a", "label": [{"start": 0, "end": 1, "labels": []}]}, "a label is {'start': 0"),
         ({"text": "a", "label": [{"start": True, "end": 1, "label": "X"}]}, "a label is {'start': True"),
-        ({"text": "a", "label": [[0, 1, "X"]], "spans": [[0, 1, "Y"]]}, "labels stand under label and spans"),
+        ({"text": "a", "label": [[0, 1, "X"]], "spans": [[0, 1, "Y"]]}, "labels are under label and spans"),
         ({"text": "a b", "label": [[0, 4, "X"]]}, "X [0, 4) does not lie within the 3 characters"),
         ({"text": "a b", "label": [[-1, 1, "X"]]}, "X [-1, 1) does not lie within"),
         ({"text": "a b", "label": [[2, 1, "X"]]}, "X [2, 1) ends before it begins"),
@@ -204,7 +204,7 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({"text": "a b", "label": [[0, 1, "X"], [0, 3, "Y"]]}, "Y [0, 3) 'a b' overlaps X [0, 1)"),
         ({"text": "a b", "label": [[0, 1, "X"], [0, 1, "Y"]]}, "Y [0, 1) 'a' overlaps X [0, 1)"),
         ({"text": "a", "label": [["0", "1", "X"]]}, "start and end are whole numbers"),
-        ({"text": "a b", "label": [{"start": 0, "end": 1, "label": "X", "text": "b"}]}, "covers 'a', and should cover"),
+        ({"text": "a b", "label": [{"start": 0, "end": 1, "label": "X", "text": "b"}]}, "covers 'a', but should cover"),
         ({"text": "  "}, "at least one word"),
         ({"text": "a", "language": 1}, '"language" is 1'),
         ({**TASK, "annotations": []}, "nobody has annotated this task"),
@@ -215,13 +215,13 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({**TASK, "annotations": [{"result": 1.5}]}, '"result" is 1.5, expected a list'),
         ({**TASK, "annotations": [{"result": [{"id": ["a"], "value": {"start": 1, "end": 2}}]}]}, "of the kind"),
         ({**TASK, "data": {"id": "x", "talk": [{}]}, "annotations": [{"result": []}]}, '"data" has id, talk'),
-        ({**TASK, "annotations": [{"result": [{**RESULT[0], "to_name": "head"}, RESULT[0]]}]}, "labels are of 2 texts"),
+        ({**TASK, "annotations": [{"result": [{**RESULT[0], "to_name": "head"}, RESULT[0]]}]}, "belong to 2 texts"),
         (
             {**TASK, "annotations": [{"result": [{"type": "hypertextlabels", "value": {"start": "/p", "end": "/p"}}]}]},
             'of the kind "hypertextlabels"',
         ),
         ({"text": "a", "annotations": [{"label": 3, "start_offset": 0, "end_offset": 1}]}, "a label is {'label': 3"),
-        ({"text": "Ada met Bob", "spans": [[0, 3, "PER"]], "_is_binary": True}, "judges one label"),
+        ({"text": "Ada met Bob", "spans": [[0, 3, "PER"]], "_is_binary": True}, "is about a single label"),
         ({"text": "a b", "label": [[0, 1, "X\nY"]]}, "a type is a name without"),
         ({"text": "a\rb"}, "carriage return"),
     ],
@@ -243,7 +243,7 @@ def test_what_has_words_of_its_own_is_read_as_before(tmp_path: Path) -> None:
     both = {"text": "Ada lives", "tokens": ["Ada", "lives"], "ner_tags": ["B-PER", "O"]}
     assert open_corpus(save(tmp_path / "a.jsonl", both)).description.startswith("jsonl, IOB2")
     save(tmp_path / "a.jsonl", {**both, "ner_tags": [1, 0]})
-    assert "numbers must be turned into them first" in issues(tmp_path / "a.jsonl")[0]
+    assert "numbers must be turned into tags first" in issues(tmp_path / "a.jsonl")[0]
 
 
 def test_an_array_whose_tokens_are_labels_has_no_text_for_them(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_words_that_would_not_come_back_are_not_written(tmp_path: Path, word: st
 
 def test_ids_are_distinct_among_lines_too(tmp_path: Path) -> None:
     path = save(tmp_path / "a.jsonl", {"id": "x", "text": "a\nb"}, {"id": "x:2", "text": "c"})
-    assert issues(path) == [f'{path}:2 (sentence x:2): the id "x:2" stands in line 1 already; expected another']
+    assert issues(path) == [f'{path}:2 (sentence x:2): the id "x:2" is already used in line 1; expected another']
 
 
 def test_the_same_label_twice_is_one(tmp_path: Path) -> None:

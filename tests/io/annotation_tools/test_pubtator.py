@@ -40,7 +40,7 @@ def test_title_and_abstract_are_a_sentence_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("7\t0\t14\tMasseter spasm", "7\t0\t13\tMasseter spasm", r":3 .*covers 'Masseter spas', and should cover"),
+        ("7\t0\t14\tMasseter spasm", "7\t0\t13\tMasseter spasm", r":3 .*covers 'Masseter spas', but should cover"),
         (
             "7\t0\t14\tMasseter spasm\tDisease\tD014313\t",
             "7\t0\t14\tMasseter",

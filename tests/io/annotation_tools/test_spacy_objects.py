@@ -111,7 +111,7 @@ def test_parts_of_documents_of_spacy_and_files_of_them_are_to_be_made_documents(
     for spans in (doc[:1], [doc[:1]]):
         with pytest.raises(SettingsError, match=r"document 1 is the span Ada, expected a Doc. Give span.as_doc\(\)"):
             Corpus.from_spacy(spans)
-    with pytest.raises(SettingsError, match=r"expected those of spaCy. Give those of a DocBin by get_docs"):
+    with pytest.raises(SettingsError, match=r"expected those of spaCy. For a DocBin, give its get_docs"):
         Corpus.from_spacy(spacy.tokens.DocBin(docs=[doc]))  # type: ignore[arg-type]
 
 

@@ -182,13 +182,13 @@ def test_a_repair_that_does_not_suit_is_to_be_left_out_or_replaced(tmp_path: Pat
 @pytest.mark.parametrize("repair", ["whole-words", "cut-words"])
 def test_labels_that_are_stretched_and_should_be_moved_are_noted(tmp_path: Path, repair: str, capsys) -> None:
     read(counted(tmp_path, "utf-16-le", names=("Ada",)), repair=(repair,))
-    assert f'counted otherwise. Try repair="utf16-offsets" in place of repair="{repair}"' in capsys.readouterr().err
+    assert f'counted differently. Try repair="utf16-offsets" in place of repair="{repair}"' in capsys.readouterr().err
 
 
 def test_labels_that_fit_however_an_emoji_counts_are_noted(tmp_path: Path, capsys) -> None:
     path = counted(tmp_path, "utf-16-le", "😀我爱北京了", ("北京",))
     read(path, split="characters")
-    assert "some labels stand behind an emoji (first in utf-16-le:1), and fit words whether" in capsys.readouterr().err
+    assert "some labels come after an emoji (first in utf-16-le:1), and fit words whether" in capsys.readouterr().err
     forget_notes()
     for text, names in (("我爱北京了😀", ("北京",)), (EMOJI, ("Ada",))):
         read(counted(tmp_path, "characters", text, names), split="characters")

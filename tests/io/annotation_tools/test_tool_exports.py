@@ -133,7 +133,7 @@ def test_gliner_counts_the_last_word(tmp_path: Path) -> None:
 def test_words_that_brat_s_reader_splits_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spaced = [Sentence(("an", "AK-47", "."), (Entity(1, 2, "WEAPON"),), id="1")]
     write(spaced, tmp_path / "spaced", format="brat")
-    note = 'note: brat does not hold words: "AK-47" is split when its files are read. To keep such words, '
+    note = 'note: brat does not store words: "AK-47" is split when its files are read. To keep such words, '
     assert capsys.readouterr().err == f'{note}read them with split="spaces"\n'
     assert [s.words for s in read(tmp_path / "spaced", split="spaces")] == [spaced[0].words]
     touching = replace(spaced[0], offsets=((0, 2), (3, 8), (8, 9)))
@@ -196,7 +196,7 @@ def test_brat_has_underscores_for_spaces_unless_two_types_would_be_one(
 
 def test_brat_has_no_text_of_a_gap_that_fills_the_memory(tmp_path: Path) -> None:
     far = Sentence(("Ada",), (), "far", document="d", offsets=((3_000_000_000, 3_000_000_003),))
-    with pytest.raises(DataError, match="sentence far: 3,000,000,000 characters lie before this sentence"):
+    with pytest.raises(DataError, match="sentence far: 3,000,000,000 characters are before this sentence"):
         write([far], tmp_path / "brat", format="brat")
     assert not (tmp_path / "brat").exists()
 

@@ -89,7 +89,7 @@ def test_files_of_a_folder_share_a_layer_which_some_have_not(
     (tmp_path / "b.tsv").rename(tmp_path / "e.tsv")
     (tmp_path / "d.tsv").rename(tmp_path / "b.tsv")
     with pytest.raises(
-        DataError, match=r"c\.tsv: labels stand in the layer NamedEntity, .*before .* Mood\.value\n.*rename"
+        DataError, match=r"c\.tsv: labels are in the layer NamedEntity, .*before .* Mood\.value\n.*rename"
     ):
         read(tmp_path)
 
@@ -119,7 +119,7 @@ def test_words_are_not_escaped(tmp_path: Path) -> None:
 def test_two_documents_in_a_file_are_refused(tmp_path: Path) -> None:
     path = save(tmp_path, MOODS, rest=tokens("X", "_", "_"))
     path.write_text(path.read_text("utf-8") * 2, "utf-8")
-    with pytest.raises(DataError, match=r":8: a second document .*\n.*of its own"):
+    with pytest.raises(DataError, match=r":8: a second document .*\n.*to its own file"):
         read(path, repair="drop-sentence")
 
 
@@ -132,7 +132,7 @@ def test_two_documents_in_a_file_are_refused(tmp_path: Path) -> None:
         (tokens("_", "_", "A[1]\n\n2-1\t15-16\t.\tA[1]"), "continues past the end of its line"),
         (tokens("_", "_", "_\nBerlin\tLOC"), r":8 .*'Berlin\\tLOC', expected e\.g\. 1-1"),
         (f"\n{tokens('_', '_', '_').replace('1-1', '1-1.1')}", r":6 .*'1-1\.1\\t0-3\\tAda\\t_', expected e\.g\. 1-1"),
-        (tokens("_", "_", "_\n1-3.1\t8-11\tBär\tX"), r":8 .*X \[8, 11\) covers 'Ber', and should cover 'Bär'"),
+        (tokens("_", "_", "_\n1-3.1\t8-11\tBär\tX"), r":8 .*X \[8, 11\) covers 'Ber', but should cover 'Bär'"),
         (tokens("_", "_", "_").replace("saw\t_", "saw"), r":6 .*'saw' has 3 columns, expected 4 as in the header"),
         (tokens("_", "", "_"), r":6 .*a label of 'saw' has no type in column 4"),
         (tokens("_", "_", "_\n1-4\t999999999-999999999\tx\t_"), r":8 .*'x' begins 999,999,985 characters after the"),

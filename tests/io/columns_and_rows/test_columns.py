@@ -258,7 +258,7 @@ def test_lines_are_parted(line: str, values: list[str]) -> None:
     [
         ("a B-X\n", {"word_column": 3}, "no word column 3: its lines have 2 columns\nFix: name one of them by `word_"),
         ("a B-X\n", {"tag_column": 3}, "no tag column 3: its lines have 2 columns\nFix: name one of them by `tag_"),
-        ("a\nb\n", {"tag_column": 1}, "its lines have one column, expected a word and a tag\nFix: part word and tag"),
+        ("a\nb\n", {"tag_column": 1}, "its lines have one column, expected a word and a tag\nFix: separate word"),
         ("a b\nc d\n", {}, "looks like tags .*; the first line has: 'a', 'b'\nFix: name the column by `tag_col"),
     ],
 )

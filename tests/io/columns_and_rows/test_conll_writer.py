@@ -14,9 +14,9 @@ from nersery.io import writer
 @pytest.mark.parametrize(
     ("sentence", "separator", "message"),
     [
-        (Sentence(("New York",)), " ", "'New York' cannot be a value between spaces"),
+        (Sentence(("New York",)), " ", "'New York' cannot be a value with spaces as separators"),
         (Sentence(("a",), (Entity(0, 1, "creative work"),)), " ", "'creative work'"),
-        (Sentence(("a",), columns=(("",),)), " ", "'' cannot be a value between spaces"),
+        (Sentence(("a",), columns=(("",),)), " ", "'' cannot be a value with spaces as separators"),
         (Sentence(("a",), comments=("no hash",)), "\t", "comment 'no hash'"),
         (Sentence(("a",), comments=("# nersery: the last column is the tag",)), "\t", "would not be read as a comment"),
         (Sentence(("a",), comments=("#a\tO",)), "\t", "would not be read as a comment"),

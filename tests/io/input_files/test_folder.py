@@ -39,7 +39,7 @@ def test_options_hold_for_every_file(tmp_path: Path) -> None:
 
 def test_an_id_of_another_file_is_an_issue_in_its_place(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", a_jsonl='{"id": "x", "words": ["a"]}\n', b_jsonl='\n{"id": "x", "words": ["b"]}\n')
-    with pytest.raises(DataError, match=r'b\.jsonl:2 .*the id "x" stands in line 1 of .*a\.jsonl already'):
+    with pytest.raises(DataError, match=r'b\.jsonl:2 .*the id "x" is already used in line 1 of .*a\.jsonl'):
         read(folder)
 
 
@@ -70,7 +70,7 @@ def test_what_cannot_be_one_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no file in the folder"):
         open_corpus(write(tmp_path / "empty"))
     (write(tmp_path / "nested", a_txt="a\n") / "more").mkdir()
-    with pytest.raises(DataError, match=r"more: this is no file\n.*nothing else"):
+    with pytest.raises(DataError, match=r"more: this is not a file\n.*only files of one corpus"):
         open_corpus(tmp_path / "nested")
     with pytest.raises(DataError, match=r"a\.txt: sentences without ids .* as those of a\.conll"):
         open_corpus(write(tmp_path / "twins", a_txt="a\n", a_conll="a O\n"))
@@ -83,7 +83,7 @@ def test_what_inception_exports_is_explained(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         open_corpus(tmp_path / "annotation")
     assert str(caught.value) == (
-        f"{path.parent}: this is no file\n"
+        f"{path.parent}: this is not a file\n"
         f"Fix: copy one file of each folder into a new folder and name it after its document: {path} to one.tsv"
     )
 
@@ -125,7 +125,7 @@ def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(DataError) as caught:
         open_corpus(folder)
     assert str(caught.value) == (
-        f"{folder}: the folder cannot be read: Permission denied\nFix: allow to read it, or name another folder"
+        f"{folder}: the folder cannot be read: Permission denied\nFix: allow reading it, or name another folder"
     )
 
 
@@ -151,7 +151,7 @@ def test_splits_that_are_read_together_are_noted(tmp_path: Path, capsys: pytest.
     """Else a tagger learns from the test set of a dataset whose folder is named."""
     sentence = '{"words": ["a"]}\n'
     read(write(tmp_path / "data", train_jsonl=sentence, test_jsonl=sentence, more_jsonl=sentence))
-    assert "data: test, train are read together; to keep them apart, name the files" in capsys.readouterr().err
+    assert "data: test, train are read together; to keep them separate, name the files" in capsys.readouterr().err
     hub = {f"{split}-0000{n}-of-00002_jsonl": sentence for split in ("test", "train") for n in (0, 1)}
     read(write(tmp_path / "hub", **hub))
     assert "hub: test, train are read together" in capsys.readouterr().err
@@ -167,7 +167,7 @@ def test_splits_that_are_read_together_are_noted(tmp_path: Path, capsys: pytest.
 def test_documents_of_bionlp_become_a_folder_of_brat_as_the_error_says(tmp_path: Path) -> None:
     label, event = "T1\tPER 0 3\tAda\n", "T2\tTravel 4 8\tleft\nE1\tTravel:T2 Agent:T1\n"
     folder = write(tmp_path / "my texts", b_txt="Ada left\n", b_a1=label, b_a2=event, a_txt="Bo\n", a_a1="")
-    with pytest.raises(DataError, match="make a folder of brat of it: mkdir brat") as caught:
+    with pytest.raises(DataError, match="make a brat folder of it: mkdir brat") as caught:
         open_corpus(folder)
     subprocess.run(caught.value.fix.partition(": ")[2], shell=True, check=True, cwd=tmp_path)
     assert [(s.text, s.labels) for s in read(tmp_path / "brat")] == [("Bo", ()), ("Ada left", ((0, 1, "PER"),))]

@@ -37,16 +37,16 @@ from nersery.io.input_files.foreign import COMPARED, FOREIGN
         ("a.xml", "<GateDocument>\n</GateDocument>\n", "XML"),
         ("a.xml", '<?xml version="1.0"?>\n<corpus><s>x</s></corpus>\n', r'XML.*\n.*\{"text": …'),
         ("a.txt", "<DOC>\n<DOCID>1</DOCID>\n<LOCAL>Braga</LOCAL>\n", "XML"),
-        ("a.txt", "<START:person> Ada <END> wrote .\nNobody else did .\n", r"marks in it.*<START:person> Ada <END>"),
+        ("a.txt", "<START:person> Ada <END> wrote .\nNobody else did .\n", r"inline labels.*<START:person> Ada <END>"),
         ("a.txt", "Ada|NNP|I-PER ran|VBD|O\n\nBo|PRP|O saw|VBD|O Rome|NNP|I-LOC\n", r"WikiNER.*\n.*sed 's/\$/\\n/'"),
         ("a.txt", "Nobody else .\nAda/PER lives/O in/O Oslo/LOC\n", r"a slash and a tag.*\n.*sed -E"),
-        ("a.train", "In <START> Rome <END> too .\n", "marks in it"),
+        ("a.train", "In <START> Rome <END> too .\n", "inline labels"),
         ("a.txt", "Sentence #,Word,POS,Tag\n1,Ada,NNP,B-per\n,ran,VB,O\n,.,.,O\n", "a table.*\n.*\"csv\""),
         ("a.train", "Ada|B-PER\nran|O\n.|O\n\nBo|O\n", "a table of words and tags without the extension"),
         ("a.txt", "London\tlocation-GPE\n's\tO\nTheatre\tbuilding-theater\n\n", r"Few-NERD(.|\n)*repair=\"bare-type\""),
         ("a.txt", "Ada PER\r\nleft O\r\nOslo LOC\r\n", "Few-NERD"),
         ("a.txt", "Ada\tNNP\tb-per\nleft\tVBD\to\n\nOslo\tNNP\tb-loc\n", "Few-NERD"),
-        ("a.txt", 'In <ENAMEX TYPE="LOCATION">New York</ENAMEX> .\n', r'marks in it.*\n.*format="text"'),
+        ("a.txt", 'In <ENAMEX TYPE="LOCATION">New York</ENAMEX> .\n', r'inline labels.*\n.*format="text"'),
     ],
 )  # fmt: skip
 def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -284,7 +284,7 @@ def test_a_table_of_parallel_text_is_told_to_be_cut(tmp_path: Path) -> None:
 )
 def test_marks_in_text_become_labels_as_the_error_says(tmp_path: Path, text: str) -> None:
     (tmp_path / "old.txt").write_text(text, "utf-8", newline="")
-    with pytest.raises(DataError, match="labels as marks in it") as caught:
+    with pytest.raises(DataError, match="inline labels") as caught:
         open_corpus(tmp_path / "old.txt")
     command = caught.value.fix.partition(": ")[2].partition("; or read")[0].replace("old >", "old.txt >")
     subprocess.run(command, shell=True, check=True, cwd=tmp_path)

@@ -291,7 +291,7 @@ def test_long_lines_are_cut_and_too_long_ones_named(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("nersery.io.input_files.text_file.MOST_IN_MEMORY", 13)
     assert TextFile(path).whole() == "ab\nabcdef\nabc"
     monkeypatch.setattr("nersery.io.input_files.text_file.MOST_IN_MEMORY", 12)
-    with pytest.raises(DataError, match=f"{path}: the text has more than 12 characters, .*\\nFix: cut it into several"):
+    with pytest.raises(DataError, match=f"{path}: the text has more than 12 characters, .*\\nFix: split it into"):
         TextFile(path).whole()
 
 
@@ -340,4 +340,4 @@ def test_a_file_of_two_encodings_is_to_be_mended(tmp_path: Path) -> None:
     path.write_bytes("Zoë\nJosé\n".encode() + "O’Brien".encode("cp1252"))
     found, fix = issues(path)
     assert [line for *_, line in found] == [3]
-    assert fix == "write these lines in utf-8 as others are; --encoding cp1252 would garble those"
+    assert fix == "write these lines in utf-8 like the others; --encoding cp1252 would garble the others"

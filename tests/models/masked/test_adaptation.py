@@ -200,7 +200,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("name", "content", "message"),
         [
-            ("news.2019.json", b"we saw there today\nthe program in Oslo won\n", "tell the format"),
+            ("news.2019.json", b"we saw there today\nthe program in Oslo won\n", "show the format"),
             ("raw.txt", "größer\n".encode("latin-1"), "UTF-8"),
             ("raw.conll", b"Ada\tB-PER\nwon\tI_LOC\n", "I_LOC"),
         ],

@@ -44,7 +44,7 @@ def of_record(value: Object, line: int, *, labelled: bool) -> Object:
         raise BrokenError(Issue(message, line=line, kind="several questions"))
     label_lists = answers[names[0]] if names else [[] for given in answers.values() if given][:1]
     if not label_lists and labelled:
-        message = "nobody has submitted labels for this record of Argilla; suggestions of models are not read"
+        message = "nobody has submitted labels for this Argilla record; model suggestions are not read"
         raise BrokenError(Issue(message, line=line, kind="not annotated", fixes=("submit responses in Argilla",)))
     fix = "keep one submitted response for each record"
     return {**_fields(value), "label": agreed(label_lists or [[]], "responses in Argilla", line, fix)}

@@ -47,7 +47,7 @@ class BratSource(StandoffSource):
         super().__init__(TextFile(file.path.with_suffix(LABELS), options.encoding), options)
         for half, other in ((self.file, self._text), (self._text, self.file)):
             if half.path.exists() and not other.path.exists():
-                issue = Issue(f"{other.path.name} is missing beside it, the other half of the document", str(half.path))
+                issue = Issue(f"{other.path.name}, the other file of the document, is missing", str(half.path))
                 raise DataError(issue, fix="copy it there, or name another file")
 
     def documents(self, findings: Pass) -> Iterator[Document]:
@@ -75,9 +75,7 @@ class BratSource(StandoffSource):
 
 def _issue(number: int, line: str) -> Issue:
     message = f"{line!r:.60}, expected e.g. T1, a tab, PER 0 12, a tab, Ada Lovelace"
-    return Issue(
-        message, line=number, kind="not a label", fixes=("--format text where these are no labels of the text",)
-    )
+    return Issue(message, line=number, kind="not a label", fixes=("--format text if these are not labels of the text",))
 
 
 def _span(match: re.Match[str], line: int) -> LabelledSpan:

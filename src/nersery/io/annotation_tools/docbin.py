@@ -66,7 +66,7 @@ class DocBinSource(Source):
             raise self.file.unreadable(error) from None
         except _DAMAGED as error:
             message = f"this cannot be read as spaCy's DocBin: {error}"
-            raise DataError(Issue(message, self.file.name), fix="name the format that it has by --format") from None
+            raise DataError(Issue(message, self.file.name), fix="name its format by --format") from None
 
 
 def _refuse_bomb(content: bytes) -> None:
@@ -76,7 +76,7 @@ def _refuse_bomb(content: bytes) -> None:
         size += len(decompressor.decompress(content, CHUNK))
         content = decompressor.unconsumed_tail
     if content:
-        raise ValueError(f"it has more than {MOST_BYTES:,} bytes when it is decompressed. Divide it into several files")
+        raise ValueError(f"it has more than {MOST_BYTES:,} bytes when decompressed. Split it into several files")
 
 
 def pack_docbin(lines: Path, target: Path) -> None:

@@ -60,7 +60,7 @@ SOURCE: Mapping[str, type] = {"id": str, "language": str, "document": str, "star
 """The keys under ``meta`` from which a sentence is restored, and the types of their values."""
 REFUSALS = ("reject", "ignore")
 """Answers in Prodigy that forbid using the labels of a text."""
-LAST_CHARACTERS = "texts whose labels end with their last character, as what these repeat of the text shows: {}"
+LAST_CHARACTERS = "texts in which the end of a label is its last character, as the texts of the labels show: {}"
 WRONG = 'labels left out, because a reviewer has marked them as wrong ("correct": false): {}'
 ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
 """doccano 1.8.4 guesses the encoding of a file, and an emoji makes it guess wrong."""
@@ -215,7 +215,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     if not isinstance(text, str):
         raise wrong_object(line, f'"text" is {text!r:.60}, expected {EXPECTED}')
     if value.get("_is_binary") is True:
-        message = "its answer judges one label and says nothing of others, expected all labels of the text"
+        message = "its answer is about a single label, expected all labels of the text"
         raise BrokenError(Issue(message, line=line, kind="a single label judged"))
     if labelled and (issue := issue_of_unannotated(value, line)):
         raise BrokenError(issue)
@@ -244,7 +244,7 @@ def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
     lists = {key: content for key, content in value.items() if isinstance(content, list) and "suggestion" not in key}
     labels_by_key |= {key: content for key, content in lists.items() if any(map(is_label, content))}
     if len(labels_by_key) > 1:
-        raise wrong_object(line, f"labels stand under {' and '.join(labels_by_key)}, expected one of them")
+        raise wrong_object(line, f"labels are under {' and '.join(labels_by_key)}, expected one of them")
     for key, labels in labels_by_key.items():
         if not isinstance(labels, list):
             raise wrong_object(line, f'"{key}" is {labels!r:.60}, expected a list of labels, each {EXPECTED_LABEL}')
@@ -316,8 +316,8 @@ def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
     words = [place for place in offsets if text[slice(*place)].strip()]
     if not _are_words(words, text):
         odd = next((token for token in tokens if text[token["start"] : token["end"]] != token.get("text")), None)
-        seen = "" if odd is None else f", as {odd!r:.90}, where the text has {text[odd['start'] : odd['end']]!r:.40}"
-        raise wrong_object(line, f'"tokens" are not the words of the text, all of them and in order{seen}')
+        seen = "" if odd is None else f", e.g. {odd!r:.90}, where the text has {text[odd['start'] : odd['end']]!r:.40}"
+        raise wrong_object(line, f'"tokens" are not all words of the text, in order{seen}')
     return words
 
 

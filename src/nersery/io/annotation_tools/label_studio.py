@@ -22,7 +22,7 @@ def of_task(task: Object, line: int, *, labelled: bool) -> Object:
         fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
         raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
     label_lists = [_of_results(item.get("result") or [], line) for item in completed] or [[]]
-    labels = agreed(label_lists, "annotations", line, "keep the annotation that holds, or mark it as ground truth")
+    labels = agreed(label_lists, "annotations", line, "keep the right annotation, or mark it as ground truth")
     return {"text": _text_of(task["data"], labels, line), "spans": labels}
 
 
@@ -39,7 +39,7 @@ def _of_results(results: Any, line: int) -> list[Object]:
         raise wrong_object(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
     if len(texts := {str(result["to_name"]) for result in labels if "to_name" in result}) > 1:
         raise wrong_object(
-            line, f"labels are of {len(texts)} texts ({', '.join(sorted(texts))}), expected one text a task"
+            line, f"labels belong to {len(texts)} texts ({', '.join(sorted(texts))}), expected one text per task"
         )
     return [{key: result["value"].get(key) for key in ("start", "end", "labels", "text")} for result in labels]
 

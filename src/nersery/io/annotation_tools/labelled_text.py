@@ -262,7 +262,7 @@ class Line:
             covered = self.document.text[start:end]
             if span.parts > 1:
                 message = f"{span} is in {span.parts} parts, expected one"
-                yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part by itself",))
+                yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part separately",))
             elif message := self._misplaced(span, start, end):
                 yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
             elif (part := self._cut_by(start, end, offsets)) is not None:
@@ -274,7 +274,7 @@ class Line:
                 message = f"{span} covers {covered!r:.60}, a part of {part!r:.60}"
                 yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))
             elif rightmost is not None and start < rightmost[0] and not _same(span, rightmost[1], self.document.text):
-                message = f"{span} {covered!r:.60} overlaps {rightmost[1]}, expected one label a word"
+                message = f"{span} {covered!r:.60} overlaps {rightmost[1]}, expected one label per word"
                 yield Issue(message, line=span.line, kind="labels overlap", fixes=("keep one of them",))
             rightmost = max(rightmost or (end, span), (end, span), key=lambda pair: pair[0])
 
@@ -300,7 +300,7 @@ class Line:
         if start == end:
             return f"{span} covers no word"
         if not span.fits(text):
-            return f"{span} covers {text[span.start : span.end]!r:.60}, and should cover {span.text!r:.60}"
+            return f"{span} covers {text[span.start : span.end]!r:.60}, but should cover {span.text!r:.60}"
         is_inside = self.start <= start and end <= self.end
         return "" if is_inside else f"{span} continues past the end of its line, expected a label for each line"
 

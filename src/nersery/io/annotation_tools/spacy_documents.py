@@ -24,7 +24,7 @@ def spacy_sentences(docs: Any, options: Mapping[str, Any]) -> Iterator[Sentence]
     """See `nersery.Corpus.from_spacy`."""
     language = read_options(options, ("language",)).language if options else None
     if not hasattr(docs, "__iter__"):
-        advice = ". Give those of a DocBin by get_docs(nlp.vocab)" if hasattr(docs, "get_docs") else ""
+        advice = ". For a DocBin, give its get_docs(nlp.vocab)" if hasattr(docs, "get_docs") else ""
         raise SettingsError(f"the documents are {docs!r:.60}, expected those of spaCy{advice}")
     for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
         if not hasattr(doc, "ents"):
@@ -62,7 +62,7 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
         for entity in (e for e in doc.ents if e.start < span.end and e.end > span.start):
             inside = [word_positions[token.i] for token in entity if token.i in word_positions]
             if entity.start < span.start or entity.end > span.end:
-                message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
+                message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it within one"
                 raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
             entities.append(Entity(inside[0], inside[-1] + 1, entity.label_))
         yield Sentence(

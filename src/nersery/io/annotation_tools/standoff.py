@@ -121,8 +121,8 @@ class StandoffSource(Source):
                 findings.overruled = other_repairs(gains)
         if first_shifted and not is_decided:
             warn(
-                f"{self.file.name}: some labels stand behind an emoji (first in {first_shifted}), and fit words "
-                "whether it counts as one character or as two. They were read with one. If your tool counts two, as "
+                f"{self.file.name}: some labels come after an emoji (first in {first_shifted}), and fit words "
+                "whether it counts as one character or as two. It was counted as one. If your tool counts two, as "
                 f"JavaScript does: {options_of([UTF16_OFFSETS])}"
             )
         if tagged := sorted(type_[2:] for type_ in types if type_[:2] == "B-" and f"I-{type_[2:]}" in types):
@@ -138,7 +138,7 @@ class StandoffSource(Source):
             stretched = [name for name in (WHOLE_WORDS, CUT_WORDS) if name in self.options.repair]
             if stretched and document.is_miscounted:
                 better = f"{options_of(document.best_recount)} in place of {options_of(stretched)}"
-                warn(f"{self.file.name}: more labels fit if their offsets are counted otherwise. Try {better}")
+                warn(f"{self.file.name}: more labels fit if their offsets are counted differently. Try {better}")
             return document
         moved = document.moved(names)
         findings.count(+Counter(dict.fromkeys(names, sum(map(LabelledSpan.__ne__, document.spans, moved.spans)))))

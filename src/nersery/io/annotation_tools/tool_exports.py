@@ -138,7 +138,7 @@ def _note_lost_words(corpus: Corpus) -> None:
         return
     is_spaced = all(tuple(text.split()) == sentence.words for sentence, text in texts)
     advice = "read them with --split spaces" if is_spaced else "write .jsonl"
-    warn(f'brat does not hold words: "{word}" is split when its files are read. To keep such words, {advice}')
+    warn(f'brat does not store words: "{word}" is split when its files are read. To keep such words, {advice}')
 
 
 def _check_names(types: Sequence[str]) -> None:
@@ -146,11 +146,13 @@ def _check_names(types: Sequence[str]) -> None:
     names: dict[str, str] = {}
     for type_ in types:
         if (other := names.setdefault(_joined(type_), type_)) != type_:
-            message = f"the types {other!r} and {type_!r} would both be {_joined(type_)}: brat has no spaces in types"
+            message = (
+                f"the types {other!r} and {type_!r} would both be {_joined(type_)}: brat allows no spaces in types"
+            )
             fix = f"rename one of them, e.g. by nersery dataset convert --type {shlex.quote(f'{type_}=NEW')}"
             raise DataError(message, fix=fix)
     if spaced := [f"{type_} is {name}" for name, type_ in names.items() if name != type_]:
-        warn(f"brat has no spaces in types, so they are underscores: {', '.join(spaced)}")
+        warn(f"brat allows no spaces in types, so they become underscores: {', '.join(spaced)}")
 
 
 def _joined(type_: str) -> str:
@@ -172,7 +174,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
         first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
         first = max(first, _place(sentence) or 0)
         if (gap := first - at) > LONGEST_SENTENCE:
-            message = f"{gap:,} characters lie before this sentence, expected at most {LONGEST_SENTENCE:,}"
+            message = f"{gap:,} characters are before this sentence, expected at most {LONGEST_SENTENCE:,}"
             raise DataError(Issue(message, sentence=sentence.id), fix="correct its offsets, or leave them out")
         parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
         at = first + len(text)
@@ -199,7 +201,7 @@ FORMATS = (
     ),
     Format(
         "gliner",
-        "training data of GLiNER; that of DyGIE and SpERT is read",
+        "training data of GLiNER; also reads that of DyGIE and SpERT",
         reader=WordSpansSource,
         writer=GlinerWriter,
         pack=pack_array,

@@ -9,8 +9,8 @@ from nersery.io.columns_and_rows.objects import Object
 
 _OF_PRODIGY = ("_input_hash", "_task_hash")
 WITHOUT_KEY = (
-    "texts with neither labels nor a key for them: {}. They are read as sentences without entities: leave out what "
-    "nobody has labelled"
+    "texts with neither labels nor a key for them: {}. They are read as sentences without entities: leave out texts "
+    "that nobody has labelled"
 )
 OF_DOCCANO = (
     "texts of doccano without labels: {}. They are read as sentences without entities. Texts that nobody has annotated "

@@ -119,7 +119,7 @@ class WebannoSource(StandoffSource):
         candidates = [layer for layer in self._layers if self.options.tag_column in (None, layer.column)]
         main = [layer for layer in candidates if layer.name == _NAMED_ENTITY] or candidates
         if self._layers and len(main) != 1:
-            message = f"labels stand in the columns {', '.join(map(str, self._layers))}, expected one"
+            message = f"labels are in the columns {', '.join(map(str, self._layers))}, expected one"
             raise DataError(Issue(message, self.file.name), fix="name the column: --tag-column")
         return main[0] if main else None
 
@@ -130,7 +130,7 @@ class WebannoSource(StandoffSource):
             findings.layer = layer.full_name
         names = {other.name for other in self._layers}
         if self.options.tag_column is None and _NAMED_ENTITY in names and (not layer or layer.name != _NAMED_ENTITY):
-            message = f"labels stand in the layer {_NAMED_ENTITY}, and in files before this one in {findings.layer}"
+            message = f"labels are in the layer {_NAMED_ENTITY}, but in files before this one in {findings.layer}"
             raise DataError(Issue(message, self.file.name), fix="rename this file to be the first in the folder")
         if layer is None and self.labelled:
             warn(f"{self.file.name}: no layer {findings.layer or _NAMED_ENTITY}, so its sentences have no entities")
@@ -178,8 +178,8 @@ class WebannoSource(StandoffSource):
         for number, line in enumerate(self.file.lines(), start=1):
             line = line.rstrip("\r\n")
             if line.startswith(MARK) and word.line:
-                message = "a second document begins here, expected one in a file"
-                fix = "save each document to a file of its own, in one folder"
+                message = "a second document begins here, expected one per file"
+                fix = "save each document to its own file, in one folder"
                 raise DataError(Issue(message, self.file.name, number), fix=fix)
             if line.strip() and not line.startswith("#"):
                 row = self._row(line, number, begins, word, layer)

@@ -230,7 +230,7 @@ def check_named_columns(file: TextFile, options: ReadOptions, width: int) -> Non
             )
     if options.tag_column is not None and width == 1:
         issue = Issue("its lines have one column, expected a word and a tag", file.name)
-        raise DataError(issue, fix="part word and tag by a tab or a space, or name the format by --format text")
+        raise DataError(issue, fix="separate word and tag with a tab or a space, or name the format by --format text")
 
 
 def _refuse_words(file: TextFile, sample: _Sample) -> None:

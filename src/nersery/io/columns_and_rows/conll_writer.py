@@ -59,13 +59,13 @@ def _refuse_spaces(sentence: Sentence, text: str) -> None:
     if text.count(" ") == len(sentence) * (len(sentence.columns) + 1) and all(map(all, sentence.columns)):
         return
     if type_ := next((entity.type for entity in sentence.entities if " " in entity.type), ""):
-        issue = Issue(f"the type {type_!r} cannot stand between spaces", sentence=sentence.id)
+        issue = Issue(f"the type {type_!r} cannot be written with spaces as separators", sentence=sentence.id)
         option = either(f": --type '{type_}={type_.replace(' ', '_')}'", "")
-        fix = f"write columns parted by tabs, or rename it{option}"
+        fix = f"write columns separated by tabs, or rename it{option}"
         raise FormatError(issue, fix=fix)
     values = (*sentence.words, *chain.from_iterable(sentence.columns))
     odd = next(value for value in values if not value or " " in value)
-    raise _refused(sentence, f"{odd!r} cannot be a value between spaces")
+    raise _refused(sentence, f"{odd!r} cannot be a value with spaces as separators")
 
 
 def _head(sentence: Sentence, layout: Layout) -> str:
@@ -81,5 +81,5 @@ def _head(sentence: Sentence, layout: Layout) -> str:
 def _refused(sentence: Sentence, message: str) -> DataError:
     return DataError(
         Issue(f"cannot be written as columns: {message}", sentence=sentence.id),
-        fix="write JSONL, which holds every sentence, or columns parted by tabs",
+        fix="write JSONL, which holds every sentence, or columns separated by tabs",
     )

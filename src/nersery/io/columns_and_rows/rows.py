@@ -72,14 +72,14 @@ _LABELS = ("entities", *_TAGS)
 ROWS_OF_JSONL = 'map(json.loads, open("old.jsonl"))'
 """The code with which a user reads the rows of a file in Python."""
 _NUMBERS = (
-    'numbers must be turned into them first, in Python by Corpus.from_dataset(rows, names=["O", "B-PER", …]), with '
+    'numbers must be turned into tags first, in Python by Corpus.from_dataset(rows, names=["O", "B-PER", …]), with '
     f"rows = {ROWS_OF_JSONL}"
 )
 _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "id": (_text, "a string"),
     "words": (_texts, "a list of strings"),
     "language": (_text, "a string"),
-    "entities": (_entities, 'a list of {"start": number, "end": number, "type": string}, each perhaps with a "score"'),
+    "entities": (_entities, 'a list of {"start": number, "end": number, "type": string}, optionally with a "score"'),
     "origin": (_origin, '{"method": string, "parents": list of ids, "copy": number}'),
     "scores": (
         lambda value: isinstance(value, dict) and all(map(_number, value.values())),

@@ -34,7 +34,7 @@ def _other_separator(values: Sequence[str]) -> str:
     if not mark.isspace():
         return "read it as a table: --format csv" if mark else ""
     code = "".join(rf"\x{byte:02X}" for byte in mark.encode())
-    return rf"part the columns by tabs: sed 's/{code}/\t/g' old > new"
+    return rf"separate the columns with tabs: sed 's/{code}/\t/g' old > new"
 
 
 def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool) -> DataError:
@@ -55,7 +55,7 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
     if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
         fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
     if sum(" " in column[0] for column in columns) > 1:
-        fix = "of parallel text, save each language in a file of its own, e.g. cut -f1 pairs.tsv > text.en"
+        fix = "for parallel text, save each language in its own file, e.g. cut -f1 pairs.tsv > text.en"
     if any(" " in column[0] and looks_like_tag(column[0].split()[0]) for column in columns):
         fix = FROM_SIDE_BY_SIDE
     if any(holds_several(column[0]) for column in columns):
@@ -63,7 +63,7 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
     if any(all(map(_BRACKET.fullmatch, column)) and "*" in column for column in columns):
         fix = FROM_BRACKETS
     fix = (_other_separator(columns[0]) if len(columns) == 1 else "") or fix
-    misc = " and no key in MISC, behind the last tab, holds tags such as NER=B-PER" * is_conllu
+    misc = " and no key in MISC, after the last tab, holds tags such as NER=B-PER" * is_conllu
     issue = Issue(f"no column looks like tags (O, B-PER, I-PER …){misc}; the first line has: {values:.100}", file.name)
     return DataError(issue, fix=fix)
 
@@ -95,7 +95,7 @@ def types_alone(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError |
     if row is None or looks_like_tag(row[-1], broken=True):
         return None
     fix = (
-        f"name the column and what becomes of its types: --tag-column {len(columns)} with --repair bare-type (PER, O), "
+        f"name the column and the form of its types: --tag-column {len(columns)} with --repair bare-type (PER, O), "
         "letter-behind (PER-B) or small-letter (b-per)"
     )
     if all(len(type_) == 1 for type_ in columns[-1] if type_ != outside):

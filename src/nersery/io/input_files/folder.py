@@ -34,9 +34,9 @@ SPLIT_NAMES = ("train", "dev", "valid", "validation", "test")
 """The names of files of one dataset that should not be mixed."""
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(?:-[0-9a-f]{16})?$")
 """How the Hugging Face hub numbers the files of a split."""
-READABLE = "allow to read it, or name another folder"
+READABLE = "allow reading it, or name another folder"
 FROM_BIONLP = (
-    """make a folder of brat of it: mkdir brat; for f in {}/*.a1; do to=brat/$(basename "$f" .a1); cp "${{f%a1}}txt" """
+    """make a brat folder of it: mkdir brat; for f in {}/*.a1; do to=brat/$(basename "$f" .a1); cp "${{f%a1}}txt" """
     """"$to.txt"; cat "${{f%1}}"[12] > "$to.ann"; done"""
 )
 """The fix for files of the BioNLP shared tasks, which have labels and events in separate files."""
@@ -84,11 +84,11 @@ class FolderSource(Source):
         if not self.paths:
             yield Issue("there is no file in the folder", self.file.name)
         if _is_unfinished(self.file.path / MANIFEST):
-            yield Issue("the job that writes the folder is not finished; the same command goes on", self.file.name)
+            yield Issue("the job that writes the folder is not finished; the same command resumes it", self.file.name)
         is_brat = any(path.suffix == LABELS for path in self.paths)
         for path in self.paths:
             if not path.is_file():
-                yield Issue("this is no file", str(path))
+                yield Issue("this is not a file", str(path))
             elif (other := stems.setdefault(path.stem, path)) is not path:
                 yield Issue(f"sentences without ids would get the same ones as those of {other.name}", str(path))
             elif is_brat and path.suffix == TEXT:  # brat writes an empty file if there are no labels
@@ -104,7 +104,7 @@ class FolderSource(Source):
             return FROM_BIONLP.format(shlex.quote(str(self.file.path)))
         exported = next((file for path in self.paths if path.is_dir() for file in sorted(path.glob("*.tsv"))), None)
         if exported is None:
-            return "name a file, or a folder that holds nothing else than files of one corpus with names of their own"
+            return "name a file, or a folder that holds only files of one corpus, each with its own name"
         name = f"{exported.parent.stem}.tsv"  # INCEpTION has a folder for each document, with a file of each annotator
         return f"copy one file of each folder into a new folder and name it after its document: {exported} to {name}"
 
@@ -138,7 +138,7 @@ class FolderSource(Source):
             yield from source.sentences(findings)
         names = dict.fromkeys(_SHARD.sub("", path.stem) for path in self.paths)
         if self.labelled and len(splits := [name for name in names if name in SPLIT_NAMES]) > 1:
-            warn(f"{self.file.name}: {', '.join(splits)} are read together; to keep them apart, name the files")
+            warn(f"{self.file.name}: {', '.join(splits)} are read together; to keep them separate, name the files")
         if self.labelled and 0 < len(texts) < len(self.paths):
             warn(
                 f"{self.file.name}: {', '.join(texts)} is plain text beside labelled files, so its words count as "

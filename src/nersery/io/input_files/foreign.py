@@ -36,11 +36,11 @@ _FROM_DICTS = (
     "ensure_ascii=False)) for line in sys.stdin if line.strip()]' < old > new.jsonl"
 )
 _FROM_UIE = (
-    "bring the types of each text together: jq -cs 'flatten | group_by(.content)[] | {text: .[0].content, label: "
+    "merge the types of each text: jq -cs 'flatten | group_by(.content)[] | {text: .[0].content, label: "
     "[.[] | .prompt as $type | .result_list[] | [.start, .end, $type]]}' old > new.jsonl"
 )
 _FROM_QUESTIONS = (
-    "bring the types of each text together: jq -cs 'flatten | group_by(.context)[] | {words: .[0].context | "
+    "merge the types of each text: jq -cs 'flatten | group_by(.context)[] | {words: .[0].context | "
     'split(" "), entities: [.[] | .entity_label as $type | .span_position[] | split(";") | map(tonumber) | {start: '
     ".[0], end: (.[1] + 1), type: $type}]}' old > new.jsonl"
 )
@@ -162,13 +162,13 @@ FOREIGN = (
         is_text=True,
     ),
     Foreign(
-        "text with tags behind its words, as WikiNER",
+        "text with tags after its words, as WikiNER",
         re.compile(r"^(?:[^\s|]+(?:\|[^\s|]+)*\|(?:O|[BI]-[^\s|]+)(?: |$)){3}", re.MULTILINE),
         r"make columns of it: sed 's/$/\n/' old.txt | tr ' |' '\n\t' > new.conll",
         is_sure=False,
     ),
     Foreign(
-        "text with a slash and a tag behind each word",
+        "text with a slash and a tag after each word",
         re.compile(r"^(?=.*/O(?: |\r?$))(?:\S+/(?:O|[A-Za-z][\w-]+)(?: +|(?=\r?$))){3,}\r?$", re.MULTILINE),
         r"make columns of it: sed -E 's/$/\n/; s:/([^/ ]+)( +|\r?$):\t\1\n:g' old.txt > new.conll (types without B- "
         "are then read by --repair bare-type)",
@@ -191,7 +191,7 @@ FOREIGN = (
         re.compile(
             r"^\S+(?:[\t ]|\t.*\t)\S+\r?\n\S+(?: O|\t(?:.*\t)?[Oo])\r?\n\S+(?:[\t ]|\t.*\t)\S+\r?$", re.MULTILINE
         ),
-        "name the column of the types and what becomes of them: --tag-column 2 with --repair bare-type (PER, O), "
+        "name the column of the types and their form: --tag-column 2 with --repair bare-type (PER, O), "
         "letter-behind (PER-B) or small-letter (b-per)",
         is_sure=False,
     ),
@@ -202,7 +202,7 @@ FOREIGN = (
         is_sure=False,
     ),
     Foreign(
-        "text with labels as marks in it",
+        "text with inline labels",
         re.compile(r"<START(?::\w+)?> [^<\n]+ <END>|<(?P<tag>[A-Z][A-Z_]{2,})(?: [^<>]*)?>[^<>]+</(?P=tag)>"),
         _FROM_MARKS,
         is_sure=False,

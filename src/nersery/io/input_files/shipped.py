@@ -53,7 +53,7 @@ def located(name: str, folder: Path) -> Path:
 def input_path(name: str | Path) -> str:
     """The path of an input or of an ``example:NAME``. Raise `SettingsError` for an unknown example, or for no path."""
     if isinstance(name, str) and not name:  # as a path it would be the current folder
-        raise SettingsError("the name of an input is empty, as that of a variable that is not set. Name a file")
+        raise SettingsError("the name of an input is empty, perhaps because a variable is not set. Name a file")
     as_path(name, "the input")
     path = str(name)
     try:

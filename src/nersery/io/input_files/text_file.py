@@ -161,8 +161,8 @@ class TextFile:
         with self._opened() as stream:
             text = stream.read(MOST_IN_MEMORY + 1)
         if len(text) > MOST_IN_MEMORY:
-            message = f"the text has more than {MOST_IN_MEMORY:,} characters, and has to be read as a whole"
-            raise DataError(Issue(message, self.name), fix="cut it into several files, or export one object a line")
+            message = f"the text has more than {MOST_IN_MEMORY:,} characters, but must be read as a whole"
+            raise DataError(Issue(message, self.name), fix="split it into several files, or export one object per line")
         return text
 
     def _too_long(self, line: int) -> DataError:
@@ -304,7 +304,7 @@ class TextFile:
         is_right = bool(self._marked or self._utf_16()) or (encoding == "utf-8" and self.seems_utf_8())
         fix = "copy the file again" if is_right else _naming("utf-8" if self._begins_in_utf_8() else likely)
         if is_right and bad:
-            fix = f"write these lines in {encoding} as others are; --encoding {likely} would garble those"
+            fix = f"write these lines in {encoding} like the others; --encoding {likely} would garble the others"
         if reason in _CUT:
             line = bad[-1][0] if bad else None
             fix = "copy the file again" if is_right else f"copy the file again if it is cut off, or {fix}"

@@ -93,6 +93,6 @@ class naming_the_temporary_folder:  # noqa: N801 - a generator would take longer
         folders = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp")
         folder = next((name for name in folders if name and os.access(name, os.W_OK | os.X_OK)), os.curdir)
         raise DiskError(
-            f"a temporary file for what does not fit into memory cannot be written in {folder}: {error}. Free some "
-            "space there, or set the environment variable TMPDIR to another folder"
+            f"a temporary file for data that does not fit into memory cannot be written in {folder}: {error}. Free "
+            "some space there, or set the environment variable TMPDIR to another folder"
         ) from None
