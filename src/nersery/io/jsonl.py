@@ -238,7 +238,7 @@ def _line(value: Object, sentence: Sentence | None) -> str:
     except ValueError:
         raise DataError(
             Issue("a score is NaN or infinite, which JSON cannot hold", sentence=sentence.id if sentence else ""),
-            fix="let the method give finite scores",
+            fix="make the method return finite scores",
         ) from None
 
 
@@ -252,7 +252,7 @@ def read_rejects(path: Path) -> Iterator[Reject]:
         except BrokenError as broken:
             raise DataError(
                 [Issue(issue.message, str(path), issue.line) for issue in broken.issues],
-                fix="let nersery write the file again",
+                fix="write the file again with nersery",
             ) from None
 
 

@@ -34,7 +34,7 @@ _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
 """Like `Link._make`, but in a third of the time. Files have more links than words."""
 MOST_ISSUES = 1000
 """After this many issues in one file, the rest is not read."""
-FIX = "expected pairs of positions such as 0-0 1-2:0.83, a line for each pair of sentences; an empty one has no links"
+FIX = "expected pairs of positions such as 0-0 1-2:0.83, one line per sentence pair; an empty line has no links"
 
 COMPRESSED = (".bz2", ".gz", ".xz", ".zip", ".zst")
 PLAIN = ".txt"
