@@ -224,7 +224,8 @@ class Trainer:
             progress = {key: int(value) for key, value in file.metadata().items()}
         if progress["subwords"] != self.subwords:
             print(
-                f"the training was to have {progress['subwords']} subwords, and goes on to {self.subwords}", flush=True
+                f"the training was planned for {progress['subwords']} subwords and continues to {self.subwords}",
+                flush=True,
             )
         self.step, self.seen, self.seconds = progress["step"], progress["seen"], progress["seconds"]
         state = load_file(path)
@@ -278,8 +279,8 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")
     parser.add_argument("--subwords", type=float, default=14e6, help="length of the training")
-    parser.add_argument("--batch", type=int, default=4096, help="subwords of a step, with padding")
-    parser.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates, for larger batches")
+    parser.add_argument("--batch", type=int, default=4096, help="subwords per step, with padding")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor for the learning rates, for larger batches")
     parser.add_argument("--dropout", type=float, default=0.0, help="for a text that is seen often")
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()

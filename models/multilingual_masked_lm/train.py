@@ -321,15 +321,17 @@ def main() -> None:
     parser.add_argument("--encoder", default=bundled.MULTILINGUAL, help="a bundled encoder, or a folder")
     parser.add_argument("--english", action="store_true", help="English text only")
     parser.add_argument("--subwords", type=float, default=8e6, help="length of the training")
-    parser.add_argument("--batch", type=int, default=2048, help="subwords of a step, with padding")
-    parser.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates, for larger batches")
+    parser.add_argument("--batch", type=int, default=2048, help="subwords per step, with padding")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor for the learning rates, for larger batches")
     parser.add_argument("--dropout", type=float, default=0.0, help="for a text that is seen often")
-    parser.add_argument("--start", type=existing(), help="a head.safetensors to go on from, with --seed of its own")
+    parser.add_argument("--start", type=existing(), help="a head.safetensors to continue from, with another --seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     if not arguments.english and not ((arguments.data / "bitext").exists() and (arguments.data / "qa").exists()):
-        parser.error(f"{arguments.data} has not both bitext and qa, expected them unless --english is given")
+        parser.error(
+            f"{arguments.data} does not contain both bitext and qa, which are needed unless --english is given"
+        )
     arguments.work.mkdir(parents=True, exist_ok=True)
     source = ModelSource(arguments.encoder)
     if arguments.english:

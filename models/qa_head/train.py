@@ -364,11 +364,11 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
     parser.add_argument("--steps", type=int, default=600, help="length of the training")
     parser.add_argument("--rate", type=float, default=RATE, help="the learning rate of biases and norms")
-    parser.add_argument("--start", type=existing(), help="a qa_head.safetensors to go on from, with --seed of its own")
+    parser.add_argument("--start", type=existing(), help="a qa_head.safetensors to continue from, with another --seed")
     parser.add_argument(
-        "--translated", type=existing(), help="folder of translate.sh, with labelled text in other languages"
+        "--translated", type=existing(), help="folder from translate.sh, with labelled text in other languages"
     )
-    parser.add_argument("--teacher", help="a larger question-answering model, whose answers are learnt, too")
+    parser.add_argument("--teacher", help="a larger question-answering model, whose answers are also learnt")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--encoder", default=bundled.ENGLISH, help="a bundled encoder, or a folder")

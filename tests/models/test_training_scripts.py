@@ -64,7 +64,7 @@ def test_text_in_other_languages_is_needed_unless_english_is_wanted(
     (tmp_path / "text/en").mkdir(parents=True)
     arguments = ["--data", str(tmp_path), "--work", str(tmp_path / "out")]
     assert run("multilingual_masked_lm/train.py", arguments, monkeypatch) == 2
-    assert "has not both bitext and qa" in capsys.readouterr().err
+    assert "does not contain both bitext and qa" in capsys.readouterr().err
 
 
 def test_the_mean_of_equal_taggers_is_each_of_them_and_other_encoders_are_refused(
