@@ -174,7 +174,7 @@ def test_or_one_is_trained_on_gold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_tagger_and_gold_it_says_what_to_do() -> None:
-    with pytest.raises(SettingsError, match=r"no tagger. Name one by tagger .*, or give labelled sentences as gold"):
+    with pytest.raises(SettingsError, match=r"no tagger. Name one as tagger .*, or give labelled sentences as gold"):
         TaggerLabels().fit([])
 
 

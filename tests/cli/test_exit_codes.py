@@ -102,7 +102,7 @@ class TestExitCodes:
             (3, ["run", "demo", "--check", "--set", "data.dev=nothing.conll"], "there is no such file"),
             (4, ["predict", "./nothing", "train.conll", "x.jsonl"], "there is no folder ./nothing: expected"),
             (4, ["predict", "no/such/tagger", "train.conll", "x.jsonl"], "there is no folder no/such/tagger: expected"),
-            (4, ["predict", "train.conll", "train.conll", "x.jsonl"], "train.conll is no tagger"),
+            (4, ["predict", "train.conll", "train.conll", "x.jsonl"], "train.conll is not a tagger"),
             (4, ["train", "train.conll", "t", "--set", "model=./nothing"], "there is no model folder ./nothing"),
             (
                 4,

@@ -211,7 +211,7 @@ class TestLabels:
         ("code", "args", "message"),
         [
             (2, ["tager_labels", "raw.txt", "x.jsonl"], 'no annotate method is called "tager_labels"; did you mean'),
-            (2, ["tagger_labels", "raw.txt", "x.jsonl"], "Name one by tagger"),
+            (2, ["tagger_labels", "raw.txt", "x.jsonl"], "Name one as tagger"),
             (2, ["qa_prompting", "raw.txt", "x.jsonl", "--set", "answers=0"], "answers is 0"),
             (2, ["tagger_labels", "raw.txt", "x.jsonl", "--set", "teachers=1"], 'has no setting "teachers"'),
             (2, ["tagger_labels", "raw.txt", "x.jsonl", "--set", "teacher=1"], "teacher is 1: expected a table"),

@@ -368,7 +368,7 @@ class TestWrongRecipes:
             (["systems.balanced.gold_copies=0"], "upsampling is above 0 and gold_copies is 0"),
             (
                 ["systems.finished.second_stage=3"],
-                "second_stage: 3 is no table of settings, expected e.g. { steps = 100",
+                "second_stage: 3 is not a table of settings, expected e.g. { steps = 100",
             ),
             (["systems.finished.second_stage.longest=3"], 'second_stage: "longest" cannot differ in a second training'),
             (["systems.finished.second_stage.steps=many"], "second_stage: memory.steps is 'many'"),

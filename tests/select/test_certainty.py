@@ -41,7 +41,7 @@ def test_the_score_is_the_mean_over_words():
 def test_a_note_says_that_there_are_no_labels_to_judge(entities, is_noted, capsys):
     candidates = [*NEW, Sentence(("Ada",), entities, id="c~1")]
     select(candidates, Certainty(), GOLD, training=Training(tagger=Unsure))
-    assert ("note: no candidate has an entity, and certainty judges labels" in capsys.readouterr().err) == is_noted
+    assert ("note: no candidate has an entity, but certainty judges labels" in capsys.readouterr().err) == is_noted
     select([], Certainty(), GOLD, training=Training(tagger=Unsure))
     assert "note" not in capsys.readouterr().err
 

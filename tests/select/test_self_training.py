@@ -190,7 +190,7 @@ class TestTheEnd:
         assert "note: without dev sentences nothing says when to stop" in capsys.readouterr().err
         empty = [sentence.with_entities(()) for sentence in DEV]
         assert select(POOL, SelfTraining(per_step=1, steps=3), GOLD, training=replace(training, dev=empty)) == result
-        assert "note: dev has no entity of a type that is learnt" in capsys.readouterr().err
+        assert "note: dev has no entity of a type that the tagger learns" in capsys.readouterr().err
         select(POOL, SelfTraining(per_step=1, steps=1), GOLD, training=replace(training, dev=DEV))
         assert "says when to stop" not in capsys.readouterr().err
 

@@ -246,7 +246,7 @@ def test_vectors_that_know_no_training_word_are_told(tmp_path: Path, capsys: pyt
     for name in ("other.vec", "some.vec"):
         small(vectors=str(tmp_path / name), steps=1).fit(GOLD)
     told = capsys.readouterr().err
-    assert "other.vec has no vector of any training word" in told
+    assert "other.vec has no vector for any training word" in told
     assert "some.vec" not in told
 
 

@@ -94,4 +94,4 @@ def test_a_model_of_english_alone_is_told_of_a_text_in_another_language_that_it_
 ) -> None:
     monkeypatch.setattr(known_languages, "BUNDLED", (tiny_model,))
     small(tiny_model, steps=1).fit([replace(sentence, language="es") for sentence in GOLD[:2]])
-    assert "it knows English alone, and there is text in es. Name a model of its language" in capsys.readouterr().err
+    assert "it covers only English, but there is text in es. Name a model of its language" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_dev_that_cannot_tell_taggers_apart_chooses_none(tiny_model, capsys) -> 
     dev = [Sentence(("nobody", "came")), Sentence(("Brent", "rose"), (Entity(0, 1, "OIL"),))]
     history = small(tiny_model, steps=4, evaluate_every=1).fit(GOLD, Training(dev))
     assert (history["best_step"], history["evaluations"]) == (4, [])
-    assert "dev has no entity of a type that is learnt" in capsys.readouterr().err
+    assert "dev has no entity of a type that the tagger learns" in capsys.readouterr().err
 
 
 def test_patience_without_dev_is_noted(tiny_model, capsys) -> None:

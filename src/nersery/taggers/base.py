@@ -202,7 +202,7 @@ def require_labels(gold: Sequence[Sentence], file: str | None = None) -> None:
         )
 
 
-NOTHING_TO_COMPARE = "dev has no entity of a type that is learnt, so its F1 is always 0"
+NOTHING_TO_COMPARE = "dev has no entity of a type that the tagger learns, so its F1 is always 0"
 
 
 def can_compare(dev: Iterable[Sentence], types: Collection[str]) -> bool:

@@ -168,7 +168,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         for issue in first_vectors.issues:
             warn(f"{self.vectors}: {issue}")
         if not any(first_vectors.get(word) is not None for word in words):
-            warn(f"{self.vectors} has no vector of any training word: is it of another language?")
+            warn(f"{self.vectors} has no vector for any training word: is it for another language?")
         self._looked_up = words if given is None else self._looked_up | words
         return first_vectors if given is None else given.followed_by(first_vectors)
 

@@ -20,7 +20,7 @@ from nersery.taggers.base import load_tagger
         ),
         ("runs/gone", r"^there is no folder runs/gone\. Nor is it a Hugging Face model: the model \"runs/gone\""),
         ("dslim/bert-base-NER", r"^the model \"dslim/bert-base-NER\" cannot be loaded"),
-        ("file", r"^file is no tagger: expected a folder"),
+        ("file", r"^file is not a tagger: expected a folder"),
     ],
 )
 def test_a_tagger_that_is_not_there_is_named_with_those_beside_it(

@@ -55,12 +55,12 @@ def test_the_note_on_its_model_says_how_a_method_gets_another_tagger(tiny_model:
     gold_tagger("flipda", None, [replace(sentence, language="de") for sentence in GOLD], Training())
     note = capsys.readouterr().err
     assert "there is text in de. Train a tagger on a model of its language, e.g. bundled-multilingual" in note
-    assert note.endswith("(`nersery train --set model=NAME`), and name its folder by tagger\n")
+    assert note.endswith("(`nersery train --set model=NAME`), and name its folder as tagger\n")
 
 
 def test_without_a_tagger_and_gold_both_ways_out_are_named() -> None:
     with pytest.raises(
-        SettingsError, match=r"certainty has no tagger\. Name one by tagger .* sentences as gold, to"
+        SettingsError, match=r"certainty has no tagger\. Name one as tagger .* sentences as gold, to"
     ) as caught:
         gold_tagger("certainty", None, [], Training())
     assert "--" not in str(caught.value)

@@ -65,7 +65,7 @@ def missing_folder(name: str) -> str:
         return ""
     expected = "expected a folder that `nersery train` wrote"
     if path.exists():
-        raise MissingResourceError(f"{name} is no tagger: {expected}")
+        raise MissingResourceError(f"{name} is not a tagger: {expected}")
     close = [str(path.with_name(other)) for other in difflib.get_close_matches(path.name, _folders_in(path.parent))]
     message = f"there is no folder {name}" + (f" (did you mean {' or '.join(close)}?)" if close else "")
     if name.startswith((".", "/", "~")) or name.count("/") > 1:  # names on the hub are user/model or model
@@ -84,7 +84,7 @@ def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, plac
     known = [setting.name for setting in setting_fields(cls)]
     if unknown := [key for key in settings if key not in known]:
         raise MissingResourceError(
-            f'{place} has "{unknown[0]}", which is no setting of {name_of(cls)}; {did_you_mean(unknown[0], known)}. '
+            f'{place} has "{unknown[0]}", which is not a setting of {name_of(cls)}; {did_you_mean(unknown[0], known)}. '
             "Another version of nersery has probably written it: use that version, or train the tagger again"
         )
     try:

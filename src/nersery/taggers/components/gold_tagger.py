@@ -13,7 +13,7 @@ from nersery.core.warnings import warn
 from nersery.taggers.base import Tagger, load_tagger
 
 BY_FOLDER = (
-    "Train a tagger on a model of its language, e.g. {} (`nersery train --set model=NAME`), and name its folder by "
+    "Train a tagger on a model of its language, e.g. {} (`nersery train --set model=NAME`), and name its folder as "
     "tagger"
 )
 
@@ -43,7 +43,7 @@ def gold_tagger(
         return training.tagger()
     if not gold:
         raise SettingsError(
-            f"{name} has no tagger. Name one by tagger (a folder that `nersery train` wrote, or a Hugging "
+            f"{name} has no tagger. Name one as tagger (a folder that `nersery train` wrote, or a Hugging "
             "Face token-classification model), or give labelled sentences as gold, to train one on"
         )
     return trained_on_gold(create("tagger", "transformer"), gold, replace(training, other_model=other_model))
@@ -87,6 +87,6 @@ def warn_of_no_entity(name: str, candidates: Iterable[Sentence]) -> None:
     labelled = (bool(sentence.entities) for sentence in candidates)
     if not next(labelled, True) and not any(labelled):
         warn(
-            f"no candidate has an entity, and {name} judges labels: it prefers sentences in which the tagger finds no "
-            "entity. If they are raw text, label it first, by nersery annotate"
+            f"no candidate has an entity, but {name} judges labels: it prefers sentences in which the tagger finds no "
+            "entity. If they are raw text, label them first with nersery annotate"
         )

@@ -45,7 +45,9 @@ def export_onnx(folder: str | Path) -> Path:
     check_onnx()
     tagger = load_tagger(folder, device="cpu")
     if not isinstance(tagger, TransformerTagger):
-        raise SettingsError(f"{folder} holds a {type(tagger).__name__}: only transformer taggers can be ONNX")
+        raise SettingsError(
+            f"{folder} holds a {type(tagger).__name__}: only transformer taggers can be exported as ONNX"
+        )
     network, encoder = tagger.network, tagger.encoder
     path = Path(folder) / ONNX_FILE
     ids = torch.full((2, 8), encoder.pad)

@@ -74,7 +74,7 @@ def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> lis
         own: Settings that differ, as given in the recipe.
     """
     if not isinstance(own, Mapping):
-        return [f"{own!r:.60} is no table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
+        return [f"{own!r:.60} is not a table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
     issues = foreign_settings(own, "differ in a second training")
     return issues or check("tagger", name, {**settings, **changed(settings, own)})
 
