@@ -291,7 +291,7 @@ class TestModel:
         assert set(drawn(method, gold[0], 5, entity=1)) == {"snow"}
         notes = capsys.readouterr().err
         assert "made for other languages than ja" in notes
-        assert "made for other languages than de: it knows English alone" in notes
+        assert "made for other languages than de: it covers only English" in notes
         assert "than en" not in notes
 
 
@@ -368,7 +368,7 @@ class TestBadInput:
         path = Path(vectors["en"])
         path.write_text(path.read_text("utf-8").replace("5 3\n", "200000 3\n"), "utf-8")
         fitted(vectors=vectors)
-        assert "en.vec: its first line promises 200000 words, 199995 of them are not there" in capsys.readouterr().err
+        assert "en.vec: its first line announces 200000 words, but 199995 are missing" in capsys.readouterr().err
 
     def test_settings_that_do_not_fit_together(self, vectors: dict[str, str], tiny_model: str) -> None:
         assert CodeMixing().model == "bundled-multilingual"

@@ -145,7 +145,7 @@ def test_the_user_s_definitions_go_before_the_defaults(tiny_masked_lm: str) -> N
 def test_a_definition_too_long_for_the_model_is_refused_before_training(tiny_masked_lm: str) -> None:
     gold = [Sentence(("Ada", "won"), (Entity(0, 1, "PER"),))] * 50 + [SENTENCE]
     method = LabelConditioned(tiny_masked_lm, definitions={**SHORT, "LOC": "place " * 60}, **QUICK)
-    with pytest.raises(SettingsError, match=r'"place place .* has 60 subwords, and only 31 fit in front of a sentence'):
+    with pytest.raises(SettingsError, match=r'"place place .* has 60 subwords, but only 31 fit in front of a sentence'):
         method.fit(gold)
 
 

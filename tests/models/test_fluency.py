@@ -165,10 +165,10 @@ def test_a_corpus_is_the_sum_of_its_sentences(size: int, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("model", "language", "unfit", "said"),
     [
-        ("bundled", "hi", "", "it knows English alone, and there is text in hi"),
+        ("bundled", "hi", "", "it covers only English, but there is text in hi"),
         ("bundled", "hi", "", "e.g. bundled-multilingual (extra multilingual) or xlm-roberta-base"),
         ("bundled", "yo", "", "e.g. xlm-roberta-base"),
-        ("bundled-multilingual", "th", "", "it has learnt to fill gaps in 36 languages, and there is text in th"),
+        ("bundled-multilingual", "th", "", "it has learnt to fill gaps in 36 languages, but there is text in th"),
         ("gpt2", "hi", "", ""),
         ("gpt2", "", "90 % of the words", "90 % of the words"),
         ("bundled", "en", "", ""),

@@ -219,7 +219,7 @@ def test_a_second_process_waits_and_a_killed_one_leaves_no_trace(package: Path, 
 def test_its_languages(language: str, knows: bool) -> None:
     assert known_languages.knows(language, bundled.MULTILINGUAL) is knows
     assert known_languages.unknown_languages(bundled.MULTILINGUAL, ["en", language]) == (
-        "" if knows else "it knows about 100 languages, and there is text in yo"
+        "" if knows else "it covers about 100 languages, but there is text in yo"
     )
 
 

@@ -140,7 +140,7 @@ def test_only_spaces_part_the_fields(tmp_path: Path) -> None:
 def test_words_that_come_again_and_tabs_are_told(tmp_path: Path) -> None:
     found = read_first(write(tmp_path, b"a 1 2\na 3 4\nb 1 1\n"), 9)
     assert found.rows["a"].tolist() == [1, 2]
-    assert found.issues == ("1 of its words come again, with other vectors perhaps: the first of each counts",)
+    assert found.issues == ("1 of its words are repeated, perhaps with other vectors: the first vector is used",)
     with pytest.raises(DataError, match=r"words\.vec:1: there is a tab in the first vector") as error:
         read_head(write(tmp_path, b"a\t1\t2\n"))
     assert "tr '\\t' ' '" in str(error.value)
@@ -233,7 +233,7 @@ def test_a_file_that_a_download_has_left_full_of_zeros(tmp_path: Path) -> None:
 def test_a_file_that_ends_too_early_is_told(tmp_path: Path) -> None:
     path = write(tmp_path, b"9 2\na 1 2\nb 3 4\n")
     (issue,) = read_vectors(path, ["a", "c"]).issues
-    assert "promises 9 words, 7 of them are not there" in issue
+    assert "announces 9 words, but 7 are missing" in issue
 
 
 def test_words_that_are_not_utf_8_are_told(tmp_path: Path) -> None:

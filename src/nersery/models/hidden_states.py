@@ -214,7 +214,7 @@ def _layer(config: Any, layer: int | None, name: str) -> int:
         layer = getattr(config, RECORDED_LAYER, None) or -(-2 * count // 3)
     if not 1 <= layer <= count:
         raise SettingsError(
-            f'layer is {layer}, and "{name}" has {count}. Name one from 1 to {count}, or leave it out for the one '
-            "two thirds of the way up"
+            f'layer is {layer}, but "{name}" has {count} layers. Name one from 1 to {count}, or leave it out for '
+            "the one two thirds of the way up"
         )
     return layer

@@ -105,9 +105,9 @@ def unknown_languages(name: str, present: Iterable[str], *, fills_gaps: bool = F
     )
     if not unknown:
         return ""
-    known = "has learnt to fill gaps in 36 languages" if fills_gaps else "knows about 100 languages"
-    known = known if is_multilingual(name) else "knows English alone"
-    return f"it {known}, and there is text in {', '.join(unknown)}"
+    known = "has learnt to fill gaps in 36 languages" if fills_gaps else "covers about 100 languages"
+    known = known if is_multilingual(name) else "covers only English"
+    return f"it {known}, but there is text in {', '.join(unknown)}"
 
 
 def other_vocabularies(name: str) -> str:

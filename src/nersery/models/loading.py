@@ -31,7 +31,7 @@ from nersery.models.packed.packed_encoder import pack
 from nersery.models.torch_state import SharedSetting, kept_random_state
 
 EXAMPLES = {
-    "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "
+    "AutoModelForMaskedLM": ", unlike sentence encoders and taggers: name a masked language model, e.g. "
     "bert-base-cased or xlm-roberta-base"
 }
 """Advice for each Auto class."""
@@ -120,7 +120,7 @@ class ModelSource:
         if rows is not None and (last := _last_subword(tokenizer)) >= rows:
             raise MissingResourceError(
                 f'the tokenizer of "{self.name}" has subwords up to number {last}, but the model has vectors only '
-                f"for {rows}. Copy the tokenizer that the model was trained with; or, where "
+                f"for {rows}. Copy the tokenizer that the model was trained with; or, if "
                 "subwords were added on purpose, call model.resize_token_embeddings(len(tokenizer)) and save the model"
             )
 

@@ -67,7 +67,7 @@ def folder() -> Path:
         except OSError as error:
             raise MissingResourceError(
                 f"cannot convert the bundled multilingual model into {target}: {error.strerror or error}. It needs "
-                "500 MB there. Free some space, or set XDG_CACHE_HOME to a folder that can be written"
+                "500 MB there. Free some space, or set XDG_CACHE_HOME to a writable folder"
             ) from error
     return target
 

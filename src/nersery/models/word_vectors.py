@@ -27,9 +27,9 @@ LONGEST_LINE = 1 << 22
 """Bytes of a line, more than any vector needs. Other files, or zeros from a broken download, may have longer lines."""
 BUFFER = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-FORMAT = "expected a text file whose lines are a word and its numbers, with single spaces between"
+FORMAT = "expected a text file whose lines are a word and its numbers, separated by single spaces"
 FIX = (
-    "unpack a compressed file, take fastText's .vec and not its .bin, and download again what a download has broken; "
+    "unpack a compressed file, use fastText's .vec and not its .bin, and repeat an interrupted download; "
     "a single broken line can be deleted"
 )
 
@@ -276,9 +276,11 @@ def _shown(field: bytes) -> str:
 def _issues(head: Head, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:
     issues = []
     if missing > 0:
-        issues.append(f"its first line promises {head.words} words, {missing} of them are not there: is it cut off?")
+        issues.append(
+            f"its first line announces {head.words} words, but {missing} are missing: is the file incomplete?"
+        )
     if again:
-        issues.append(f"{again} of its words come again, with other vectors perhaps: the first of each counts")
+        issues.append(f"{again} of its words are repeated, perhaps with other vectors: the first vector is used")
     if undecodable:
         issues.append(f"{undecodable} of its words are not UTF-8, so they are never found")
     return issues

@@ -145,7 +145,8 @@ def test_an_endpoint_that_is_no_language_model_is_reported(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("key", "expected"), [("", "wants a key.*Set the environment variable LLM_API_KEY"), ("sk-no", "refuses the key")]
+    ("key", "expected"),
+    [("", "requires a key.*Set the environment variable LLM_API_KEY"), ("sk-no", "refuses the key")],
 )
 def test_a_missing_or_wrong_key_is_reported_before_any_work(
     key: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -160,7 +161,7 @@ def test_a_missing_or_wrong_key_is_reported_before_any_work(
 def test_the_key_of_openai_goes_to_no_other_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with serving(tmp_path / "server", "--key", KEY) as server:
-        with pytest.raises(MissingResourceError, match="wants a key"):
+        with pytest.raises(MissingResourceError, match="requires a key"):
             labeller(server.url, tmp_path).check()
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         labeller("", tmp_path).check()

@@ -193,9 +193,9 @@ class TestBadInput:
     @pytest.mark.parametrize("text", ["", "\n \n\n"])
     def test_a_file_without_a_sentence(self, tiny_masked_lm: str, tmp_path: Path, text: str) -> None:
         (tmp_path / "raw.txt").write_text(text)
-        with pytest.raises(DataError, match=r"raw\.txt holds no sentence to adapt to") as error:
+        with pytest.raises(DataError, match=r"raw\.txt contains no sentence to adapt to") as error:
             adapted(tiny_masked_lm, tmp_path / "raw.txt")
-        assert "one sentence a line" in error.value.fix
+        assert "one sentence per line" in error.value.fix
 
     @pytest.mark.parametrize(
         ("name", "content", "message"),
@@ -211,7 +211,7 @@ class TestBadInput:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=message) as error:
             adapted(tiny_masked_lm, tmp_path / name)
-        assert error.value.fix == "name a file of raw text in UTF-8, one sentence a line, that ends in .txt"
+        assert error.value.fix == "name a file of raw text in UTF-8, one sentence per line, that ends in .txt"
 
 
 def test_batches_are_of_a_size_that_these_tests_know() -> None:

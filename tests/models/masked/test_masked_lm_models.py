@@ -168,7 +168,7 @@ class TestUnsuited:
         assert capsys.readouterr().err == ""
         fresh.warn_if_unsuited(["won"], ["nl", "en", "de"])
         told = capsys.readouterr().err
-        assert "it knows English alone, and there is text in de, nl" in told
+        assert "it covers only English, but there is text in de, nl" in told
         assert "e.g. bundled-multilingual (extra multilingual) or xlm-roberta-base" in told
 
     def test_the_bundled_head_knows_fewer_languages_than_its_encoder(
@@ -179,7 +179,7 @@ class TestUnsuited:
         assert capsys.readouterr().err == ""
         fresh.warn_if_unsuited(["won"], ["hi", "th", "hy"])
         told = capsys.readouterr().err
-        assert "it has learnt to fill gaps in 36 languages, and there is text in hy, th" in told
+        assert "it has learnt to fill gaps in 36 languages, but there is text in hy, th" in told
         assert "e.g. xlm-roberta-base" in told
 
     def test_a_model_that_leaves_out_accents_is_noticed(

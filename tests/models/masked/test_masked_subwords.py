@@ -174,7 +174,7 @@ def test_the_condition_reads_as_transformers_joins_two_texts(gaps: MaskedInputEn
 
 
 def test_a_condition_without_room_behind_it_is_refused(gaps: MaskedInputEncoder) -> None:
-    with pytest.raises(SettingsError, match=r'"(place ?)+" has \d+ subwords, and only 31 fit .*Shorten it'):
+    with pytest.raises(SettingsError, match=r'"(place ?)+" has \d+ subwords, but only 31 fit .*Shorten it'):
         gaps.rows(MaskedInput(("Ada",), (0,), ("place",) * 40))
 
 

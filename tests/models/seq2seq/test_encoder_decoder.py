@@ -125,7 +125,7 @@ class TestWords:
         warn_of_words_apart(opened(word_parting_seq2seq), text * 5 + [Sentence(("in",) * 80)])
         assert not capsys.readouterr().err
         warn_of_words_apart(opened(word_parting_seq2seq), text)
-        assert 'writes 25 % of the words as several, e.g. "日本" as "日 本"' in capsys.readouterr().err
+        assert 'splits 25 % of the words, e.g. "日本" into "日 本"' in capsys.readouterr().err
 
 
 class TestGaps:
@@ -160,13 +160,13 @@ def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: py
 
     assert fitting_sentences(model, [short, long], issue) == [short]
     assert "1 of 2 sentences do not fit" in (told := capsys.readouterr().err)
-    assert "text:100: the target has 102 subwords, and the model reads 64. It does not learn" in told
+    assert "text:100: the target has 102 subwords, but the model reads at most 64. It does not learn" in told
     with pytest.raises(DataError, match="no sentence of 1 fits"):
         fitting_sentences(model, [long], issue)
     assert fitting_sentences(model, [long], issue, is_dev=True) == []
     told = capsys.readouterr().err
     assert "no dev sentence of 1 fits the model" in told
-    assert "It does not choose its weights by them" in told
+    assert "Its weights are chosen without them" in told
 
 
 class TestLanguages:
@@ -274,7 +274,7 @@ class TestLength:
             True,
             True,
         ]
-        with pytest.raises(DataError, match=r"the source has \d+ subwords, and the model reads 64"):
+        with pytest.raises(DataError, match=r"the source has \d+ subwords, but the model reads at most 64"):
             model.fine_tune([long], lambda words, rng: TextPair(words, ("we",)), plan_of(1, 1, 1e-3))
         with pytest.raises(DataError, match=r"the target has \d+ subwords"):
             model.fine_tune([long], lambda words, rng: TextPair(("we",), words), plan_of(1, 1, 1e-3))

@@ -182,7 +182,7 @@ class Connection:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ServerError(f"it answered {self._shown(body)}", "the response is no chat completion", 200) from None
         if finish in BROKEN_OFF:
-            raise ServerError(f'it ended an answer by "{finish}"', "the answer broke off", 200)
+            raise ServerError(f'it ended an answer with "{finish}"', "the answer broke off", 200)
         return Completion(cleaned, finish, sent, received)
 
     def _translated(self, error: Exception) -> ServerError:
@@ -214,7 +214,7 @@ class Connection:
         variable, place = self._settings.key_variable, self._settings.base_url
         if self._key:
             return f"{place} refuses the key in {variable} (status {status}): {message}"
-        return f"{place} wants a key (status {status}): {message}. Set the environment variable {variable}"
+        return f"{place} requires a key (status {status}): {message}. Set the environment variable {variable}"
 
     def _shown(self, text: str) -> str:
         text = printable(self._without_key(" ".join(text.split())))

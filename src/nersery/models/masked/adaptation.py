@@ -25,7 +25,7 @@ WARMUP = 0.06
 def check_text(path: str) -> None:
     """Raise `MissingResourceError` if the file is not there; an empty path means no file."""
     if path and not os.path.isfile(path):
-        raise MissingResourceError(f'there is no file "{path}" to adapt to. Expected raw text, one sentence a line')
+        raise MissingResourceError(f'there is no file "{path}" to adapt to. Expected raw text, one sentence per line')
 
 
 def adapt(model: MaskedLM, path: str, *, epochs: int, training: Training = NO_TRAINING) -> None:
@@ -72,11 +72,11 @@ def adapt(model: MaskedLM, path: str, *, epochs: int, training: Training = NO_TR
 
 
 def _read(path: str) -> list[tuple[str, ...]]:
-    fix = "name a file of raw text in UTF-8, one sentence a line, that ends in .txt"
+    fix = "name a file of raw text in UTF-8, one sentence per line, that ends in .txt"
     try:
         texts = [sentence.words for sentence in io.open_text(path)]
     except DataError as error:  # its own advice is about options of the command line, which do not apply here
         raise DataError(error.issues, fix=fix) from error
     if not texts:
-        raise DataError(f"{path} holds no sentence to adapt to", fix=fix)
+        raise DataError(f"{path} contains no sentence to adapt to", fix=fix)
     return texts

@@ -93,13 +93,14 @@ class MaskedLM:
         if (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
             warn(
                 f'the model "{name}" leaves out accents and vowel signs, which {100 * unmarked:.0f} % of the words '
-                "have, so its own words lack theirs. Name a masked language model that keeps them, e.g. "
+                "have, so the words that it fills in lack them. Name a masked language model that keeps them, e.g. "
                 + instead("bert-base-multilingual-cased or xlm-roberta-base")
             )
         elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             advise(
-                "the bundled masked language model reads lower case only; its words take their capitals from those "
-                "they replace. For text with capitals, name a cased model, e.g. " + instead("bert-base-cased")
+                "the bundled masked language model reads lower case only; the words that it fills in take their "
+                "capitals from those they replace. For text with capitals, name a cased model, e.g. "
+                + instead("bert-base-cased")
             )
 
     def check_condition(self, condition: Sequence[str]) -> None:

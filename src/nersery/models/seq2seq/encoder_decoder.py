@@ -104,7 +104,7 @@ class Seq2Seq:
         if max(source, target) <= self.longest:
             return ""
         name, length = ("source", source) if source > self.longest else ("target", target)
-        return f"the {name} has {length} subwords, and the model reads {self.longest}"
+        return f"the {name} has {length} subwords, but the model reads at most {self.longest}"
 
     # --- fine-tuning ------------------------------------------------------------------------------------------------
 
@@ -258,8 +258,8 @@ def fitting_sentences(
     amount = amount if fit else f"no {kind} of {len(sentences)} fits"
     message = f'{amount} the model "{model.source.name}", e.g. {sentence.id}: {issue}'
     if not fit and not is_dev:
-        raise DataError(message, fix="cut the text into sentences, or name another model")
-    warn(f"{message}. It {'does not choose its weights by' if is_dev else 'does not learn from'} them")
+        raise DataError(message, fix="split the text into sentences, or name another model")
+    warn(f"{message}. {'Its weights are chosen without' if is_dev else 'It does not learn from'} them")
     return fit
 
 
@@ -269,9 +269,9 @@ def warn_of_words_apart(model: Seq2Seq, gold: Iterable[Sentence]) -> None:
     apart = [word for word in words if len(model.parts(word)) > 1]
     if len(apart) > MOST_APART * len(words):
         warn(
-            f'the model "{model.source.name}" writes {100 * len(apart) / len(words):.0f} % of the words as several, '
-            f'e.g. "{apart[0]}" as "{" ".join(model.parts(apart[0]))}", and its new words will be cut like that. Name '
-            f"an encoder-decoder that keeps words whole, e.g. {WITH_GAPS}"
+            f'the model "{model.source.name}" splits {100 * len(apart) / len(words):.0f} % of the words, '
+            f'e.g. "{apart[0]}" into "{" ".join(model.parts(apart[0]))}", and its new words will be split the same '
+            f"way. Name an encoder-decoder that keeps words whole, e.g. {WITH_GAPS}"
         )
 
 

@@ -145,7 +145,7 @@ class PairEncoder:
         most = (self.encoder.max_subwords - self.template.length) // 2
         if len(ids) > most:
             raise SettingsError(
-                f'the question "{question:.60}" has {len(ids)} subwords, and only {most} fit in front of a sentence. '
+                f'the question "{question:.60}" has {len(ids)} subwords, but only {most} fit in front of a sentence. '
                 "Shorten it"
             )
         return np.array(ids, np.int64)

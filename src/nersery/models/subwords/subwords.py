@@ -121,7 +121,7 @@ class SubwordEncoder:
         if unknown <= MOST_UNKNOWN and (mean <= MOST_SUBWORDS_A_WORD or self._has_characters_alone):
             return ""
         signs = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
-        signs += [f"{'the others' if signs else 'words'} come in {mean:.1f} subwords on average"] * (unknown < 1)
+        signs += [f"{'the others' if signs else 'words'} have {mean:.1f} subwords on average"] * (unknown < 1)
         return ", ".join(signs)
 
     @property
@@ -166,7 +166,7 @@ class SubwordEncoder:
         ids = [subword for word in self.subwords(condition) for subword in word]
         if len(ids) > room:
             raise SettingsError(
-                f'"{" ".join(condition):.60}" has {len(ids)} subwords, and only {room} fit in front of a sentence. '
+                f'"{" ".join(condition):.60}" has {len(ids)} subwords, but only {room} fit in front of a sentence. '
                 "Shorten it"
             )
         return (*self.prefix, *ids, *self.suffix[:1])
