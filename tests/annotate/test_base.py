@@ -55,7 +55,7 @@ def test_sentences_get_labels_and_an_origin_and_keep_the_rest() -> None:
 def test_a_definition_that_nobody_asks_for_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
     gold = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))]
     assert GlinerLabels("m", definitions={"PERR": "king"}).types_to_find(gold) == ["LOC", "PER"]
-    note = 'definitions has "PERR", which is not asked for; did you mean "PER"? Known: LOC, PER'
+    note = 'definitions has "PERR", which is not one of the types; did you mean "PER"? Known: LOC, PER'
     assert note in capsys.readouterr().err
 
 

@@ -172,7 +172,7 @@ def test_blank_lines_in_other_places(target: str, source: str, fits: bool, tmp_p
     if fits:
         method.fit_candidates(corpus)
         return
-    with pytest.raises(DataError, match="sentence 2 is in line 2 here, and in line 3 there"):
+    with pytest.raises(DataError, match="sentence 2 is in line 2 here, but in line 3 there"):
         method.fit_candidates(corpus)
 
 
@@ -227,13 +227,13 @@ def test_a_shift_between_the_texts_is_noted(tmp_path: Path, capsys: pytest.Captu
     assert not capsys.readouterr().err
     annotate(Corpus([*there[:99], *there[100:], there[99]]), ProjectedLabels(str(tmp_path / "s.jsonl")))
     assert (
-        "s.jsonl has as many sentences as the text that it should translate, but they seem to run apart near 100"
+        "s.jsonl has as many sentences as the text that it translates, but they seem to stop matching near sentence 100"
         in (capsys.readouterr().err)
     )
 
 
 def test_as_many_translations_as_sentences(source: str) -> None:
-    with pytest.raises(DataError, match="3 sentences here, and 2 that they should be translations of"):
+    with pytest.raises(DataError, match="3 sentences here, but 2 in the text that they translate"):
         annotate(RAW[:2], ProjectedLabels(source))
 
 
@@ -255,7 +255,7 @@ def test_settings_that_cannot_work(source: str) -> None:
 
 
 def test_a_tagger_that_labels_nothing_is_refused(source: str) -> None:
-    with pytest.raises(SettingsError, match='tagger is for labels = "predicted", and labels is "given"'):
+    with pytest.raises(SettingsError, match='tagger is for labels = "predicted", but labels is "given"'):
         ProjectedLabels(source, tagger="my-tagger")
 
 
@@ -266,5 +266,5 @@ def test_asked_before_it_has_seen(source: str) -> None:
 
 def test_sentences_without_ids_are_refused(source: str) -> None:
     raw = [replace(sentence, id="") for sentence in RAW]
-    with pytest.raises(NerseryError, match="take sentences of a Corpus"):
+    with pytest.raises(NerseryError, match="use the sentences of a Corpus"):
         annotate(raw, ProjectedLabels(source))

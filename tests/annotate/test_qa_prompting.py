@@ -117,7 +117,7 @@ class TestQuestions:
         gold = [Sentence(("word",) * 14, (Entity(0, length, "PER"),)) for length in [3] * 9 + [12, 14]]
         fitted(Script({}), gold)
         assert notes == [
-            "18% of the mentions in gold have more than 10 words, and qa_prompting finds none that long: "
+            "18% of the mentions in gold have more than 10 words, but qa_prompting does not find mentions that long: "
             "set longest = 14"
         ]
         fitted(Script({}), gold, longest=12)
@@ -209,7 +209,7 @@ class TestNotes:
         for words in (200, 201, 500):
             method.annotate([ADA, Sentence(("a",) * words, id=f"raw:{words}\x1b[2J")])
         assert len(notes) == 1
-        assert "the sentence raw:201\\x1b[2J has 201 words: a question to so long a text" in notes[0]
+        assert "the sentence raw:201\\x1b[2J has 201 words: one question about such a long text" in notes[0]
 
 
 class TestSettings:

@@ -95,7 +95,7 @@ class TypeSettings(Method):
         if unknown := sorted({*(self.types or ())} - {*types}):
             names = ", ".join(unknown)
             raise SettingsError(
-                f"types has {names}, which the labelled sentences lack, so that each mention of it would count as an "
+                f"types has {names}, which the labelled sentences do not have, so each mention of it would count as an "
                 f"error of the tagger; {did_you_mean(unknown[0], sorted(types))}. Leave {names} out, or label it in "
                 "sentences of train; `nersery annotate` finds any type"
             )
@@ -109,7 +109,7 @@ class TypeSettings(Method):
         of_gold = sorted(types_in(gold))
         if types := list(dict.fromkeys(self.types or of_gold or self.definitions)):
             if unused := [type_ for type_ in self.definitions if type_ not in types]:
-                warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
+                warn(f'definitions has "{unused[0]}", which is not one of the types; {did_you_mean(unused[0], types)}')
             return types
         raise SettingsError(
             f'{name_of(self)} does not know which types to find. Name them (types = ["PER", "LOC"]), define them '

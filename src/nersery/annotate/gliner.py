@@ -57,7 +57,7 @@ class GlinerLabels(TypeSettings, Annotator):
         types = self.types_to_find(gold)
         self._names = {description(type_, self.definitions): type_ for type_ in types}
         if len(self._names) < len(types):
-            raise SettingsError(f"gliner has two types with the same definition: {', '.join(types)}")
+            raise SettingsError(f"two of gliner's types have the same definition: {', '.join(types)}")
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
         """The sentences with the model's entities; an error before `fit`."""
@@ -100,5 +100,7 @@ def load_gliner(name: str, device: str) -> Any:
     except Exception as error:
         raise MissingResourceError(f'there is no GLiNER model "{name}": {error}'.split("\n")[0]) from error
     if not (folder / WEIGHTS).is_file() or not (folder / "gliner_config.json").is_file():
-        raise MissingResourceError(f"{folder} holds no GLiNER model: expected gliner_config.json and {WEIGHTS}")
+        raise MissingResourceError(
+            f"{folder} does not contain a GLiNER model: expected gliner_config.json and {WEIGHTS}"
+        )
     return package.GLiNER.from_pretrained(str(folder), local_files_only=True).to(pick_device(device)).eval()

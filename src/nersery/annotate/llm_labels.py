@@ -65,7 +65,9 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         super().__post_init__()
         self.check_endpoint()
         if self.samples > 1 and not self.temperature:
-            raise SettingsError("samples is above 1 and temperature is 0: all answers would be equal. Set temperature")
+            raise SettingsError(
+                "samples is above 1, but temperature is 0: all answers would be the same. Set temperature"
+            )
 
     @property
     def learns(self) -> bool:

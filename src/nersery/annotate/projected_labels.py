@@ -76,9 +76,9 @@ class ProjectedLabels(Annotator):
         super().__post_init__()
         values, issues = validated(Projection, "projection", self.projection)
         if bool(self.more_source) != bool(self.more_target):
-            issues.append("more_source and more_target go together: name both files, or none")
+            issues.append("more_source and more_target go together: name both files, or neither")
         if self.tagger is not None and self.labels == "given":
-            issues.append('tagger is for labels = "predicted", and labels is "given"')
+            issues.append('tagger is for labels = "predicted", but labels is "given"')
         if issues:
             raise SettingsError("\n".join(issues))
         self._projection = Projection(**values)
@@ -115,7 +115,7 @@ class ProjectedLabels(Annotator):
         targets = list(corpus)
         if not all(target.id for target in targets):
             raise NerseryError(
-                "projected_labels finds translations by ids: take sentences of a Corpus, which gives ids"
+                "projected_labels finds translations by id: use the sentences of a Corpus, which assigns ids"
             )
         sources: Sequence[Sentence] = self._sources(targets)
         if self.labels == "predicted":
@@ -151,8 +151,8 @@ class ProjectedLabels(Annotator):
         corpus = Corpus(file)
         if len(corpus) != len(others):
             raise DataError(
-                Issue(f"{len(corpus):,} sentences here, and {len(others):,} that they should be translations of", name),
-                fix="give one for each, in the same order and without empty lines; "
+                Issue(f"{len(corpus):,} sentences here, but {len(others):,} in the text that they translate", name),
+                fix="give one translation per sentence, in the same order and without empty lines; "
                 "`nersery crosslingual align` shows where the files stop matching",
             )
         ids = [sentence.id for sentence in others]
@@ -161,16 +161,16 @@ class ProjectedLabels(Annotator):
         if isinstance(file, TextSource) and (difference := blank_lines_apart(corpus, others)):
             raise DataError(
                 Issue(difference, name),
-                fix="give a sentence for each, in the same order and without empty lines; "
+                fix="give one translation per sentence, in the same order and without empty lines; "
                 "`nersery crosslingual align` pairs the files line by line",
             )
         apart = where_apart(*(Features(sentence.words for sentence in side) for side in (corpus, others)))
         if apart is not None:
             first, _ = apart
             warn(
-                f"{name} has as many sentences as the text that it should translate, but they seem to run apart near "
-                f"{first + 1:,}: {quoted(corpus[first].words)} here, {quoted(others[first].words)} there; if so, "
-                f"{LINE_BY_LINE}"
+                f"{name} has as many sentences as the text that it translates, but they seem to stop matching near "
+                f"sentence {first + 1:,}: {quoted(corpus[first].words)} here, {quoted(others[first].words)} there; "
+                f"if so, {LINE_BY_LINE}"
             )
         return corpus
 

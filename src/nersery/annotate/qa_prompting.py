@@ -79,8 +79,8 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         types = self.types_to_find(gold)
         if unknown := undefined(types, self.definitions):
             warn(
-                f"qa_prompting has no definition of {', '.join(unknown)}, and asks by the bare name: "
-                f'"{question(unknown[0], {})}" Say what is meant: '
+                f"qa_prompting has no definition of {', '.join(unknown)}, so it asks with the name alone: "
+                f'"{question(unknown[0], {})}" Define it: '
                 f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
             )
         mentions = (Sentence(s.mention(entity)) for s in gold for entity in s.entities if entity.type in types)
@@ -88,8 +88,8 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         lost = sum(length > self.longest for length in lengths) / max(1, len(lengths))
         if lost >= LOST:
             warn(
-                f"{lost:.0%} of the mentions in gold have more than {self.longest} words, and qa_prompting finds none "
-                f"that long: set longest = {max(lengths)}"
+                f"{lost:.0%} of the mentions in gold have more than {self.longest} words, but qa_prompting does not "
+                f"find mentions that long: set longest = {max(lengths)}"
             )
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
         self._model.check_questions(self._questions.values())
@@ -141,7 +141,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         longest = max(sentences, key=len, default=None)
         if longest is not None and len(longest) > LONG and not self._has_warned:
             warn(
-                f"the sentence {printable(longest.id)} has {len(longest):,} words: a question to so long a text finds "
-                "less than one to each of its sentences. Put each sentence on a line of its own"
+                f"the sentence {printable(longest.id)} has {len(longest):,} words: one question about such a long text "
+                "finds fewer mentions than a question about each sentence. Put each sentence on a line of its own"
             )
             self._has_warned = True

@@ -91,7 +91,7 @@ def test_translations_of_other_text_are_refused_before_anything_runs() -> None:
     Path("raw.txt").write_text("eins\nzwei\ndrei\n")
     io.write([Sentence(("one",), (Entity(0, 1, "PER"),))] * 2, "en.jsonl")
     append_system('name = "a"\nmethod = "projected_labels"\nsource = "en.jsonl"')
-    with pytest.raises(DataError, match="2 sentences here, and 3 that they should be translations of"):
+    with pytest.raises(DataError, match="2 sentences here, but 3 in the text that they translate"):
         execute("data.raw=raw.txt")
     assert not Path("run").exists()
     Path("raw.txt").write_text("eins\nzwei\n")
