@@ -71,7 +71,7 @@ class TestAgain:
 
     def test_what_people_decided_about_a_removed_system_stays(self, memory: Trainings):
         append_system('name = "late"\nmethod = "shuffle_within_segments"\nselect = ["reviewed"]')
-        with pytest.raises(NerseryError, match="wait for a decision") as waiting:
+        with pytest.raises(NerseryError, match="have no decision") as waiting:
             execute()
         decisions = Path(f"{str(waiting.value).split()[-1]}.review", "decisions.jsonl")
         decisions.parent.mkdir()

@@ -83,7 +83,7 @@ def test_is_fitted_then_reads_candidates_then_scores_in_batches():
 
 def test_held_out_sentences_that_would_do_nothing_are_refused():
     with pytest.raises(
-        SettingsError, match=r"Broken does not check for held-out sentences.*a second selection, with duplicates"
+        SettingsError, match=r"Broken does not check for held-out sentences.*a second selection, by duplicates"
     ):
         select(CORPUS, Broken(), CORPUS, held_out=CORPUS)
 

@@ -52,7 +52,7 @@ def test_a_tagger_is_no_longer_in_doubt_about_what_a_person_has_accepted(tmp_pat
 
 def test_it_waits_until_all_are_decided(tmp_path: Path) -> None:
     output, checked = tmp_path / "out.jsonl", tmp_path / "out.checked.jsonl"
-    with pytest.raises(DataError, match="3 of 3 sentences wait") as waiting:
+    with pytest.raises(DataError, match="3 of 3 sentences have no decision") as waiting:
         nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True)
     assert f"nersery label review {tmp_path}/out.to-review.jsonl {checked}" in str(waiting.value)
     assert [s.id for s in io.read(tmp_path / "out.to-review.jsonl")] == ["a", "b", "c"]
@@ -96,7 +96,7 @@ def test_a_run_waits_and_the_report_shows_acceptance(
     recipe.write_text(recipe.read_text("utf-8").replace('["duplicates"]', '["duplicates", "reviewed"]'), "utf-8")
     first = call("run", str(recipe), "--out", "run")
     assert first.code == 3
-    assert "wait for a decision" in first.err
+    assert "have no decision by a person" in first.err
     assert "Fix: before you repeat this command, run nersery label review run/" in first.err
     folder = Path("run/seed-0/one")
     waiting = io.read(folder / "2-reviewed.to-review.jsonl")
@@ -114,7 +114,7 @@ def test_a_run_waits_and_the_report_shows_acceptance(
 def test_another_file_of_that_name_is_kept(tmp_path: Path) -> None:
     mine = tmp_path / "out.to-review.jsonl"
     mine.write_text("mine", "utf-8")
-    with pytest.raises(SettingsError, match="exists, with other sentences"):
+    with pytest.raises(SettingsError, match="exists and has other sentences"):
         nersery.select(MADE, "reviewed", Corpus(), output=tmp_path / "out.jsonl", quiet=True)
     assert mine.read_text("utf-8") == "mine"
 

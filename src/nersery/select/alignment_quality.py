@@ -97,6 +97,6 @@ def quality_of(sentence: Sentence, name: str = QUALITY) -> float:
     if name not in sentence.scores:
         raise DataError(
             Issue(f"it has no score {name}", sentence=sentence.id),
-            fix="give sentences that nersery crosslingual project has written, in JSONL, which keeps scores",
+            fix="give sentences that nersery crosslingual project has written as JSONL, which keeps scores",
         )
     return sentence.scores[name]

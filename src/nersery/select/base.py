@@ -90,7 +90,7 @@ def refuse_held_out(selector: Selector) -> None:
     if not selector.avoids_held_out:
         raise SettingsError(
             f"{name_of(selector)} does not check for held-out sentences. Leave them out here, and remove copies of "
-            "them by a second selection, with duplicates"
+            "them with a second selection, by duplicates"
         )
 
 

@@ -91,7 +91,7 @@ class Reviewed(Selector):
             _write(sentences, self._to_review)
         files = shlex.join([str(self._to_review or "INPUT"), str(self._decisions)])
         return DataError(
-            f"{count} of {len(sentences)} sentences wait for a decision by a person",
+            f"{count} of {len(sentences)} sentences have no decision by a person yet",
             fix=f"before you repeat this command, run nersery label review {files}",
         )
 
@@ -124,5 +124,5 @@ def _write(sentences: Sequence[Sentence], path: Path) -> None:
     """Write the sentences to review. Raises `SettingsError` if the file exists with other content."""
     text = "".join(map(io.writer("jsonl").encode, sentences))
     if path.exists() and path.read_bytes() != text.encode():
-        raise SettingsError(f"{path} exists, with other sentences. Move or delete it, or name another output")
+        raise SettingsError(f"{path} exists and has other sentences. Move or delete it, or name another output")
     write_output(path, text)

@@ -108,7 +108,7 @@ class SelfTraining(Selector):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.examined is not None and self.examined < self.per_step:
-            raise SettingsError(f"examined is {self.examined}, expected at least per_step, {self.per_step}")
+            raise SettingsError(f"examined is {self.examined}, expected at least per_step ({self.per_step})")
         if self.tagger:
             self._check_second_stage(self._new_tagger())
         elif issues := foreign_settings(self.second_stage, "differ in a second training"):
@@ -153,8 +153,8 @@ class SelfTraining(Selector):
             warn_of_no_entity(name_of(self), pool)
             warn_of_unknown_labels(types_in(self._gold), pool, set())
         if not self._can_stop:
-            why = NOTHING_TO_COMPARE if self._training.dev else "without dev sentences nothing says when to stop"
-            note(f"{why}, so self_training takes all its steps ({self.steps}) and keeps all that joins")
+            why = NOTHING_TO_COMPARE if self._training.dev else "without dev sentences, the best step is unknown"
+            note(f"{why}, so self_training runs all its steps ({self.steps}) and keeps every sentence that joins")
         folder = self._training.folder
         self._fingerprint = self._depends_on(pool)
         self._finished_steps = read_checkpoint(folder, self._fingerprint)
@@ -208,17 +208,17 @@ class SelfTraining(Selector):
         shared = len(self._gold) - len(remaining)
         if other := next((s for s in self._gold if s.id in pool.by_id and pool.by_id[s.id].words != s.words), None):
             raise DataError(
-                Issue("a gold sentence and a candidate have this id, and are not the same", sentence=other.id),
-                fix="ids come from the names of files without ids: rename one of the files, or give other ids",
+                Issue("a gold sentence and a candidate have this id, but other words", sentence=other.id),
+                fix="files without ids get them from their names: rename one of the files, or give other ids",
             )
         overlap = f"{shared:,} of the {len(self._gold):,} gold sentences have the id of a candidate"
         if not remaining:
             raise DataError(
-                "self_training has no gold sentence to begin with" + (f": {overlap}" if shared else ""),
-                fix="give labelled sentences as gold that are not the candidates, under ids of their own",
+                "self_training has no gold sentence to start from" + (f": {overlap}" if shared else ""),
+                fix="give labelled sentences as gold that are not candidates, with ids of their own",
             )
         if shared:
-            note(f"{overlap}, and are judged rather than learnt from")
+            note(f"{overlap}, so they are judged, not learnt from")
         return remaining
 
     # --- one step -------------------------------------------------------------------------------------------------
