@@ -74,7 +74,7 @@ def test_predict_over_shards(folder: Path, memory: Any, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        ("cut --workers 2", 2, "workers need shards: say how many rows one has"),
+        ("cut --workers 2", 2, "workers need shards: set the rows per shard"),
         ("cut --engine ray", 2, "workers need shards"),
         ("cut --shards 5 --engine rai", 2, "engine is 'rai': expected 'local' or 'ray'"),
         ("cut --shards 5 --gpus 1", 2, "--gpus is for --engine ray"),

@@ -209,7 +209,9 @@ class TestJournal:
     def test_lost_work_names_the_file_and_the_folder(self, tmp_path: Path) -> None:
         part = start_and_kill(tmp_path, 12).part
         os.truncate(part / "output", 3)
-        with pytest.raises(NerseryError, match=f"^{part}/output has lost finished work. Delete the folder {part} to"):
+        with pytest.raises(
+            NerseryError, match=f"^finished work is missing from {part}/output. Delete the folder {part} to"
+        ):
             job(tmp_path).run(ITEMS, step)
 
 

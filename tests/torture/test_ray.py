@@ -117,8 +117,8 @@ def test_a_node_of_a_cluster_is_lost_and_then_the_other(cluster: Any, tmp_path: 
     code, out, err = job.end(SECONDS)
     record_property("tried", f"2 nodes; the last one noticed after {time.monotonic() - start:.0f} s")
     assert code == 1
-    assert re.search(r"error: Ray's node [\d.]+ \(\w{8}\) is dead, and no other node can run a worker.*resumes", err)
-    died = re.findall(r"a worker died at 5 rows from s\d+ on: Ray reports \w+; they are repeated", out)
+    assert re.search(r"error: the Ray node [\d.]+ \(\w{8}\) is dead, and no other node can run a worker.*resumes", err)
+    died = re.findall(r"a worker died at 5 rows starting with s\d+: Ray reports \w+; they are retried", out)
     assert 1 <= len(died) <= 2, "a node costs the batch that its worker was processing"
     cluster.add_node(num_cpus=2)
     resumed = Job(tmp_path, RAY_ADDRESS=cluster.address)

@@ -71,8 +71,8 @@ def as_parameters(text: str) -> str:
 
     >>> as_parameters("name the column by --tag-column, or give --format text; see nersery train --force")
     'name the column by `tag_column`, or give format="text"; see nersery train --force'
-    >>> as_parameters("say how many rows one has, e.g. --shards 10000, or start over (--force)")
-    'say how many rows one has, e.g. shards=10000, or start over (force=True)'
+    >>> as_parameters("set the rows per shard, e.g. --shards 10000, or start over (--force)")
+    'set the rows per shard, e.g. shards=10000, or start over (force=True)'
     """
     return _OPTION.sub(_as_parameter, text) if "--" in text else text
 

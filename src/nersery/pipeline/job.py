@@ -305,7 +305,9 @@ def _cut_to(path: Path, size: int) -> BinaryIO:
     """Open a file for writing after its first ``size`` bytes. The rest is cut off: it belongs to unfinished items."""
     path.touch()
     if path.stat().st_size < size:
-        raise NerseryError(f"{path} has lost finished work. Delete the folder {path.parent} to start the job again")
+        raise NerseryError(
+            f"finished work is missing from {path}. Delete the folder {path.parent} to start the job again"
+        )
     stream = path.open("r+b")
     stream.truncate(size)
     stream.seek(size)

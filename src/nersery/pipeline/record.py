@@ -65,8 +65,8 @@ class JobRecord(ABC):
             except (ValueError, LookupError, TypeError):
                 if not overwrite:
                     raise NerseryError(
-                        f"{self.path} is broken, perhaps by a loss of power. Delete the folder {folder} to start the "
-                        "job again, or use --force"
+                        f"{self.path} is broken, perhaps after a power failure. Delete the folder {folder} to start "
+                        "the job again, or use --force"
                     ) from None
             if difference and not overwrite:
                 fix = "Repeat the command with those settings to resume, choose another output, or start over (--force)"

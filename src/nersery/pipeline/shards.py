@@ -131,8 +131,8 @@ class ShardJob:
                 manifest.append(self._write_shard(len(manifest.shards), chain([answer], answers), progress))
         except EngineLostError as error:
             raise JobFailedError(
-                f"{error}. Shard {len(manifest.shards):05} of {self.target} was not finished; those before it are "
-                "kept: the same command resumes, once the cluster runs again if it is your own"
+                f"{error}. Shard {len(manifest.shards):05} of {self.target} was not finished; earlier ones are kept: "
+                "the same command resumes (restart the cluster first if it is your own)"
             ) from None
         except JobFailedError:
             manifest.drop_failed()

@@ -201,7 +201,7 @@ class StageJob:
         job.check_target(overwrite=self.options.force)
         method = self.stage.load()
         if self.options.workers > 1 and (setting := getattr(method, "in_place_of_workers", "")):
-            raise SettingsError(f"the limits of {self.label} hold in one process: set {setting} in place of workers")
+            raise SettingsError(f"the limits of {self.label} apply to one process: set {setting} instead of workers")
         size = self.stage.items_at_once(method, self.options.batch_size)
         threads = wanted_threads() or 1  # as set in each worker by MessageHandler
         environment = self._environment(method, threads)

@@ -44,13 +44,13 @@ class JobOptions:
     def __post_init__(self) -> None:
         check_values(self, "")
         if self.shards is None and (self.workers > 1 or self.engine != "local"):
-            raise SettingsError("workers need shards: say how many rows one has, e.g. --shards 10000")
+            raise SettingsError("workers need shards: set the rows per shard, e.g. --shards 10000")
         if self.shards is not None and self.engine == "local":
             from nersery.pipeline.engines.local import refuse_where_none_can_start
 
             refuse_where_none_can_start("neither shards nor workers")
         if self.gpus and self.engine != "ray":
-            raise SettingsError("--gpus is for --engine ray; local workers share the GPU that is there")
+            raise SettingsError("--gpus is for --engine ray; local workers share the available GPU")
 
     def new_engine(self) -> Engine[Any]:
         """Start the engine that the options name."""

@@ -312,7 +312,7 @@ def test_a_response_that_unpacks_to_too_much_is_not_read(
 def test_limits_hold_for_a_job_so_workers_are_refused(server: Running, tmp_path: Path) -> None:
     method, options = labeller(server.url, tmp_path, budget=1000), {"shards": 5, "quiet": True}
     raw = sentences(*(f"o.{n} PER.{n}" for n in range(20)))
-    with pytest.raises(SettingsError, match="limits of llm_labels hold in one process: set concurrency in place of w"):
+    with pytest.raises(SettingsError, match="limits of llm_labels apply to one process: set concurrency instead of w"):
         annotate(raw, method, output=tmp_path / "out", workers=2, **options)
     assert not server.answered()
     with pytest.raises(JobFailedError, match="the budget of 1,000 tokens is used up"):

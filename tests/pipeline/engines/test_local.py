@@ -142,8 +142,8 @@ def test_a_script_that_a_worker_cannot_import(file: str, tmp_path: Path) -> None
     assert python.returncode == 1
     last = python.stderr.strip().splitlines()[-1]
     assert "3 workers in a row died" in last
-    assert 'must start workers under if __name__ == "__main__": and lie in a file' in last
-    refused = "SettingsError: each worker imports this script, which then must not start workers. Put what starts them"
+    assert 'it must be a file, and start workers under if __name__ == "__main__"' in last
+    refused = "SettingsError: each worker imports this script, so it must not start workers on import."
     assert python.stderr.count(refused) == (3 if file == "script.py" else 0)
     assert len([*tmp_path.iterdir()]) == 2, "no worker has begun a job"
 

@@ -136,7 +136,7 @@ class TestWorkersThatDie:
         assert answer.output == expected(sentences)
         assert answer.tally.rejected == 0
         assert len(engine.started) == 3
-        assert said == ["a worker died at 4 rows from s12 on: killed; they are repeated"]
+        assert said == ["a worker died at 4 rows starting with s12: killed; they are retried"]
 
     @pytest.mark.parametrize("workers", [1, 3])
     @pytest.mark.parametrize("batch_size", [1, 5, 16, 100])
@@ -160,15 +160,15 @@ class TestWorkersThatDie:
         _, engine, said = run(sentences, workers=1)
         deaths = [line.split(":")[0] for line in said]
         assert deaths == [
-            "a worker died at 4 rows from s0 on", "a worker died at 4 rows from s0 on",
-            "a worker died at 2 rows from s0 on", "a worker died at s0",
+            "a worker died at 4 rows starting with s0", "a worker died at 4 rows starting with s0",
+            "a worker died at 2 rows starting with s0", "a worker died at s0",
             "2 workers died at s0",
         ]  # fmt: skip
         assert len(engine.started) == 6
 
     def test_too_many_stop_the_job(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pools, "MOST_DEATHS", 3)
-        with pytest.raises(JobFailedError, match="3 workers died, the last one at 2 rows from s0 on: killed"):
+        with pytest.raises(JobFailedError, match="3 workers died, the last one at 2 rows starting with s0: killed"):
             run(rows(9, at0="kill"))
 
     def test_workers_that_a_lost_node_takes_along_are_no_bad_starts(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,7 @@ class TestDeadNodes:
         ray = SilentRay(True)
         ray.has_started = has_started
         self.waited(monkeypatch, ray)
-        assert capfd.readouterr().err.count("Ray has started no worker") == (not has_started)
+        assert capfd.readouterr().err.count("Ray has not started a worker") == (not has_started)
 
     def test_without_room_for_a_worker_the_dead_node_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(EngineLostError, match=r"10\.0\.0\.1 \(11111111\) is dead, and no other"):
@@ -166,5 +166,5 @@ def test_errors_of_a_worker_come_back(ray: Any, tmp_path: Path) -> None:
 
 
 def test_gpus_that_are_not_there_are_refused(ray: Any) -> None:
-    with pytest.raises(SettingsError, match="want 4 GPUs together, Ray sees 0 here"):
+    with pytest.raises(SettingsError, match="need 4 GPUs in total, but Ray has 0"):
         RayEngine(2, gpus=2.0)

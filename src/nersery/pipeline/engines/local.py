@@ -34,12 +34,12 @@ def refuse_where_none_can_start(instead: str) -> None:
     main, parent = sys.modules.get("__mp_main__"), multiprocessing.parent_process()
     if parent is None and getattr(main, "__name__", "") == "__mp_main__":  # the name of a script that a worker imports
         raise SettingsError(
-            "each worker imports this script, which then must not start workers. Put what starts them under "
-            'if __name__ == "__main__":'
+            "each worker imports this script, so it must not start workers on import. Put the code that starts them "
+            'under if __name__ == "__main__":'
         )
     if multiprocessing.current_process().daemon:
         raise SettingsError(
-            "this process may not start others, because it is daemonic, as those of multiprocessing.Pool are. Use "
+            "this process cannot start others, because it is daemonic, like those of multiprocessing.Pool. Use "
             f"{instead}, or a concurrent.futures.ProcessPoolExecutor in place of the pool"
         )
 

@@ -182,9 +182,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
             self._bad_starts += not death.with_its_node
             if self._bad_starts == MOST_BAD_STARTS:
                 raise JobFailedError(
-                    f"{MOST_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. A "
-                    'script must start workers under if __name__ == "__main__": and lie in a file, because each worker '
-                    "imports it. If memory was short, use fewer workers or a smaller model"
+                    f"{MOST_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. Each "
+                    'worker imports the script: it must be a file, and start workers under if __name__ == "__main__". '
+                    "If memory was short, use fewer workers or a smaller model"
                 )
             self._report(f"a worker died before it was ready: {reason}; another one replaces it")
             return
@@ -200,7 +200,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         row, stage = batch.rows[0], self._task.stage
         name = sentence_name(row.sentence) if isinstance(row, Reject) else stage.row_name(row)
         is_one = len(batch.rows) == 1
-        location = f"at {name}" if is_one else f"at {len(batch.rows)} rows from {name} on"
+        location = f"at {name}" if is_one else f"at {len(batch.rows)} rows starting with {name}"
         if self._deaths == MOST_DEATHS:
             raise JobFailedError(
                 f"{MOST_DEATHS} workers died, the last one {location}: {reason}. Finished shards are kept: the same "
@@ -208,10 +208,10 @@ class Pool(Generic[AnyWorker, Row, Item]):
             )
         batch.tries_left -= 1
         if batch.tries_left:
-            self._report(f"a worker died {location}: {reason}; {'it is' if is_one else 'they are'} repeated")
+            self._report(f"a worker died {location}: {reason}; {'it is' if is_one else 'they are'} retried")
             return [batch]
         if not is_one:
-            self._report(f"a worker died {location}: {reason}; they are repeated in halves")
+            self._report(f"a worker died {location}: {reason}; they are retried in halves")
             return self._halved(batch)
         self._report(f"{TRIES} workers died {location}: {reason}; it is rejected")
         sentence = row.sentence if isinstance(row, Reject) else stage.sentence_of(row)

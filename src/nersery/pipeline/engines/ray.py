@@ -63,7 +63,7 @@ class RayEngine:
         if wanted > count and _address() == LOCAL:
             self.close()
             raise SettingsError(
-                f"the workers want {wanted:g} GPUs together, Ray sees {count:g} here. Ask for fewer (--workers, --gpus)"
+                f"the workers need {wanted:g} GPUs in total, but Ray has {count:g}. Request fewer (--workers, --gpus)"
             )
 
     def start(self, task: bytes) -> RayWorker:
@@ -91,8 +91,8 @@ class RayEngine:
         started, _ = self._ray.wait([worker.started for worker in workers], num_returns=1, timeout=0)
         if not started:
             print_line(
-                f"note: Ray has started no worker for {START_SECONDS:g} s. Either no node is free, or their processes "
-                f"end at once: see raylet.out and the newest files of workers in {LOGS}, on each node",
+                f"note: Ray has not started a worker for {START_SECONDS:g} s. Either no node is free, or their "
+                f"processes end at once: see raylet.out and the newest worker files in {LOGS}, on each node",
                 end="\n",
             )
         self._is_noted = True
@@ -103,11 +103,11 @@ class RayEngine:
         dead = [node for node in nodes if not node["Alive"]]
         own_id = self._ray.get_runtime_context().get_node_id()
         if own_node := next((node for node in dead if node["NodeID"] == own_id), None):
-            raise EngineLostError(f"Ray's node of this process, {_named(own_node)}, is dead: its raylet ended")
+            raise EngineLostError(f"the Ray node of this process, {_named(own_node)}, is dead: its raylet ended")
         alive = [node["Resources"] for node in nodes if node["Alive"]]
         wanted = self._wanted.items()
         if dead and not any(all(has.get(name, 0.0) >= amount for name, amount in wanted) for has in alive):
-            raise EngineLostError(f"Ray's node {_named(dead[0])} is dead, and no other node can run a worker")
+            raise EngineLostError(f"the Ray node {_named(dead[0])} is dead, and no other node can run a worker")
 
     def close(self) -> None:
         """Shut down Ray, or leave the cluster, unless Ray was running before."""
