@@ -174,7 +174,7 @@ class TestLinks:
             ("0-0\n", "0-0\n0-0\n", "2 lines here, and 1 in gold.align"),
             ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.align:2: '0=0' is not a link"),
             ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.align:4: '0-x' is not a link"),
-            ("0p0\n", "0-0\n", "no link is sure"),
+            ("0p0\n", "0-0\n", "no link is marked as sure"),
             ("0-0\n", "", "0 lines here, and 1 in gold.align"),
             ("0-0\n", "0p0\n", "found.align:1: '0p0' is not a link"),
             ("0-0\n0-0:0.5 1-1:1\n0-0:0.5\n", "\n\n\n", "error: gold.align:2: GOLD has probabilities\nFix: write it"),
@@ -200,7 +200,7 @@ def test_sentences_that_one_has_not_may_be_left_out():
     io.write([Sentence(("x",), id="other"), Sentence(("x",), id="of the first too")], "other.jsonl")
     result = call("inspect", "agreement", "one.jsonl", "other.jsonl", "--missing", "leave-out")
     assert result.code == 3
-    assert "other.jsonl: it has no sentence of the first file" in result.err
+    assert "other.jsonl: it has no sentence from the first file" in result.err
 
 
 def test_a_type_that_is_called_like_the_total_has_a_line_of_its_own():

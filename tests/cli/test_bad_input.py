@@ -268,7 +268,7 @@ class TestSentencesThatAreMissing:
         for missing in ("leave-out", "missed"):
             result = call("evaluate", "test.conll", "a/test.conll", "--missing", missing)
             assert result.code == 3
-            assert result.err.endswith("use JSONL, which keeps the ids of what it is made from\n")
+            assert result.err.endswith("use JSONL, which keeps the ids of the original sentences\n")
 
     def test_leaving_them_out_is_proposed_where_it_helps(self):
         gold = list(io.read("test.conll"))
@@ -283,7 +283,7 @@ class TestSentencesThatAreMissing:
         io.write([other_words, *gold[1:]], "words.jsonl")
         io.write([other_words, *gold[1:6]], "both.jsonl")
         helped = call("evaluate", "test.conll", "some.jsonl").err
-        assert "If a file lacks sentences: --missing leave-out, or missed\n" in helped
+        assert "If a file lacks sentences, use --missing leave-out or missed\n" in helped
         for name in ("more.conll", "fewer.conll", "other.conll", "words.jsonl", "both.jsonl"):
             result = call("evaluate", "test.conll", name)
             assert result.code == 3
@@ -294,10 +294,10 @@ class TestSentencesThatAreMissing:
         gold = list(io.read("test.conll"))
         io.write([*gold[:5], *gold[6:]], "fewer.conll")
         assert (
-            "fewer.conll: the 12 gold ids and the 11 predicted ids have nothing in common; in order, words are the "
-            "same up to sentence 5\nFix: give two files with the same sentences. They are paired by id; CoNLL and text "
-            "have none, so both files need all sentences in the same order. Where some are missing, use JSONL, "
-            "which keeps the ids of what it is made from\n"
+            "fewer.conll: no id is in both the 12 gold and the 11 predicted ids; in file order, the words match up to "
+            "sentence 5\nFix: give two files with the same sentences. They are paired by id; CoNLL and text have no "
+            "ids, so both files need all sentences in the same order. If some are missing, use JSONL, "
+            "which keeps the ids of the original sentences\n"
         ) in call("evaluate", "test.conll", "fewer.conll").err
 
     @pytest.mark.parametrize("missing", ["leave-out", "missed"])

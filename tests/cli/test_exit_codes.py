@@ -94,11 +94,7 @@ class TestExitCodes:
             (2, ["run", "dmeo"], 'did you mean "demo"'),
             (2, ["run", "demo", "--set", "tagger.stepz=3"], 'did you mean "steps"'),
             (3, ["inspect", "stats", "train.con"], "did you mean train.conll?"),
-            (
-                3,
-                ["evaluate", "test.conll", "dev.conll"],
-                "the 12 gold ids and the 6 predicted ids have nothing in common",
-            ),
+            (3, ["evaluate", "test.conll", "dev.conll"], "no id is in both the 12 gold and the 6 predicted ids"),
             (3, ["run", "demo", "--check", "--set", "data.dev=nothing.conll"], "there is no such file"),
             (4, ["predict", "./nothing", "train.conll", "x.jsonl"], "there is no folder ./nothing: expected"),
             (4, ["predict", "no/such/tagger", "train.conll", "x.jsonl"], "there is no folder no/such/tagger: expected"),

@@ -236,7 +236,7 @@ class TestWhatIsWrong:
             (2, ["test.conll", "--id", "test:4"], 'the sentence "test:4" has no entity'),
             (2, ["test.conll", "--top-k", "0"], "--top-k"),
             (2, ["test.conll", "--sentences", "0"], "--sentences"),
-            (2, ["test.conll", *MODEL, "--oracle", "tiny"], "the oracle tiny knows PROD, but not the types to"),
+            (2, ["test.conll", *MODEL, "--oracle", "tiny"], "the oracle tiny predicts PROD, but not the types to"),
             (3, ["nothing.conll"], "nothing.conll: no sentence of 1 has an entity"),
             (3, ["test.conll", "--gold", "nothing.conll", *MELM], "no training sentence has an entity"),
             (4, ["test.conll", "--model", "./none"], "there is no model folder ./none"),

@@ -89,7 +89,7 @@ def test_agreement_by_chance_is_none():
     [
         ([labelled(id="1")], "sentence 2: no second sentence has this id"),
         ([labelled(id="1"), labelled(id="2"), labelled(id="3")], "sentence 3: second, but not in first"),
-        ([labelled(id="1"), Sentence(("x",), id="2")], "sentence 2: other words in second: word 0 is 'x'"),
+        ([labelled(id="1"), Sentence(("x",), id="2")], "sentence 2: other words: word 0 is 'x' in second"),
         ([labelled(id="1"), labelled(id="2"), labelled(id="2")], "2 second sentences share the id '2'"),
     ],
 )

@@ -122,5 +122,5 @@ def test_an_oracle_tells_what_it_cannot_know(tiny_model: str, tmp_path):
     assert load_oracle(folder, {"PER", "LOC"})[1] == []
     assert load_oracle(folder, {"PER", "PROD", "CW"})[1] == ["CW", "PROD"]
     assert load_oracle(folder, set())[1] == []
-    with pytest.raises(SettingsError, match=r"knows LOC, PER, but not the types to judge: CW, PROD\. Name a"):
+    with pytest.raises(SettingsError, match=r"predicts LOC, PER, but not the types to judge: CW, PROD\. Name a"):
         load_oracle(folder, {"PROD", "CW"})

@@ -185,7 +185,7 @@ def test_sentence_counts_add_up_to_micro_in_any_order_of_the_predictions():
 def test_words_that_look_alike_are_told_apart():
     gold, predicted = Sentence(("b", "\u00e9"), id="a"), Sentence(("b", "e\u0301"), id="a")
     with pytest.raises(
-        DataError, match=r"word 1 is 'e\\u0301', in gold '\\xe9', the same letters in another Unicode form"
+        DataError, match=r"word 1 is 'e\\u0301' in predicted, '\\xe9' in gold, the same letters in another Unicode form"
     ):
         score([gold], [predicted])
 
@@ -194,9 +194,9 @@ def test_words_that_look_alike_are_told_apart():
     ("truth", "guess"), [("\u03bcg", "\u00b5g"), ("\ufb03x", "ffix"), ("cis\xadplatin", "cisplatin")]
 )
 def test_words_that_look_alike_in_other_characters_are_told_apart(truth: str, guess: str):
-    with pytest.raises(DataError, match="which look alike: bring both files into NFKC") as caught:
+    with pytest.raises(DataError, match="which look alike: convert both files to NFKC") as caught:
         score([Sentence((truth,), id="a")], [Sentence((guess,), id="a")])
-    assert f"{guess!a}, in gold {truth!a}" in str(caught.value)
+    assert f"{guess!a} in predicted, {truth!a} in gold" in str(caught.value)
 
 
 def test_all_mismatches_are_reported_together():
@@ -207,8 +207,8 @@ def test_all_mismatches_are_reported_together():
         score(gold, predicted)
     message = str(caught.value)
     assert len(caught.value.issues) == 4
-    assert "sentence b: other words in predicted: word 1 is 'W1', in gold 'w1'" in message
-    assert "sentence c: other words in predicted: 4 words, in gold 6" in message
+    assert "sentence b: other words: word 1 is 'W1' in predicted, 'w1' in gold" in message
+    assert "sentence c: other words: 4 in predicted, 6 in gold" in message
     assert "sentence d: no predicted sentence has this id" in message
     assert "sentence x: predicted, but not in gold" in message
     assert "Fix:" in message
@@ -216,11 +216,11 @@ def test_all_mismatches_are_reported_together():
 
 def test_files_of_other_sentences_get_one_message_with_both_names():
     one, other = [sentence([], id="a"), sentence([], id="b")], [sentence([], id="c")]
-    for words, same in ((other[0].words, "; in order, words are the same up to sentence 1"), (("x",), "")):
+    for words, same in ((other[0].words, "; in file order, the words match up to sentence 1"), (("x",), "")):
         with pytest.raises(DataError) as caught:
             list(paired(one, [replace(other[0], words=words)], ("first", "second")))
         (issue,) = caught.value.issues
-        assert issue.message == f"the 2 first ids and the 1 second ids have nothing in common{same}"
+        assert issue.message == f"no id is in both the 2 first and the 1 second ids{same}"
     assert "give two files with the same sentences" in str(caught.value)
     with pytest.raises(DataError, match="sentence c: second, but not in first"):
         list(paired([], other, ("first", "second")))

@@ -104,10 +104,10 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
         except ValueError as error:
             issues.append(Issue(str(error), file.name, line))
     if issues:
-        raise DataError(issues, fix="name a file with the links of a pair of sentences in each line")
+        raise DataError(issues, fix="name a file with the links of one sentence pair per line")
     if not any(sure for sure, _ in alignments):
-        fix = "mark sure links by a hyphen (0-0), possible ones by a p (0p0)"
-        raise DataError(Issue("no link is sure, so none could be missed", file.name), fix=fix)
+        fix = "mark sure links with a hyphen (0-0), possible ones with a p (0p0)"
+        raise DataError(Issue("no link is marked as sure, so none could be missed", file.name), fix=fix)
     return alignments
 
 

@@ -21,7 +21,7 @@ def shared_sentences(first: Corpus, second: Corpus, name: str) -> tuple[Corpus, 
     """
     shared = [sentence for sentence in first if sentence.id in second.by_id]
     if not shared:
-        raise DataError(Issue("it has no sentence of the first file", name), fix=SAME_SENTENCES)
+        raise DataError(Issue("it has no sentence from the first file", name), fix=SAME_SENTENCES)
     left_out = (len(first) - len(shared), len(second) - len(shared))
     return Corpus(shared), Corpus(second.by_id[sentence.id] for sentence in shared), left_out
 
@@ -38,7 +38,7 @@ def check_pairs(truth: Corpus, other: Corpus, name: str, missing: str) -> None:
         issues = [replace(issue, file=name) for issue in error.issues]
         if missing != "refuse":
             raise DataError(issues, fix=SAME_SENTENCES) from None
-        hint = ". If a file lacks sentences: --missing leave-out, or missed" if is_comparable(truth, other) else ""
+        hint = ". If a file lacks sentences, use --missing leave-out or missed" if is_comparable(truth, other) else ""
         raise DataError(issues, fix=error.fix + hint) from None
 
 

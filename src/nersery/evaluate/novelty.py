@@ -116,7 +116,7 @@ def load_oracle(name: str, types: Collection[str]) -> tuple[Tagger, list[str]]:
     unknown = sorted(set(types) - set(oracle.types))
     if unknown and len(unknown) == len(set(types)):
         raise SettingsError(
-            f"the oracle {name} knows {', '.join(oracle.types) or 'no type'}, but not the types to judge: "
+            f"the oracle {name} predicts {', '.join(oracle.types) or 'no type'}, but not the types to judge: "
             f"{', '.join(unknown)}. Name a tagger that was trained on them"
         )
     return oracle, unknown

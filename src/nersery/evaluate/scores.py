@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 SAME_SENTENCES = (
-    "give two files with the same sentences. They are paired by id; CoNLL and text have none, so both files need "
-    "all sentences in the same order. Where some are missing, use JSONL, which keeps the ids of what it is made from"
+    "give two files with the same sentences. They are paired by id; CoNLL and text have no ids, so both files need "
+    "all sentences in the same order. If some are missing, use JSONL, which keeps the ids of the original sentences"
 )
 
 
@@ -262,15 +262,15 @@ def paired(
         elif guess.words != truth.words:
             issues.append(Issue(_first_difference(truth.words, guess.words, names), sentence=truth.id))
     if gold and len(issues) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
-        message = f"the {len(gold)} {first} ids and the {len(predicted)} {second} ids have nothing in common"
+        message = f"no id is in both the {len(gold)} {first} and the {len(predicted)} {second} ids"
         in_order = zip(gold, predicted, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0].words == pair[1].words, in_order))
-        hint = f"; in order, words are the same up to sentence {same}" if same else ""
+        hint = f"; in file order, the words match up to sentence {same}" if same else ""
         raise DataError(Issue(message + hint), fix=SAME_SENTENCES)
     known = {sentence.id for sentence in gold}
     issues += [Issue(f"{second}, but not in {first}", sentence=id_) for id_ in guesses if id_ not in known]
     if issues:
-        fix = "give the same sentences under two labellings, with the same ids, or without ids in the same order"
+        fix = "give the same sentences with two labellings: with the same ids, or without ids in the same order"
         raise DataError(issues, fix=fix)
     return ((truth, guesses[truth.id]) for truth in gold)
 
@@ -290,12 +290,12 @@ def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tupl
     first, second = names
     for position, (truth, guess) in enumerate(zip(gold, predicted, strict=False)):
         if truth != guess:
-            word = f"other words in {second}: word {position} is"
+            word = f"other words: word {position} is"
             if composed(truth) == composed(guess):
-                alike = "the same letters in another Unicode form: bring both files into one, such as NFC"
+                alike = "the same letters in another Unicode form: convert both files to one, such as NFC"
             elif _seen(truth) == _seen(guess):
-                alike = "which look alike: bring both files into NFKC, without characters that cannot be seen"
+                alike = "which look alike: convert both files to NFKC, without invisible characters"
             else:
-                return f"{word} {guess!r}, in {first} {truth!r}"
-            return f"{word} {guess!a}, in {first} {truth!a}, {alike}"
-    return f"other words in {second}: {len(predicted)} words, in {first} {len(gold)}"
+                return f"{word} {guess!r} in {second}, {truth!r} in {first}"
+            return f"{word} {guess!a} in {second}, {truth!a} in {first}, {alike}"
+    return f"other words: {len(predicted)} in {second}, {len(gold)} in {first}"

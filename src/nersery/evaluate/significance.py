@@ -126,7 +126,7 @@ def _stacked(baseline: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[
     """Both in one array. Shape: (2, runs, sentences, 3)"""
     if baseline.shape != system.shape or baseline.ndim not in (2, 3) or baseline.shape[-1] != 3:
         raise DataError(
-            f"cannot pair counts of the shapes {baseline.shape} and {system.shape}: expected twice the same "
+            f"cannot pair counts of the shapes {baseline.shape} and {system.shape}: expected equal shapes, "
             "(sentences, 3) or (runs, sentences, 3)",
             fix="score both systems on the same sentences, with the same number of seeds",
         )
@@ -136,7 +136,7 @@ def _stacked(baseline: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[
     if (pair[..., 2] != pair[:1, :1, :, 2]).any():
         raise DataError(
             "the systems were not scored on the same sentences: their gold entities differ",
-            fix="give sentence_counts of one and the same gold corpus, in one order",
+            fix="give sentence_counts of the same gold corpus, in the same order",
         )
     return pair
 
@@ -198,7 +198,7 @@ def sign_flip(baseline: Sequence[float], system: Sequence[float], *, seed: int =
     if len(baseline) != len(system) or len(system) < 2:
         raise DataError(
             f"cannot pair {len(baseline)} runs of the baseline with {len(system)} of the system: "
-            "expected as many of each, at least two",
+            "expected equal numbers of runs, at least two",
             fix="run both with the same seeds",
         )
     n = len(system)
