@@ -108,7 +108,7 @@ def test_one_poisoned_pair_is_a_reject_and_the_job_goes_on():
     ("args", "alignments", "note"),
     [
         ((), "1-1 2-2 3-3\n1-1\n\n1-1 2-2\n", "do the files count from 1 (--first 1)?"),
-        ((), "0-7\n0-7\n\n0-7\n", "odd seems not to belong to en.jsonl and de.txt"),
+        ((), "0-7\n0-7\n\n0-7\n", "odd does not seem to belong to en.jsonl and de.txt"),
         (("--set", 'keep=["PRE"]'), "0-0\n0-0\n\n0-0\n", 'no source entity has the type "PRE"'),
     ],
 )
@@ -245,7 +245,7 @@ def test_files_of_unequal_length():
     Path("de.txt").write_text("A\nB\n")
     result = project()
     assert result.code == 3
-    assert "en.jsonl: 4 sentences, and 2 in de.txt" in result.err
+    assert "en.jsonl: 4 sentences, but 2 in de.txt" in result.err
 
 
 def test_a_shift_between_files_of_equal_length_is_noted_by_both_commands():
@@ -253,7 +253,7 @@ def test_a_shift_between_files_of_equal_length_is_noted_by_both_commands():
     Path("en.txt").write_text("".join(lines))
     Path("de.txt").write_text("".join([*lines[:20], *lines[21:], "more\n"]))
     io.write([Sentence(sentence.words, id=sentence.id) for sentence in io.read("en.txt")], "en.jsonl")
-    note = "note: en.jsonl has as many sentences as de.txt, but they seem to run apart near 21: 22 here, "
+    note = "note: en.jsonl has as many sentences as de.txt, but they seem to stop matching near sentence 21: 22 here, "
     assert note in align("--force").err
     assert note in project("--force", alignments="out.align").err
     assert "note: en" not in project("--force", "--quiet", alignments="out.align").err
@@ -324,12 +324,12 @@ def test_alignments_in_another_order_than_their_sources_are_noted():
     Path("links").write_text("0-0 2-2\n0-0\n\n0-0\n")
     swapped = project("--also", "fr.jsonl", "--alignments", "links", "--set", 'drop=["LOC"]', alignments="fr.align")
     assert "wrote 3" in swapped.out
-    note = "note: links seems not to belong to fr.jsonl and de.txt: links point outside their sentences, first in line "
-    assert f"{note}1 (such lines: 1)" in swapped.err
+    note = "note: links does not seem to belong to fr.jsonl and de.txt: links point outside their sentences, "
+    assert f"{note}first in line 1 (such lines: 1)" in swapped.err
     assert "as for `align` (--split, --language, --target-split, --target-language)\n" in swapped.err
-    assert "fr.align seems" not in swapped.err
+    assert "fr.align does not seem" not in swapped.err
     right = project("--also", "fr.jsonl", "--alignments", "fr.align", "--force")
-    assert "seems" not in right.err
+    assert "seem" not in right.err
 
 
 def test_text_that_is_split_into_other_words_than_were_aligned_is_noted():

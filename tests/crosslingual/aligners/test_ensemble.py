@@ -84,7 +84,7 @@ def test_members_that_disagree_about_the_number_of_words(link):
         ({"members": {"mine": {"method": "ensemble"}}}, "an ensemble cannot be a member"),
         ({"members": {"statistical": {"prefix": -1}}}, "members.statistical: prefix is -1"),
         ({"members": {"statistical": {"colour": 1}}}, 'has no setting "colour"'),
-        ({"members": {"statistical": {}}, "weights": {"argmax": 1}}, 'weights names "argmax", which is no member'),
+        ({"members": {"statistical": {}}, "weights": {"argmax": 1}}, 'weights names "argmax", which is not a member'),
         ({"weights": {"argmax": 0}}, "weights.argmax is 0, expected a number above 0"),
         ({"weights": {"argmax": "much"}}, "weights is"),
         ({"weights": [1, 2]}, "expected a table"),

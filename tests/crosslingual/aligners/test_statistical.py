@@ -307,7 +307,7 @@ def test_priors_alone(text, tmp_path):
     again = Statistical(priors=str(tmp_path), learn=False)
     again.fit(None)
     assert again.align(text[0]) == aligner.align(text[0])
-    with pytest.raises(SettingsError, match="learn is false and priors names no folder"):
+    with pytest.raises(SettingsError, match="learn is false, but priors names no folder"):
         Statistical(learn=False)
 
 
@@ -339,7 +339,7 @@ class TestAdvice:
         monkeypatch.setattr(bundled, "is_installed", lambda name: installed)
         with heard() as notes:
             fitted(text[0])
-        assert ['learns from 150 pairs only. The aligner "ensemble"' in note for note in notes] == (
+        assert ['learns from only 150 pairs. With so few, the aligner "ensemble"' in note for note in notes] == (
             [True] if installed and few == 150 else []
         )
 

@@ -22,7 +22,7 @@ def test_links_of_a_source_that_was_split_at_spaces_when_it_was_aligned_are_note
     path.write_text(f"{links}\n" * 12, "utf-8")
     source = Corpus.from_texts(["Ada, here."] * 12)
     project(source, [Sentence(("Ada,", "hier."))] * 12, path)
-    note = "links seems to have been aligned with the words that spaces part in source, and its punctuation is apart"
+    note = "links seems to have been aligned with words split at spaces in source, but its punctuation is separate"
     assert (note in capsys.readouterr().err) == is_noted
 
 

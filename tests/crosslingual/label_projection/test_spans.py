@@ -306,7 +306,7 @@ def test_a_link_before_the_first_word():
         ({"max_gap": -1}, "max_gap is -1"),
         ({"unaligned": 0}, "unaligned is 0, expected"),
         ({"keep": ("A", "B"), "drop": ("B",)}, "keep and drop both name B"),
-        ({"rename": {"A": ""}}, "rename gives A no name; to leave a type out, name it in drop"),
+        ({"rename": {"A": ""}}, "rename has no new name for A; to leave out a type, name it in drop"),
         ({"rename": {"A": "B\t"}}, r"rename has the type 'B\\t': a type is a name without tabs"),
         ({"rename": {"A": "\ud800"}}, r"rename has the type '\\ud800'"),
         ({"rename": {"A": "B-PER"}}, 'rename has the type "B-PER", which is a tag; did you mean "PER"?'),

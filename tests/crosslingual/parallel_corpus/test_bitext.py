@@ -174,7 +174,7 @@ def test_text_is_split_as_asked():
     side = open_side("t.en", ReadOptions(language="fr", split="punctuation"))
     assert [sentence.words for sentence in side] == [("Ada", ",", "l'", "amie", ".")]
     io.write([Sentence(("a",))], "s.jsonl")
-    with pytest.raises(SettingsError, match=r"s\.jsonl is jsonl and has words already"):
+    with pytest.raises(SettingsError, match=r"s\.jsonl is jsonl and already has words"):
         open_side("s.jsonl", ReadOptions(split="punctuation"))
 
 
@@ -261,8 +261,8 @@ def test_files_of_unequal_length(missing: int):
         with pytest.raises(DataError) as caught:
             check()
         message = str(caught.value)
-        assert "s.txt: 1,500 sentences, and 1,499 in t.txt" in message
-        near = int(message.partition("near ")[2].partition(":")[0].replace(",", ""))
+        assert "s.txt: 1,500 sentences, but 1,499 in t.txt" in message
+        near = int(message.partition("near sentence ")[2].partition(":")[0].replace(",", ""))
         assert abs(near - missing) <= 5
 
 
@@ -271,7 +271,7 @@ def test_a_corpus_made_of_text_without_its_blank_lines():
     write("p.txt", "a", "", "b", "c")
     write("p 1.sw", "A", "", "B", "C", "")
     io.write(io.read("p.txt"), "p.jsonl")
-    message = "p.jsonl: 3 sentences, and 4 in p 1.sw; blank lines in p 1.sw: 1, the first is line 2"
+    message = "p.jsonl: 3 sentences, but 4 in p 1.sw; blank lines in p 1.sw: 1, the first is line 2"
     fix = "when p.jsonl was made, leave them out too: nersery dataset convert 'p 1.sw' NEW.txt --format text"
     for sides in (("p 1.sw", "p.jsonl"), ("p.jsonl", "p 1.sw")):
         with pytest.raises(DataError) as caught:
@@ -313,7 +313,10 @@ def test_a_shift_between_files_of_equal_length_is_noted(capsys: pytest.CaptureFi
     assert not capsys.readouterr().err
     assert WholePairs(pairs.bitext).count() == 200
     note = capsys.readouterr().err
-    assert "note: s.txt has as many sentences as t.txt, but they seem to run apart near 100: 101 here, " in note
+    assert (
+        "note: s.txt has as many sentences as t.txt, but they seem to stop matching near sentence 100: 101 here, "
+        in note
+    )
     assert "seems to be 100 there" in note
     assert "if so, correct the files so that each line is the translation of the same line" in note
     assert WholePairs(bitext("s.txt", "s.txt", by="order")).count() == 200
@@ -331,7 +334,7 @@ def test_where_nothing_can_be_seen():
     assert apart(source, target[:350]) is None
     write("s.txt", "a", "b")
     write("t.txt", "A")
-    with pytest.raises(DataError, match="where they run apart cannot be seen"):
+    with pytest.raises(DataError, match="it is unclear where they stop matching"):
         list(bitext("t.txt", "s.txt"))
 
 

@@ -61,7 +61,7 @@ class Program:
         paths = {name: shutil.which(name) for name in self.names}
         missing = [name for name, path in paths.items() if path is None]
         if missing:
-            raise MissingResourceError(f"{' and '.join(missing)} is not on the PATH. {self.advice}")
+            raise MissingResourceError(f"cannot find {' and '.join(missing)} on the PATH. {self.advice}")
         return [path for path in paths.values() if path is not None]
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
@@ -166,19 +166,19 @@ class Giza(Program):
 
 
 PROGRAMS: dict[str, Program] = {
-    "eflomal": Eflomal(("eflomal-align",), "Install it, e.g. by pip install eflomal, which needs a C compiler"),
+    "eflomal": Eflomal(("eflomal-align",), "Install it, e.g. with pip install eflomal, which needs a C compiler"),
     "fast_align": FastAlign(
-        ("fast_align",), "Build it from https://github.com/clab/fast_align, and put it into a folder on the PATH"
+        ("fast_align",), "Build it from https://github.com/clab/fast_align, and put it in a folder on the PATH"
     ),
     "mgiza": Giza(
         ("mgiza", "mkcls"),
-        "Build them from https://github.com/moses-smt/mgiza, and put both into a folder on the PATH",
+        "Build them from https://github.com/moses-smt/mgiza, and put both in a folder on the PATH",
         most_words=100,
         most_uneven=9,
     ),
     "giza++": Giza(
         ("GIZA++", "mkcls"),
-        "Build them from https://github.com/moses-smt/giza-pp, and put both into a folder on the PATH",
+        "Build them from https://github.com/moses-smt/giza-pp, and put both in a folder on the PATH",
         most_words=100,
         most_uneven=9,
     ),
@@ -225,7 +225,7 @@ def _read(path: Path, sources: Corpus, targets: Corpus) -> list[Points]:
     lines = _lines(path)
     if len(lines) != len(sources):
         raise AnswerError(
-            f"{path.name} has {len(lines)} lines, expected {len(sources)}, one a pair",
+            f"{path.name} has {len(lines)} lines, expected {len(sources)}, one per pair",
             min(len(lines), len(sources)) + 1,
         )
     answer: list[Points] = []
@@ -295,7 +295,7 @@ class TranslationTable:
         except (OSError, ValueError) as error:
             raise AnswerError(f"{path.name} cannot be read ({error})") from error
         if lines.shape[1] != 3 or not ((lines >= 0).all() and (lines[:, 2] <= 1).all()):
-            raise AnswerError(f"{path.name}: expected two numbers of words and a probability in each line")
+            raise AnswerError(f"{path.name}: expected two word numbers and a probability in each line")
         left, right = lines[:, :2].astype(np.int64).T
         keys = pair_keys(left, right)
         order = np.argsort(keys)

@@ -95,11 +95,11 @@ class Embeddings(Aligner, ModelSettings):
         super().__post_init__()
         if self.distortion and self._extraction in NORMALIZERS:
             raise SettingsError(
-                f'distortion is for the extractions argmax, itermax and match; "{self._extraction}" has no use for it'
+                f'distortion is for the extractions argmax, itermax and match; "{self._extraction}" does not use it'
             )
         if self.temperature is not None and self._extraction not in NORMALIZERS:
             raise SettingsError(
-                f'temperature is for the extractions softmax and entmax; "{self._extraction}" has no use for it'
+                f'temperature is for the extractions softmax and entmax; "{self._extraction}" does not use it'
             )
         if self.fine_tune is not None:
             self._learning = build(FineTuning, "fine_tune", self.fine_tune)
@@ -132,10 +132,10 @@ class Embeddings(Aligner, ModelSettings):
 
     def _warn_if_unsuited(self, encoder: LayerEncoder, pairs: Sequence[Pair]) -> None:
         instead = (
-            "Name a multilingual encoder by the setting model, e.g. bert-base-multilingual-cased or xlm-roberta-base"
+            "Name a multilingual encoder in the setting model, e.g. bert-base-multilingual-cased or xlm-roberta-base"
         )
         if bundled.is_lower_case(self.model):
-            warn(f"the bundled model knows English alone: words of other languages get alignments by chance. {instead}")
+            warn(f"the bundled model only covers English: words of other languages are aligned by chance. {instead}")
         elif issue := encoder.subwords.vocabulary_issue(
             [word for pair in pairs for word in (*pair.source, *pair.target)]
         ):

@@ -104,7 +104,7 @@ class Ensemble(Aligner, ModelSettings):
         tables = self.members or MEMBERS
         for name, weight in self.weights.items():
             if name not in tables:
-                issues.append(f'weights names "{name}", which is no member; {did_you_mean(name, tuple(tables))}')
+                issues.append(f'weights names "{name}", which is not a member; {did_you_mean(name, tuple(tables))}')
             elif not 0 < weight < math.inf:
                 issues.append(f"weights.{name} is {weight:g}, expected a number above 0")
         self._aligners = {}
@@ -149,7 +149,7 @@ class Ensemble(Aligner, ModelSettings):
         except MissingResourceError as error:
             if self.members or self.model != MULTILINGUAL:
                 raise
-            warn(f"the ensemble is the statistical aligner alone: {error}")
+            warn(f"the ensemble consists only of the statistical aligner: {error}")
             self._aligners = {"statistical": self._aligners["statistical"]}
             self._inform()
         self._is_checked = True

@@ -107,7 +107,7 @@ class Statistical(Aligner):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.learn and not self.priors:
-            raise SettingsError("learn is false and priors names no folder: name one, or let it learn from the pairs")
+            raise SettingsError("learn is false, but priors names no folder: name one, or let it learn from the pairs")
         self._source, self._target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
 
     @property
@@ -173,8 +173,8 @@ class Statistical(Aligner):
         alone = self._suggestions is None and not self.priors
         if alone and pairs <= FEW and bundled.is_installed(bundled.MULTILINGUAL):
             advise(
-                f'"statistical" learns from {plural(pairs, "pair")} only. The aligner "ensemble" mostly makes fewer '
-                "errors with so few, but aligns only about 40 pairs per second"
+                f'"statistical" learns from only {plural(pairs, "pair")}. With so few, the aligner "ensemble" usually '
+                "makes fewer errors, but aligns only about 40 pairs per second"
             )
 
     def _examples(self, pairs: Pairs) -> Iterator[Pair]:

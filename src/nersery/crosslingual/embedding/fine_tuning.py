@@ -78,7 +78,7 @@ class FineTuning:
     def __post_init__(self) -> None:
         check_values(self)
         if not any((self.tlm, self.mlm, self.so, self.co)):
-            raise SettingsError("tlm, mlm, so and co are 0, expected one of them above 0: nothing would be learnt")
+            raise SettingsError("tlm, mlm, so and co are 0, so nothing would be learnt: expected one of them above 0")
 
     @property
     def needs_masked_lm(self) -> bool:

@@ -122,10 +122,12 @@ class Projection:
         if both := sorted({*(self.keep or ())} & {*self.drop}):
             raise SettingsError(f"keep and drop both name {', '.join(both)}, expected each type in one of them")
         if nameless := [old for old, new in self.rename.items() if not new]:
-            raise SettingsError(f"rename gives {', '.join(nameless)} no name; to leave a type out, name it in drop")
+            raise SettingsError(
+                f"rename has no new name for {', '.join(nameless)}; to leave out a type, name it in drop"
+            )
         check_types(self.rename.values(), "rename")
         if unstorable := [new for new in self.rename.values() if storable(new) != new]:
-            raise SettingsError(f"rename has the type {unstorable[0]!r}: it has a control character, or is not UTF-8")
+            raise SettingsError(f"rename has the type {unstorable[0]!r}, which has a control character or is not UTF-8")
         self._strip = frozenset(map(folded, self.strip))
 
     def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:

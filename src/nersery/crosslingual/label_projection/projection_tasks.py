@@ -160,23 +160,23 @@ class ProjectionTasks:
         outside = [watch for watch in self._links if watch.outside]
         if outside and from_zero and not any(watch.has_first_word for watch in self._links):
             from_one = f"do the files count from 1{either(' (--first 1)', '')}?"
-            yield f"links point outside their sentences, none to word 0: {from_one}"
+            yield f"links point outside their sentences, and none to word 0: {from_one}"
             return
         both_sides = either(" (--split, --language, --target-split, --target-language)", "")
         target = either(" (--target-split, --target-language)", "")
         for name, watch, source in zip(self._names, self._links, self.bitext.sources, strict=True):
             if watch.outside:
                 yield (
-                    f"{name} seems not to belong to {source.file.name} and {self.bitext.target.file.name}: links point "
-                    f"outside their sentences, first in line {watch.first_outside:,} (such lines: {watch.outside:,}). "
-                    "Name the alignments in the order of the sources, in this direction (source-target), and split "
-                    f"text into words as for `align`{both_sides}"
+                    f"{name} does not seem to belong to {source.file.name} and {self.bitext.target.file.name}: links "
+                    f"point outside their sentences, first in line {watch.first_outside:,} (such lines: "
+                    f"{watch.outside:,}). Name the alignments in the order of the sources, in this direction "
+                    f"(source-target), and split text into words as for `align`{both_sides}"
                 )
         for name, watch, source in zip(self._names, self._links, self.bitext.sources, strict=True):
             if watch.touching >= LEAST_LINES and not watch.beyond:
                 yield (
-                    f"{name} seems to have been aligned with the words that spaces part in {source.file.name}, and its "
-                    "punctuation is apart here, so labels go to wrong words. Give `align` the same file as source"
+                    f"{name} seems to have been aligned with words split at spaces in {source.file.name}, but its "
+                    "punctuation is separate here, so labels go to wrong words. Give `align` the same file as source"
                 )
             if not watch.outside and watch.lines >= LEAST_LINES and watch.reached < LEAST_REACHED * watch.lines:
                 yield (

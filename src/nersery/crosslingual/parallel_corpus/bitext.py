@@ -123,7 +123,7 @@ class Bitext:
         for source, reached in zip(self.sources, extents, strict=True):
             if reached.last == target.last:
                 continue
-            counts = f"{reached.last:,} sentences, and {target.last:,} in {self.target.file.name}"
+            counts = f"{reached.last:,} sentences, but {target.last:,} in {self.target.file.name}"
             sides = sorted([(reached, source), (target, self.target)], key=lambda side: side[0].last)
             (shorter, short), (longer, long) = sides
             if longer.last - longer.blank == shorter.last:
@@ -131,7 +131,7 @@ class Bitext:
                 fixes[BLANK_FIX.format(short.file.name, shlex.quote(long.file.name))] = None
             else:
                 place = where_apart(*(Features(map(words_of, side.in_order())) for side in (source, self.target)))
-                seen = "where they run apart cannot be seen" if place is None else self.describe(source, place)
+                seen = "it is unclear where they stop matching" if place is None else self.describe(source, place)
                 fixes[LINE_BY_LINE] = None
             issues.append(Issue(f"{counts}; {seen}", source.file.name))
         return DataError(issues, fix="; ".join(fixes))
@@ -141,7 +141,7 @@ class Bitext:
         number, ahead = place
         here, there = number + 1 + max(ahead, 0), number + 1 + max(-ahead, 0)
         shown = (excerpt(source, here), excerpt(self.target, there))
-        apart = f"they seem to run apart near {number + 1:,}"
+        apart = f"they seem to stop matching near sentence {number + 1:,}"
         return f"{apart}: {here:,} here, {shown[0]}, seems to be {there:,} there, {shown[1]}"
 
 

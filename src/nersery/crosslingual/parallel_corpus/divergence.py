@@ -91,8 +91,8 @@ def blank_lines_apart(here: Iterable[Sentence], there: Iterable[Sentence]) -> st
     for number, (line, other) in enumerate(zip(here_lines, there_lines, strict=True), start=1):
         if line != other:
             return (
-                f"its blank lines stand elsewhere than in the other file: sentence {number} is in line {line} here, "
-                f"and in line {other} there"
+                f"its blank lines are in other places than in the other file: sentence {number} is in line {line} "
+                f"here, but in line {other} there"
             )
     return ""
 

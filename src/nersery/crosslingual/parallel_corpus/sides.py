@@ -69,7 +69,7 @@ def _opened(path: str | Path, options: ReadOptions, *, labelled: bool) -> Source
     if isinstance(source, TextSource):
         return Lines(source.file, replace(options, split=options.split or "spaces"))
     if options.split not in (None, "spaces") and not source.is_split:
-        raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
+        raise SettingsError(f"{path} is {source.description} and already has words, which are not split again")
     return source
 
 
