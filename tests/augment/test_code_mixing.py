@@ -94,7 +94,7 @@ def test_two_codes_of_one_language_are_not_mixed(tmp_path: Path) -> None:
     paths = write(tmp_path, {code: VECTORS[language] for code, language in named.items()})
     for method in (fitted(other, similarity="random"), fitted(other, vectors=paths)):
         assert "London" not in drawn(method, GOLD[0], 300, entity=2)
-    with pytest.raises(DataError, match="needs gold sentences in two languages or more, and all 2 are in en"):
+    with pytest.raises(DataError, match="needs gold sentences in two languages or more, but all 2 are in en"):
         fitted([GOLD[0], other[1]], similarity="random")
 
 
@@ -304,7 +304,7 @@ class TestBadInput:
         assert "JSONL" in error.value.fix
 
     def test_a_sentence_without_a_language(self) -> None:
-        with pytest.raises(DataError, match="2 of 8 sentences do not say what language") as error:
+        with pytest.raises(DataError, match="2 of 8 sentences do not name their language") as error:
             CodeMixing(similarity="random").fit([*GOLD, sentence("", "x", "lost"), sentence("", "y")])
         assert error.value.issues[0].sentence == "lost"
         assert "recipe" in error.value.fix
@@ -324,7 +324,7 @@ class TestBadInput:
 
     def test_files_that_know_no_mention(self, tmp_path: Path) -> None:
         other = {language: {"other": (1.0, 2.0, 3.0)} for language in VECTORS}
-        with pytest.raises(DataError, match="with a word that the vectors know") as error:
+        with pytest.raises(DataError, match="with a word that has a vector") as error:
             fitted(vectors=write(tmp_path, other))
         assert "check the files" in error.value.fix
 

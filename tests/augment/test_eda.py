@@ -151,7 +151,7 @@ def test_without_wordnet_the_rest_is_done_and_a_note_says_so(tmp_path: Path, mon
     assert len(found) > 5
     assert {tuple(sorted(text.split())) for text in found} == {tuple(sorted(WORDS))}
     note = capsys.readouterr().err
-    assert note.startswith("note: eda has no synonyms, so of its operations only these are done: shuffle. WordNet is")
+    assert note.startswith("note: eda has no synonyms, so it only uses these operations: shuffle. WordNet is")
     assert "wordnet-base" in note
     assert "word<TAB>synonym" in note
 

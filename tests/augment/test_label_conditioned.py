@@ -111,7 +111,7 @@ def test_a_type_without_a_definition_is_shown_by_its_name_and_spoken_of(
     gold = Sentence(("Ada", "won", "Gold"), (Entity(2, 3, "sports_Prize"), Entity(0, 1, "PER")))
     method = LabelConditioned(tiny_masked_lm, definitions=SHORT, **QUICK)
     method.fit([gold])
-    assert "label_conditioned has no definition of sports_Prize, and shows the model the bare name" in (
+    assert "label_conditioned has no definition of sports_Prize, so the model sees only the name" in (
         capsys.readouterr().err
     )
     asked = Asked(method)
@@ -125,7 +125,7 @@ def test_the_note_says_how_to_give_one(tiny_masked_lm: str, capsys: pytest.Captu
     LabelConditioned(tiny_masked_lm, **QUICK).fit(gold)
     message = capsys.readouterr().err
     assert message.count("note:") == 1
-    assert "no definition of X1, y z, and" in message
+    assert "no definition of X1, y z, so" in message
     assert 'definitions = { "X1" = "..." }' in message
     LabelConditioned(tiny_masked_lm, definitions={"X1": "a thing", "y z": "another"}, **QUICK).fit(gold)
     LabelConditioned("bundled")._warn_of_undefined(["PER", "LOC", "Amount-Unit", "WORK_OF_ART", "CW"])

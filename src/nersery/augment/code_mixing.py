@@ -39,9 +39,9 @@ NO_LANGUAGE = "no language"
 NOTHING_TO_PUT_IN = "no entity of its types in another language"
 UNKNOWN = "no known word in its mentions"
 FIX = (
-    'give each sentence its language: in a recipe by a file for each, train = { en = "en.conll", hi = "hi.conll" } '
-    'under [data]; elsewhere by one JSONL file of all languages, in which each sentence has the field "language" (for '
-    "the sentences of a file: nersery dataset convert hi.conll hi.jsonl --language hi)"
+    'name the language of each sentence: in a recipe, with a file per language, train = { en = "en.conll", hi = '
+    '"hi.conll" } under [data]; elsewhere, with one JSONL file of all languages, whose sentences have the field '
+    '"language" (to add it to a file: nersery dataset convert hi.conll hi.jsonl --language hi)'
 )
 
 
@@ -90,7 +90,7 @@ class CodeMixing(Augmenter, ModelSettings):
             self.model = self.model or bundled.MULTILINGUAL
         elif self._searches and self.model:
             raise SettingsError(
-                'similarity "ess" reads either vectors or a model, and both are given. Remove one: vectors are files '
+                'similarity "ess" reads either vectors or a model, but both are given. Remove one: vectors are files '
                 f'of aligned word vectors, a model is a multilingual sentence encoder, such as "{bundled.MULTILINGUAL}"'
             )
         for language, path in self.vectors.items():
@@ -127,8 +127,8 @@ class CodeMixing(Augmenter, ModelSettings):
         for path, dimension in rest:
             if dimension != expected:
                 raise DataError(
-                    f"{first} has vectors of {expected} numbers and {path} of {dimension}, so they are not aligned",
-                    fix="take the files of one set of aligned vectors",
+                    f"{first} has vectors of {expected} numbers, but {path} of {dimension}, so they are not aligned",
+                    fix="use the files of one set of aligned vectors",
                 )
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
@@ -150,7 +150,7 @@ class CodeMixing(Augmenter, ModelSettings):
             self._warn_of_unknown(matrices)
         gazetteers = {place: Gazetteer.of(members, matrices.get(place)) for place, members in mentions.items()}
         gazetteers = {place: gazetteer for place, gazetteer in gazetteers.items() if gazetteer.mentions}
-        _require_shared_type(gazetteers, languages, "with a word that the vectors know ")
+        _require_shared_type(gazetteers, languages, "with a word that has a vector ")
         self._gazetteers, self._languages = gazetteers, languages
         self._nearest = {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
@@ -164,7 +164,7 @@ class CodeMixing(Augmenter, ModelSettings):
             raise SettingsError(
                 f"gold sentences have entities in {', '.join(lacking)}, but there are vectors only for "
                 f"{', '.join(sorted(self.vectors))}. Add a file for each language to the setting vectors, "
-                f'as in vectors = {{ {lacking[0]} = "wiki.{lacking[0]}.align.vec", … }}'
+                f'e.g. vectors = {{ {lacking[0]} = "wiki.{lacking[0]}.align.vec", … }}'
             )
         self.check()
 
@@ -176,7 +176,7 @@ class CodeMixing(Augmenter, ModelSettings):
         words: dict[str, list[str]] = {}
         for (language, _), members in mentions.items():
             words.setdefault(language, []).extend(word for mention in members for word in mention)
-        advice = "Name a multilingual sentence encoder by the setting model, e.g. {}"
+        advice = "Name a multilingual sentence encoder in the setting model, e.g. {}"
         for language in sorted(words):
             issue = self._encoder.subwords.vocabulary_issue(words[language])
             warn_if_unsuited(
@@ -217,7 +217,7 @@ class CodeMixing(Augmenter, ModelSettings):
                 source = self._files.get(language, self.model)
                 warn(
                     f"{source} has no word of {is_known.count(False)} of the {len(is_known)} different mentions in "
-                    f"{language}: these are neither replaced nor put in"
+                    f"{language}: these are neither replaced nor inserted"
                 )
 
     def _search(
@@ -317,11 +317,11 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[LanguageAndType, list
             mentions.setdefault(_place(sentence, entity), set()).add(without_ending(sentence, entity)[0])
     total = sum(map(len, ids.values()))
     if "" in ids:
-        message = f"{len(ids[''])} of {total} sentences do not say what language they are in, this one among them"
+        message = f"{len(ids[''])} of {total} sentences do not name their language, including this one"
         raise DataError(Issue(message, sentence=ids[""][0] or None), fix=FIX)
     if len(ids) < 2:
         seen = f"all {total} are in {next(iter(ids))}" if ids else "there are none"
-        raise DataError(f"code_mixing needs gold sentences in two languages or more, and {seen}", fix=FIX)
+        raise DataError(f"code_mixing needs gold sentences in two languages or more, but {seen}", fix=FIX)
     return {place: sorted(mentions[place]) for place in sorted(mentions)}, sorted(ids)
 
 

@@ -81,7 +81,7 @@ class EDA(SynonymSettings, Augmenter):
 
     def _note_lack(self, error: MissingResourceError) -> None:
         left = ", ".join(operation for operation in self.operations if operation not in WITH_SYNONYMS)
-        warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
+        warn(f"eda has no synonyms, so it only uses these operations: {left}. {error}")
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Read the synonyms. The sentences are only used for warnings.

@@ -62,6 +62,6 @@ class LabelConditioned(ConditionedPredictions, Augmenter):
     def _warn_of_undefined(self, types: Sequence[str]) -> None:
         if unknown := undefined(types, self.definitions):
             warn(
-                f"label_conditioned has no definition of {', '.join(unknown)}, and shows the model the bare name. "
-                f'Say what is meant: definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
+                f"label_conditioned has no definition of {', '.join(unknown)}, so the model sees only the name. "
+                f'Define it: definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
             )

@@ -330,7 +330,7 @@ def test_a_description_of_a_type_that_no_sentence_has_is_told(
 
 def test_a_model_with_another_head_is_refused_before_any_work(tiny_models: dict[str, Path]) -> None:
     for name in METHODS:
-        with pytest.raises(MissingResourceError, match=r"BertModel, which has no masked language model's head"):
+        with pytest.raises(MissingResourceError, match=r"BertModel, which has no masked language modelling head"):
             registry.create("augment", name, {"model": str(tiny_models["wordpiece"])}).check()
 
 

@@ -127,7 +127,7 @@ def test_words_of_entities_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "told"), [("xx", 'the language "xx"'), ("", "neither say nor show their language")]
+    ("language", "told"), [("xx", 'the language "xx"'), ("", "neither name nor show their language")]
 )
 def test_a_language_without_a_list(language: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"w{number}" for number in range(800)]

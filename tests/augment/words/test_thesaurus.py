@@ -63,7 +63,7 @@ def test_symbols_and_function_words_are_left_out(wordnet: Path):
 def test_a_broken_line_is_named(wordnet: Path, line: str):
     with (wordnet / "data.adv").open("a", encoding="latin-1") as stream:
         stream.write(f"{line}\n")
-    with pytest.raises(DataError, match=r"data\.adv:2: this is no line of a WordNet data file"):
+    with pytest.raises(DataError, match=r"data\.adv:2: this is not a line of a WordNet data file"):
         read_wordnet(wordnet)
 
 

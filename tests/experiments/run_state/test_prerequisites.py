@@ -82,7 +82,7 @@ def test_what_a_method_notes_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -
     Path("wordnet").mkdir()  # empty
     monkeypatch.setattr("nersery.augment.eda.WORDNET", "wordnet")
     append_system('name = "a"\nmethod = "eda"\nwordnet = "wordnet"')
-    note = 'system "a": eda has no synonyms, so of its operations only these are done: shuffle'
+    note = 'system "a": eda has no synonyms, so it only uses these operations: shuffle'
     for _ in range(2):
         assert [one[: len(note)] for one in execute()["notes"]] == [note]
 

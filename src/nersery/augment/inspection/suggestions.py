@@ -227,7 +227,7 @@ def suggester(method: str, settings: Mapping[str, Any]) -> Any:
     """
     if not issubclass(get("augment", method), Suggester):  # before its settings, which may be many
         raise SettingsError(
-            f"{method} cannot suggest words: it never says how probable one is. Methods that do: "
+            f"{method} cannot suggest words, because it does not predict probabilities. Methods that do: "
             f"{', '.join(suggesters())}"
         )
     return create("augment", method, settings)

@@ -83,7 +83,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
     def refuse_adaptation(self) -> None:
         """Raise `SettingsError` if an encoder-decoder is to be adapted to raw text."""
         if self.adapt:
-            raise SettingsError(f'adapt is for masked language models, and "{self.model}" is an encoder-decoder')
+            raise SettingsError(f'adapt is for masked language models, but "{self.model}" is an encoder-decoder')
 
 
 def _check_kind(name: str, config: Any) -> None:
@@ -96,7 +96,7 @@ def _check_kind(name: str, config: Any) -> None:
     heads = config.architectures or ()
     if heads and all(head.endswith(OTHER_HEADS) for head in heads):  # nothing is known about third-party classes
         raise MissingResourceError(
-            f'the model "{name}" is {" or ".join(heads)}, which has no masked language model\'s head. {expected}'
+            f'the model "{name}" is {" or ".join(heads)}, which has no masked language modelling head. {expected}'
         )
 
 

@@ -84,9 +84,9 @@ def function_words(gold: Sequence[Sentence]) -> frozenset[str]:
     found = FUNCTION_WORDS.union(*own)
     if not codes.get("", "en") and not all(lacks_spaces(word) for s in gold if not s.language for word in s.words):
         warn(
-            "the sentences do not say their language, and their words do not show it, so their most frequent words are "
-            "taken for function words, which no other word of a name becomes. Name it by --language or, in a recipe, "
-            "data.language"
+            "the sentences do not name their language, and their words do not show it, so their most frequent words "
+            "are used as function words: no other word of a name is replaced with one. Name the language with "
+            "--language or, in a recipe, data.language"
         )
     return frozenset(word for word in found if any(map(str.isalpha, word)) and not lacks_spaces(word))
 
@@ -153,9 +153,9 @@ def _shipped() -> dict[str, Path]:
 
 
 def _warn_of_missing(language: str) -> None:
-    whose = f'the language "{language}"' if language else "sentences that neither say nor show their language"
-    advice = "" if language else ", and their language by --language or, in a recipe, data.language"
+    whose = f'the language "{language}"' if language else "sentences that neither name nor show their language"
+    advice = "" if language else ", and their language with --language or, in a recipe, data.language"
     warn(
-        f"there is no list of stop words for {whose}, so the most frequent words are taken for them. Name a file of "
-        f"them by stop_words{advice}"
+        f"there is no list of stop words for {whose}, so the most frequent words are used instead. Name a file of "
+        f"stop words with stop_words{advice}"
     )

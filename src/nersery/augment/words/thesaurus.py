@@ -128,7 +128,7 @@ class SynonymSettings(Method):
         foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})
         if foreign and not self.table:
             warn(
-                f"WordNet knows English alone, and there is text in {', '.join(foreign)}: it has no synonyms for most "
+                f"WordNet covers only English, but there is text in {', '.join(foreign)}: it has no synonyms for most "
                 "words there, and wrong ones for some. Give a table of the language (the setting table)"
             )
 
@@ -184,8 +184,8 @@ def _synsets(path: Path) -> Iterator[list[str]]:
             count = int(head[1], 16) if head else 0
             fields = line[head.end() :].split(" ", 2 * count) if head else []
             if not count or len(fields) <= 2 * count or not fields[2 * count][:3].isdecimal():
-                issue = Issue("this is no line of a WordNet data file", file=str(path), line=number)
-                raise DataError(issue, fix="install WordNet again, or name the folder of a whole one")
+                issue = Issue("this is not a line of a WordNet data file", file=str(path), line=number)
+                raise DataError(issue, fix="install WordNet again, or name the folder of a complete one")
             # An adjective may end with a marker of its position in the sentence, as in "galore(ip)".
             yield [lemma.partition("(")[0].replace("_", " ") for lemma in fields[: 2 * count : 2]]
 
@@ -217,11 +217,11 @@ def read_table(path: str | Path) -> Synonyms:
 
 def _issue(word: str, synonyms: list[str]) -> str | None:
     if not synonyms:
-        return f"{word!r} stands alone, expected a tab and a synonym"
+        return f"{word!r} has no synonym, expected a tab and a synonym"
     for text in (word, *synonyms):
         if edit_issue(tuple(text.split(" ")), ()):
-            return f"{text!r} is no word, nor words with single spaces between"
-    return f"{word!r} is several words, and only single words are looked up" if " " in word else None
+            return f"{text!r} is neither a word nor words with single spaces between"
+    return f"{word!r} is several words, but only single words are looked up" if " " in word else None
 
 
 def _sorted(listed: Mapping[str, set[str]]) -> Synonyms:

@@ -11,7 +11,7 @@ from nersery.core.errors import DataError, Issue, MissingResourceError
 def check_file(path: str | Path) -> None:
     """Raise `MissingResourceError` if a file is named but missing; for the ``__post_init__`` of methods."""
     if path and not Path(path).is_file():
-        why = "is no regular file: save it to one" if Path(path).exists() else "does not exist"
+        why = "is not a regular file: save it to one" if Path(path).exists() else "does not exist"
         raise MissingResourceError(f"the file {path} {why}. Correct the setting that names it")
 
 
