@@ -54,7 +54,7 @@ def test_the_table():
     # Of the 6 words in an entity, PER 4 x 3 of 36; one of the second's is outside, none of the first's.
     assert rows[2] == ["words", "in", "an", "entity", "0.250", "50.0", "%", "33.3", "%", "6"]
     assert rows[-1] == ["entities", "33.3", "1", "3", "3"]
-    assert "all words: also those outside entities" in result.err
+    assert "all words: inside and outside entities" in result.err
 
 
 def test_types_of_other_names_are_told():
@@ -102,7 +102,7 @@ def test_other_sentences_are_refused():
     result = call("inspect", "agreement", "anna.jsonl", "less.jsonl")
     assert result.code == 3
     assert "sentence b: no second sentence has this id" in result.err
-    assert "If only one file has them: --missing leave-out" in result.err
+    assert "If only one file has them, use --missing leave-out" in result.err
     io.write([Sentence(("x",), id="other")], "other.jsonl")
     assert "--missing" not in call("inspect", "agreement", "less.jsonl", "other.jsonl").err
     io.write([replace(FIRST[0], words=("Bo", *WORDS[1:]))], "words.jsonl")
@@ -158,7 +158,7 @@ class TestLinks:
             assert call("inspect", "alignments", *files, "--json").out == plain
 
     def test_gold_that_may_count_from_1_is_told_of(self):
-        asked = "no link of gold.align leads to a word 0: does it count from 1 (--gold-first 1)?"
+        asked = "no link in gold.align has a word 0. If its words are counted from 1, use --gold-first 1"
         assert asked in call("inspect", "alignments", "gold.align", "found.align").err
         assert asked not in call("inspect", "alignments", "gold.align", "found.align", "--gold-first", "1").err
         assert asked not in call("inspect", "alignments", "plain.align", "found.align").err

@@ -78,7 +78,7 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("share", "text", "advice"),
         [
-            (1.0, "Oslo , Bonn\n", "that the tagger learnt from: split it alike, by --split spaces"),
+            (1.0, "Oslo , Bonn\n", "that the tagger learnt from: split it the same way with --split spaces"),
             (0.0, "Oslo, Bonn\n", ""),
             (0.0, "Oslo , Bonn\n", ""),
             (None, "Oslo, Bonn\n", ""),
@@ -109,7 +109,9 @@ class TestLabels:
         tagger.history["attached_signs"] = 0.0
         tagger.save(Path("teacher"))
         result = call(*command, "--force", "--split", "spaces")
-        assert 'in the words, as in "Oslo,", and was apart in the sentences that the tagger learnt from' in result.err
+        assert (
+            'part of the words, as in "Oslo,", but separate in the sentences that the tagger learnt from' in result.err
+        )
 
     @pytest.mark.parametrize(
         "label",
@@ -137,7 +139,7 @@ class TestLabels:
         Path("raw.txt").write_text("अब वह दिल्ली में रहता है\n" * 3)
         result = call(*command)
         assert result.code == 0, result.err
-        assert "note: teacher knows English alone, and the text does not look like English (Devan" in result.err
+        assert "note: teacher covers only English, but the text does not look like English (Devan" in result.err
 
     @pytest.mark.parametrize("target", ["dev.conll/out.jsonl", "dev.conll/deep/out.jsonl", "/proc/out.jsonl"])
     def test_before_anything_is_predicted_it_is_known_that_the_output_cannot_be_written(self, target: str) -> None:
@@ -154,7 +156,7 @@ class TestLabels:
         Path("raw.txt").write_text("")
         result = call(*command)
         assert result.code == 0, result.err
-        assert "knows English alone" not in result.err
+        assert "covers only English" not in result.err
 
     def test_text_may_have_any_extension(self) -> None:
         assert call(*TEACHER).code == 0

@@ -146,7 +146,7 @@ class TestOutputs:
         for same in ("x.jsonl", "x.jsonl.rejects.jsonl", "sub/../x.jsonl"):
             result = call(*sample, same)
             assert result.code == 2
-            assert "--ids names an output" in result.err
+            assert "is already an output" in result.err
         assert "not written to standard output" in call(*sample, "-").err
         assert call(*sample, "new/ids.txt").code == 0
         assert Path("new/ids.txt").read_text().splitlines() == [s.id for s in io.read("x.jsonl")]

@@ -354,14 +354,14 @@ def test_a_picture():
     assert "in Lima" in Path("pair.svg").read_text()
     result = project("--picture", "pair.svg", "--picture-of", "de:99", "--force")
     assert result.code == 2
-    assert "no pair has a target of that id" in result.err
+    assert "no pair has a target with that id" in result.err
 
 
 def test_a_wrong_picture_is_told_before_any_work():
     for name in ("out.jsonl", "out.jsonl.rejects.jsonl", "links", "de.txt"):
         result = project("--picture", name, "--force")
         assert result.code == 2, name
-        assert "results go there" in result.err or "is an input" in result.err
+        assert "results are written there" in result.err or "is an input" in result.err
     assert project("--picture", "pair.svg", "--picture-of", "de:99").code == 2
     result = project("--picture", "pair.png")
     assert (result.code, "e.g. pair.svg" in result.err) == (2, True)

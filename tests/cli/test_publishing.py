@@ -41,7 +41,7 @@ def test_divided_documents_and_generated_sentences_are_counted():
     result = call("dataset", "publish", "all.jsonl", "data", "--no-parquet", "--similarity", "1")
     assert not result.code, result.err
     assert result.out == "data: train 32, validation 2, test 2 sentences\n"
-    left_out = "4 generated sentences left out, because validation or test has the parent, or a sentence like it"
+    left_out = "4 generated sentences left out, because validation or test has their parent or a similar sentence"
     assert f"note: {left_out}\n" in result.err
     assert "note: the sentences of 2 of 3 documents are in several splits\n" in result.err
     card = Path("data/README.md").read_text("utf-8")
@@ -50,7 +50,7 @@ def test_divided_documents_and_generated_sentences_are_counted():
     assert len(json.loads(Path("data/nersery.json").read_text("utf-8"))["dropped"]) == 4
     io.write([replace(s, document=f"d{n}") for n, s in enumerate(sentences(40))], "all.jsonl")
     call("dataset", "publish", "all.jsonl", "data", "--no-parquet", "--force", "--similarity", "1")
-    assert "those of one document or made from one parent, stand in one split" in Path("data/README.md").read_text(
+    assert "those of one document or made from one parent, are in one split" in Path("data/README.md").read_text(
         "utf-8"
     )
 
@@ -133,7 +133,7 @@ def test_a_test_set_that_no_person_labelled_is_told():
     made = [replace(sentence, origin=Origin("project", (f"en:{n}",))) for n, sentence in enumerate(sentences(9, 300))]
     io.write(made, "projected.jsonl")
     result = call("dataset", "publish", "test=projected.jsonl", "data", "--no-parquet")
-    assert "note: all labels of test are by project: unless people have reviewed them" in result.err
+    assert "note: all labels of test were made by project: unless people have reviewed them" in result.err
 
 
 def test_an_id_that_two_files_have_names_the_second_file():

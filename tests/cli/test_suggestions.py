@@ -230,7 +230,7 @@ class TestWhatIsWrong:
             (2, ["test.conll", "--method", "mlem"], 'did you mean "melm"'),
             (2, ["test.conll", "--method", "melm epoch=3"], 'did you mean "epochs"'),
             (2, ["test.conll", "--method", "melm epochs"], "expected key=value"),
-            (2, ["test.conll", "--method", " "], '--method " ": it names none; expected NAME KEY=VALUE ...'),
+            (2, ["test.conll", "--method", " "], '--method " ": the name is missing; expected NAME KEY=VALUE ...'),
             (2, ["test.conll", "--method", "melm 'x"], "no closing quotation; expected NAME"),
             (2, ["test.conll", "--id", "tset:1"], 'no sentence has the id "tset:1"; did you mean "test:1"?'),
             (2, ["test.conll", "--id", "test:4"], 'the sentence "test:4" has no entity'),
@@ -271,7 +271,7 @@ class TestWhatIsWrong:
         ):
             result = call(*command, "--oracle", "tiny")
             assert result.code == 0
-            assert "note: the oracle tiny does not know PROD, so it never agrees there" in result.err
+            assert "note: the oracle tiny does not know PROD, so it never agrees with their mentions" in result.err
 
 
 @pytest.mark.usefixtures("folder")
@@ -303,7 +303,7 @@ class TestNovelty:
 
     def test_words_beside_the_table(self):
         result = call("inspect", "novelty", self.generated(), "--gold", "gold.conll")
-        assert "new: gold has no mention of these words and type\n" in result.err
+        assert "new: gold has no mention with these words and this type\n" in result.err
         assert call("inspect", "novelty", "new.jsonl", "--gold", "gold.conll", "-q").err == ""
 
     def test_a_file_without_entities(self):

@@ -148,7 +148,7 @@ def test_without_a_tagger_one_is_trained(
     monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", create)
     result = call(*with_tagger[:3])
     assert (result.code, trained) == (0, [("tagger", "transformer")])
-    assert "no --tagger is named" in result.err
+    assert "no --tagger is given" in result.err
 
 
 def test_stop_words_of_a_file(with_tagger: Sequence[str]) -> None:

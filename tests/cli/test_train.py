@@ -96,7 +96,7 @@ def test_two_methods_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     write_data(tmp_path)
     result = call("train", "train.conll", "t", "--method", "transformer", "--preset", "promptda_bilstm")
     assert result.code == 2
-    assert "--method is transformer, and the preset or a setting says bilstm_crf: name one of them" in result.err
+    assert "--method is transformer, but the preset or a setting names bilstm_crf. Use one of them" in result.err
 
 
 def test_a_grid_belongs_to_recipes_alone(tmp_path: Path) -> None:

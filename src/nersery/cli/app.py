@@ -174,7 +174,7 @@ def _errors_as_messages() -> Iterator[None]:
     except SystemExit as error:  # from a method, teacher or library; in a job, `ErrorPolicy` rejects the item instead
         if isinstance(error.__context__, BrokenPipeError):  # Rich exits like this if nobody reads a help text
             raise typer.Exit(UNREAD_EXIT_CODE) from None
-        _fail(f"{ended_by_exit(error)}. Mend the method, or choose another", 1)
+        _fail(f"{ended_by_exit(error)}. Fix the method, or choose another one", 1)
     except BrokenPipeError:
         _drop_results()
         raise typer.Exit(UNREAD_EXIT_CODE) from None

@@ -33,7 +33,7 @@ GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "tes
 """The prefixes that files may have, and the splits that they mean."""
 
 Similarity = Annotated[
-    float, Option(help="Sentences with at least this share of common words stay in one split, in (0, 1].")
+    float, Option(help="Sentences that share at least this fraction of words stay in one split, in (0, 1].")
 ]
 Leaks = Annotated[
     str,
@@ -136,7 +136,7 @@ def publish(
     from nersery.publish.splits import Division, divide
 
     if private and not push:
-        raise SettingsError("--private is for --push OWNER/NAME: nothing is uploaded without it")
+        raise SettingsError("--private needs --push OWNER/NAME: without it, nothing is uploaded")
     names, folder = options.split_folder(files, "nersery dataset publish all.conll data")
     inputs = _inputs(names, folder)
     division = Division(dev_share, test_share, similarity, cast(Any, leaks), seed)
@@ -184,19 +184,19 @@ def _notes(
     without = [split for split, share in shares.items() if share and split not in divided.splits]
     written = sum(map(len, divided.splits.values()))
     if without and written + len(divided.dropped) + len(divided.generated) > len(given):
-        yield f"no sentence for {' and '.join(without)}: there are too few, or too many that must not be separated"
+        yield f"no sentence for {' and '.join(without)}: there are too few sentences, or too many must stay together"
     for (split, later_split), count in sorted(divided.leaks.items()):
         done = f"left out of {split}, because" if divided.dropped else f"kept in {split}, although"
         yield f"{plural(count, 'sentence')} {done} {later_split} has similar ones or others made from the same parent"
     if divided.generated:
         left_out = plural(len(divided.generated), "generated sentence")
-        yield f"{left_out} left out, because validation or test has the parent, or a sentence like it"
+        yield f"{left_out} left out, because validation or test has their parent or a similar sentence"
     for split in [split for split in divided.splits if split != "train"]:
         methods = {sentence.origin.method if sentence.origin else "" for sentence in divided.splits[split]}
         if "" not in methods:
             yield (
-                f"all labels of {split} are by {', '.join(sorted(methods))}: unless people have reviewed them, scores "
-                "on it measure agreement with that"
+                f"all labels of {split} were made by {', '.join(sorted(methods))}: unless people have reviewed them, "
+                "scores on it measure agreement with the method"
             )
     if divided.parted and divided.documents > 1:  # one mark at the start of a file means nothing
         yield f"the sentences of {divided.parted} of {plural(divided.documents, 'document')} are in several splits"
@@ -230,7 +230,7 @@ def sample(
     size: Annotated[int, Option(min=1, help="Sentences to draw.")],
     protocol: Annotated[str, Option(help="How to draw, from `nersery list protocols`.")] = "stratified",
     seed: options.Seed = 0,
-    each_language: Annotated[bool, Option("--each-language", help="Draw this many of each language.")] = False,
+    each_language: Annotated[bool, Option("--each-language", help="Draw --size sentences of each language.")] = False,
     ids: Annotated[Path | None, Option(help="Also write the sample's ids, one per line.")] = None,
     force: options.Force = False,
     json: options.AsJson = False,
@@ -244,7 +244,7 @@ def sample(
         refuse_same_file(path, source)
     _refuse_existing(target, ids, force=force)
     if ids is not None and ids.resolve() in (target.resolve(), rejects_of(target).resolve()):
-        raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")
+        raise SettingsError(f"--ids {ids} is already an output of this command. Choose another file")
     opened = options.open_corpus(source)
     whole_corpus = Corpus(opened)
     if not whole_corpus:

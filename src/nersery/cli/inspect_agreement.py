@@ -50,7 +50,7 @@ def agree(
     except DataError as error:
         if not is_comparable(first_corpus, second_corpus):
             raise
-        raise DataError(error.issues, fix=f"{error.fix}. If only one file has them: --missing leave-out") from None
+        raise DataError(error.issues, fix=f"{error.fix}. If only one file has them, use --missing leave-out") from None
     note(note_of_scores(result.entities.as_dict(), first, second))
     if json:
         options.print_json(result.as_dict())
@@ -59,18 +59,18 @@ def agree(
 
 
 def _print(agreement: AnnotatorAgreement) -> None:
-    words = tables.table("", "kappa", "alike", "by chance", "words", figures_from=1)
+    words = tables.table("", "kappa", "agree", "by chance", "words", figures_from=1)
     for name, kappa in (("all words", agreement.all_words), ("words in an entity", agreement.marked_words)):
         value = tables.NONE if kappa.value is None else f"{kappa.value:.3f}"
         shares = [f"{100 * share:.1f} %" if kappa.words else tables.NONE for share in (kappa.observed, kappa.expected)]
         words.add_row(tables.text(name), value, *shares, f"{kappa.words:,}")
-    entities = tables.table("", "F1", "alike", "first", "second", figures_from=1)
+    entities = tables.table("", "F1", "agree", "first", "second", figures_from=1)
     for name, counts in (*agreement.entities.per_type.items(), ("entities", agreement.entities.micro)):
         f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else tables.NONE
         entities.add_row(tables.text(name), f1, f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
     tables.show(words, "", entities)
     remark(
-        "all words: also those outside entities; words in an entity: in the first file, the second or both. "
+        "all words: inside and outside entities; words in an entity: of the first file, the second or both. "
         "Entities agree if their boundaries and types do"
     )
 
@@ -103,7 +103,7 @@ def score_alignments(
             fix="give the alignments of the same pairs in the same order, with an empty line for a pair without links",
         )
     if not gold_first and not any(0 in link for _, possible in references for link in possible):
-        note(f"no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?")
+        note(f"no link in {gold} has a word 0. If its words are counted from 1, use --gold-first 1")
     counts = (count_alignment(links, *reference) for links, reference in zip(alignments, references, strict=False))
     scores = sum(counts, AlignmentScores())
     if json:
@@ -113,4 +113,4 @@ def score_alignments(
     shares = (f"{100 * share:.1f}" for share in (scores.precision, scores.recall, scores.error_rate))
     shown.add_row(*shares, *(f"{n:,}" for n in (scores.links, scores.possible, scores.sure, scores.gold)))
     tables.show(shown)
-    remark("precision: share of the links that are possible; recall: share of the sure ones that were found")
+    remark("precision: share of links that are possible in gold; recall: share of sure links in gold that were found")

@@ -46,7 +46,7 @@ def quality(
 ) -> None:
     """Measure generated sentences: difference from their parents, new entities, fluency."""
     if model is not None and not perplexity:
-        raise SettingsError("--model is for perplexity, which --no-perplexity leaves out: leave out one of them")
+        raise SettingsError("--model is for perplexity, which --no-perplexity leaves out. Use one of them")
     model = model or "bundled"
     source, *sources = (options.open_corpus(name) for name in (gold, *files))
     known = SentenceTable(source)
@@ -112,7 +112,7 @@ def _print_quality(rows: Sequence[Row], kind: str | None, model: str) -> None:
         figures += [_figure(row.get("new_entities")), *([_figure(row["perplexity"], ",.1f")] if kind else [])]
         shown.add_row(tables.text(row["file"]), *figures)
     tables.show(shown)
-    legend = "Diversity-E, -N: words in entities, and outside, that no parent has there; -L: difference in words"
+    legend = "Diversity-E, -N: words in entities (E) and outside (N) that no parent has there; -L: difference in words"
     remark(f"{legend}{f'; {kind}: by the model {model}' if kind else ''}")
 
 
@@ -121,8 +121,8 @@ def _note_orphans(row: Row, gold: str) -> None:
     if row["orphans"]:
         note(
             f"{row['orphans']:,} of {row['sentences']:,} sentences of {row['file']} name no "
-            f"parent, or one that is not in {gold}, so they do not count for diversity. Expected JSONL as "
-            "`nersery augment` writes it, and the file that it was given"
+            f"parent, or one that is not in {gold}, so they do not count for diversity. Expected JSONL written by "
+            "`nersery augment`, and the input of that command as gold"
         )
 
 
@@ -205,7 +205,7 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
         size = max(1, row["sentences"])
         print(
             f"  {plural(row['sentences'], 'sentence')}, {plural(row['words'], 'word')} "
-            f"({row['words'] / size:.1f} a sentence, longest {row['longest_sentence']:,})"
+            f"({row['words'] / size:.1f} per sentence, longest {row['longest_sentence']:,})"
         )
         print(
             f"  {plural(row['entities'], 'entity')} over {plural(row['entity_words'], 'word')}; "
@@ -216,7 +216,7 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
             print(f"    {type_}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
         for first, *others in row["similar_types"]:
             if listed := " and ".join(f'"{other}"' for other in others if composed(other) != composed(first)):
-                note(f'{listed} may be slips for "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
+                note(f'{listed} may be typos of "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
         note(note_of_length(printable(row["file"]), row["words"], row["sentences"]))
         for title in ("generated_by", "repaired"):
             if row[title]:
@@ -240,8 +240,8 @@ def _note_forms(rows: list[dict[str, Any]]) -> None:
     for look, forms in sorted(by_look.items()):
         if len(forms) > 1:
             note(
-                f'"{printable(look)}" is written in {len(forms)} Unicode forms, which are counted, and learnt, as '
-                "different types: bring the files into one form, such as NFC"
+                f'"{printable(look)}" is written in {len(forms)} Unicode forms, which are counted and learnt as '
+                "different types: normalize the files to one form, such as NFC"
             )
 
 

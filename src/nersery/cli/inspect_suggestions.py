@@ -117,7 +117,7 @@ def _parsed(text: str) -> SuggestionRequest:
     try:
         name, *pairs = shlex.split(text)
     except ValueError as error:
-        reason = str(error).lower() if text.strip() else "it names none"
+        reason = str(error).lower() if text.strip() else "the name is missing"
         expected = 'expected NAME KEY=VALUE ..., e.g. --method "melm epochs=5"'
         raise SettingsError(f'--method "{text}": {reason}; {expected}') from None
     return SuggestionRequest(" ".join(text.split()), name, settings_from(pairs))
@@ -140,7 +140,7 @@ def _judge(name: str | None, types: Collection[str]) -> Tagger | None:
         return None
     oracle, unknown = load_oracle(name, types)
     if unknown:
-        note(f"the oracle {name} does not know {', '.join(unknown)}, so it never agrees there")
+        note(f"the oracle {name} does not know {', '.join(unknown)}, so it never agrees with their mentions")
     return oracle
 
 
@@ -173,8 +173,8 @@ def _print_comparison(comparison: SuggestionTable) -> None:
     if judged:
         yes, no = tables.sign(True), tables.sign(False)
         remark(
-            f"{yes} the oracle gives the mention its type; {no} another, or {tables.NONE} no entity with exactly these "
-            "words"
+            f"{yes} the oracle predicts the mention's type; {no} another, or {tables.NONE} no entity with exactly "
+            "these words"
         )
 
 
@@ -260,5 +260,5 @@ def _print_novelty(result: Novelty) -> None:
             figures += [f"{counts.valid:,}", f"{100 * counts.valid / counts.new:.1f} %" if counts.new else tables.NONE]
         rows.add_row(tables.text(name), *figures)
     tables.show(rows)
-    valid = "; valid: the oracle finds it, borders and type, at least once" if result.judged else ""
-    remark(f"new: gold has no mention of these words and type{valid}")
+    valid = "; valid: the oracle predicts its boundaries and type at least once" if result.judged else ""
+    remark(f"new: gold has no mention with these words and this type{valid}")

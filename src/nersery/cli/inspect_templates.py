@@ -67,7 +67,7 @@ def templates(
     drawn = _drawn(shown) if picture is not None else []
     attended = shown if keywords == "attention" else drawn
     if tagger is None and any(s.entities for s in attended):
-        note("no --tagger is named, so one is trained on all the sentences first")
+        note("no --tagger is given, so one is first trained on all the sentences")
     attentions = attentions_between_words(tagger, corpus, attended, layers, seed, quiet=quiet)
     templates_by_id = make_templates(shown, corpus, keywords, rate, stop_words, seed, attentions)
     if picture is not None:
@@ -101,7 +101,9 @@ def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
     """The first sentence that has a template."""
     with_entities = [sentence for sentence in shown if sentence.entities]
     if not with_entities:
-        raise DataError("no sentence to show has an entity, so there is no attention to draw", fix="name another")
+        raise DataError(
+            "no sentence to show has an entity, so there is no attention to draw", fix="name another sentence"
+        )
     return with_entities[:1]
 
 

@@ -68,10 +68,10 @@ def next_(
     from nersery.taggers.components.description import attached_share_for
 
     if bool(tagger) == (run is not None):
-        raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")
+        raise SettingsError("name the taggers with either --tagger, which may be repeated, or --run")
     format = output_format(target, to, can_be_named=True)
     if format == "text":  # otherwise, the writer would refuse only after everything is predicted
-        raise SettingsError("plain text cannot hold predicted labels: write .jsonl, or leave them out by --to words")
+        raise SettingsError("plain text cannot hold predicted labels: write .jsonl, or leave them out with --to words")
     io.writer(format)  # raises, before anything is predicted, if the format cannot be written
     known = labelled or []
     refuse_same_file(target, source, *known)
@@ -196,7 +196,7 @@ def review(
         if server is None:
             loader.finish()
         if force and (aside := decisions.put_aside()):  # all checks of the command have passed
-            note(f"the decisions that were there are kept in {aside}")
+            note(f"the earlier decisions are kept in {aside}")
         if server is not None:
             _serve(server, folder / "open.html" if browser else None)
         loader.finish()
@@ -216,7 +216,7 @@ def _server(review: Review, port: int) -> ReviewServer:
     try:
         return ReviewServer(review, port)
     except OSError as error:
-        raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Expected another one, or 0") from error
+        raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Choose another one, or 0") from error
 
 
 def _serve(server: ReviewServer, door: Path | None) -> None:

@@ -86,7 +86,7 @@ def annotate(
     if reads_first and job.shards is not None:
         raise SettingsError(
             f"{method} reads all sentences before it labels the first, so it cannot run with --shards; "
-            "for many sentences with translations there are `nersery crosslingual align` and "
+            "for many sentences with translations, use `nersery crosslingual align` and "
             "`nersery crosslingual project`"
         )
     examples, held_out = (options.open_corpora([name], options.reading_of_labelled()) for name in (gold, dev))
@@ -115,7 +115,7 @@ def select(
     method: Annotated[str, options.method_option("select", "A selector from `nersery list select`.")],
     gold: Annotated[str | None, Option(help="Gold sentences, to train a tagger on or to compare with.")] = None,
     held_out: Annotated[
-        list[str] | None, Option(help="For duplicates: a file whose sentences to reject; may be repeated.")
+        list[str] | None, Option(help="For duplicates: a file of sentences to reject; may be repeated.")
     ] = None,
     dev: Annotated[str | None, Option(help="Labelled sentences that decide when self_training stops.")] = None,
     seed: options.Seed = 0,

@@ -268,7 +268,7 @@ def check_picture(picture: Path, *sources: str, force: bool, output: Path | None
     """Raise `SettingsError` if a picture would replace another file or is not an SVG; create its folder."""
     refuse_same_file(picture, *sources)
     if output is not None and picture.resolve() in (output.resolve(), rejects_of(output).resolve()):
-        raise SettingsError(f"--picture {picture}: the results go there. Choose another name for the picture")
+        raise SettingsError(f"--picture {picture}: the results are written there. Choose another name for the picture")
     if picture.suffix.lower() != ".svg":
         raise SettingsError(
             f"--picture {picture}: pictures are drawn as SVG. Expected a name that ends with .svg, "

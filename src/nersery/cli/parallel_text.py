@@ -35,12 +35,12 @@ SourceText = Annotated[str, Argument(help="Text with one sentence per line, or a
 Picture = Annotated[Path | None, Option(help="Draw one pair in this SVG file.")]
 PictureOf = Annotated[str, Option(help="Id of the target sentence to draw; by default the first with an entity.")]
 Probabilities = Annotated[str | None, Option(help="File of link probabilities, if the alignments have none.")]
-TargetText = Annotated[str, Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
+TargetText = Annotated[str, Argument(help="Its translation, matched by line or id.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, otherwise by order.")]
 TargetSplit = Annotated[Splitting | None, Option(help="As --split, for the target.")]
 TargetFormat = Annotated[str, Option(help="As --format, for the target.")]
 TargetLanguage = Annotated[
-    str, Option(help="As --language, for the target. It affects splitting: align and project need the same.")
+    str, Option(help="As --language, for the target. It affects splitting: use the same for align and project.")
 ]
 
 
@@ -132,13 +132,13 @@ def project(
     refuse_same_file(output, target, *sources, *alignments)
     projection: Projection = build(Projection, "project", settings_from(settings or []))
     if picture_of and picture is None:
-        raise SettingsError("--picture-of is for --picture FILE.svg: nothing is drawn without it")
+        raise SettingsError("--picture-of needs --picture FILE.svg: without it, nothing is drawn")
     if picture is not None:
         options.check_picture(picture, target, *sources, *alignments, force=job.force, output=output)
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)
     bitext = _open((target, target_reading), [(name, reading) for name in sources], pair_by, labelled=True)
     if probabilities is not None and len(alignments) > 1:
-        raise SettingsError("--probabilities goes with one alignment file; with several, write them as 0-0:0.83")
+        raise SettingsError("--probabilities is for a single alignment file; for several, write links as 0-0:0.83")
     beside = None if probabilities is None else io.input_path(probabilities)
     reject = DROP_SENTENCE in reading.repair
     files = [

@@ -73,13 +73,13 @@ def _print_grow_plan(plan: Plan) -> None:
     from nersery.report.model import label_of
 
     folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
-    training_text = f"{tagger['steps']} steps a training with {tagger['model']}"
+    training_text = f"{tagger['steps']} steps per training with {tagger['model']}"
     raw_text = plural(len(plan.data.raw), "raw sentence")
     print(printable(f"{folds} folds, {training_text}, {raw_text}. On one fold:"))
     estimates = {label_of(name): seconds for name, seconds in plan.seconds().items()}
     for name, seconds in zip(tables.padded(estimates), estimates.values(), strict=True):
         print(f"  {name}  {in_minutes(seconds):>8}")
-    print(f"all on one fold: {in_minutes(sum(estimates.values()))}; what does not fit into the time is left out")
+    print(f"total on one fold: {in_minutes(sum(estimates.values()))}; what does not fit into the time is left out")
     for note in [*plan.data.notes, *plan.notes]:
         print(printable(f"note: {note}"))
 
@@ -127,7 +127,7 @@ def run(
 
         check_tracker(log)
         if loaded.sweep:
-            raise SettingsError("--log takes a single run, and this recipe has a sweep: leave out --log")
+            raise SettingsError("--log is for single runs, but this recipe has a sweep: leave out --log")
     job = job_of(loaded, folder, jobs, quiet=quiet)
     if check:
         plan = job.plan()
@@ -158,9 +158,9 @@ def _print_run_plan(plan: dict[str, Any], jobs: int) -> None:
     systems = ", ".join(map(label_of, plan["systems"]))
     print(printable(f"{plan['recipe']}: {state}.{runs} Systems: {systems}. Seeds: {plan['seeds']}"))
     for name, seconds in plan.get("seconds", {}).items():
-        print(printable(f"  {label_of(name)}: about {in_minutes(seconds)} a seed on this machine"))
+        print(printable(f"  {label_of(name)}: about {in_minutes(seconds)} per seed on this machine"))
     shared = f" with {jobs} jobs" if jobs > 1 else ""
-    print(f"  all: about {in_minutes(plan['seconds_in_all'])}{shared}")
+    print(f"  total: about {in_minutes(plan['seconds_in_all'])}{shared}")
 
 
 def _print_summary(report: Report, folder: Path) -> None:

@@ -46,7 +46,9 @@ def train(
     dev: options.Dev = None,
     method: Annotated[
         str | None,
-        options.method_option("tagger", "A tagger of `nersery list tagger`; by default the preset's, or transformer."),
+        options.method_option(
+            "tagger", "A tagger from `nersery list tagger`; by default the preset's, or transformer."
+        ),
     ] = None,
     preset: Annotated[str | None, Option(help="A paper's settings, from `nersery list presets`.")] = None,
     settings: options.Settings = None,
@@ -107,7 +109,7 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
         raise SettingsError("\n".join(issues))
     named_method = tagger_settings.pop("method", None)
     if method and named_method and method != named_method:
-        raise SettingsError(f"--method is {method}, and the preset or a setting says {named_method}: name one of them")
+        raise SettingsError(f"--method is {method}, but the preset or a setting names {named_method}. Use one of them")
     return registry.create("tagger", method or named_method or "transformer", tagger_settings)
 
 

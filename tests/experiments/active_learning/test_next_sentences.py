@@ -287,8 +287,8 @@ def test_sentences_that_a_repair_drops_are_rejects(tagger: Path, raw: str) -> No
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "either by --tagger"),
-        (["--tagger", "x", "--run", "y"], "either by --tagger"),
+        ([], "with either --tagger"),
+        (["--tagger", "x", "--run", "y"], "with either --tagger"),
         (["--tagger", "./nowhere"], "nowhere"),
         (["--run", "."], "holds no tagger"),
         (["--tagger", "x", "--to", "xyz"], "no output format"),
