@@ -147,7 +147,7 @@ def test_what_a_command_takes_several_times_may_be_several_files(tmp_path: Path)
         nersery.write(part, path)
     result = nersery.select(GOLD.sentences[:2], "duplicates", held_out=halves)
     assert (result.tally.written, result.tally.rejected) == (0, 2)
-    with pytest.raises(DataError, match="every raw sentence is labelled already"):
+    with pytest.raises(DataError, match="all raw sentences are labelled already"):
         nersery.next_sentences(GOLD.sentences[:2], "bundled-ner", labelled=[str(path) for path in halves])
 
 

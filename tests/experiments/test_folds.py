@@ -70,7 +70,7 @@ def test_documents_stay_whole_where_there_are_enough() -> None:
     assert [*map(len, there)] == [3, 3, 3]
     assert len(set.union(*there)) == 9
     assert note_of_documents(corpus, 3) == ""
-    assert "9 of 9 documents of train are divided between folds" in note_of_documents(corpus, 4)
+    assert "9 of 9 documents of train are split across folds" in note_of_documents(corpus, 4)
     plain = written([f"text {number}" for number in range(45)])
     assert [*map(ids, folds_of(corpus, 4))] == [*map(ids, folds_of(plain, 4))]
 
@@ -97,7 +97,7 @@ def test_documents_with_a_sentence_in_common_or_one_large_one_are_divided() -> N
     headed = written(
         [text for number in range(22) for text in ("head", texts[number])], [f"d{n // 2}" for n in range(44)]
     )
-    assert "have sentences in common" in note_of_documents(headed, 3)
+    assert "or share sentences" in note_of_documents(headed, 3)
     large = written(texts, ["large" if number < 30 else f"d{number}" for number in range(44)])
     assert "1 of 15 documents" in note_of_documents(large, 3)
     assert [len(part) for part in folds_of(large, 3)] == [15, 15, 14]

@@ -125,7 +125,7 @@ def test_a_folder_belongs_to_one_grid() -> None:
 @pytest.mark.parametrize(
     ("grid", "complaint"),
     [
-        ("3", "tagger.grid: 3 is no table of lists"),
+        ("3", "tagger.grid: 3 is not a table of lists"),
         ("{ steps = 3 }", "tagger.grid: steps is 3, expected a list of different values"),
         ("{ steps = [] }", "tagger.grid: steps is [], expected a list"),
         ("{ steps = [2, 2] }", "tagger.grid: steps is [2, 2], expected a list of different values"),

@@ -69,7 +69,7 @@ select = ["agrement", 5]
             "seeds.x=3",
         )
         expected = [
-            '`overrides` "seeds.x=3": say which entry',
+            '`overrides` "seeds.x=3": name the entry',
             'unknown key "nane"; did you mean "name"?',
             "name is missing: expected e.g.",
             "seeds is [0, 0]: expected a list of different whole numbers",
@@ -88,7 +88,7 @@ select = ["agrement", 5]
             "system 3: method is missing; known: ",
             "system 4 \"../x\": name is '../x': expected one without slashes",
             'system 4 "../x": select: no select method is called "agrement"; did you mean "agreement"?',
-            'system 4 "../x": select: 5 is no selector',
+            'system 4 "../x": select: 5 is not a selector',
         ]
         assert len(found) == len(expected)
         for message, start in zip(found, expected, strict=True):
@@ -110,7 +110,7 @@ select = ["agrement", 5]
             ('keep_taggers = ""', "keep_taggers is '': expected true or false"),
             (
                 "data = { train = 'a', test = 'b', languages = ['en'] }",
-                r"data.languages is \['en'\], but no name of a file has {language}",
+                r"data.languages is \['en'\], but no file name contains {language}",
             ),
             ("data = 3", r"data is not a section \[data\]"),
             ("data = { train = 'a', test = 'b', encoding = 'klingon' }", 'data: there is no encoding "klingon"'),
@@ -128,11 +128,11 @@ select = ["agrement", 5]
             ("data = { train = 'a', dev = { en = 'a', hi = 3 }, test = 'b' }", "data.dev.hi is 3: expected a file"),
             (
                 "data = { train = { hindi = 'a' }, test = 'b' }",
-                "data.train: 'hindi' is no language, expected a BCP 47 tag",
+                "data.train: 'hindi' is not a language, expected a BCP 47 tag",
             ),
-            ("data = { train = { 'हि' = 'a' }, test = 'b' }", "data.train: 'हि' is no language"),
-            ("data = { train = { '' = 'a' }, test = 'b' }", "data.train: '' is no language"),
-            ("data = { train = { 'en/../x' = 'a' }, test = 'b' }", "is no language"),
+            ("data = { train = { 'हि' = 'a' }, test = 'b' }", "data.train: 'हि' is not a language"),
+            ("data = { train = { '' = 'a' }, test = 'b' }", "data.train: '' is not a language"),
+            ("data = { train = { 'en/../x' = 'a' }, test = 'b' }", "is not a language"),
             ("data = { train = { de = 'a', deu = 'b' }, test = 'b' }", "data.train: de and deu are the same language"),
             ("data = { train = { en = 'a', EN = 'b' }, test = 'b' }", "data.train: en and EN are the same language"),
             ("data = { train = { en = 'a', hi = 'a' }, test = 'b' }", "data.train: en and hi have the same file, a"),
@@ -143,7 +143,7 @@ select = ["agrement", 5]
             ("sample = { size = 0 }", "sample.size is 0: expected 1 or more"),
             ("sample = { size = true }", "sample.size is True"),
             ("sample = { dev_size = -1 }", "sample.dev_size is -1: expected 1 or more"),
-            ("sample = { protocol = 'stratifed' }", 'there is no such protocol; did you mean "stratified"'),
+            ("sample = { protocol = 'stratifed' }", 'unknown protocol; did you mean "stratified"'),
             ("sample = { sizes = 3 }", 'sample has no setting "sizes"; did you mean "size"'),
             ("tagger = 3", r"tagger is not a section \[tagger\]"),
             ("tagger = { steps = 0 }", "tagger: .*steps is 0, expected 1 or more"),
@@ -199,7 +199,7 @@ select = ["agrement", 5]
 
     @pytest.mark.parametrize("name", ["gold", "sample", "Gold", "SAMPLE", "Gold only"])
     def test_names_of_a_run_s_own_folders(self, write: Write, name: str):
-        assert "the names gold, gold only, sample, teachers are taken" in issue(write(GOOD + f'name = "{name}"'))
+        assert "the names gold, gold only, sample, teachers are reserved" in issue(write(GOOD + f'name = "{name}"'))
 
     @pytest.mark.parametrize(
         ("one", "other"), [("a", "a"), ("system", "SYSTEM"), ("é", "e\u0301"), ("straße", "STRASSE")]

@@ -167,7 +167,7 @@ class TestLanguages:
         settings = ['data.raw={ en = "attached.txt", hi = "hi.txt" }', 'data.split="spaces"']
         _, notes = read_inputs(load("recipe.toml", settings), print)
         notes = [note.partition(",")[0] for note in notes if "punctuation" in note]
-        assert notes == ["raw (en): punctuation is in the words of raw text"]
+        assert notes == ["raw (en): punctuation is part of the words in raw text"]
 
     def test_notes_name_the_language(self):
         text = Path("hi/train.conll").read_text("utf-8").replace("B-PER", "B_PER")
@@ -191,9 +191,9 @@ class TestLanguages:
         io.write(Corpus([*hindi(20, 50), *named]), "hi.jsonl")
         with pytest.raises(DataError) as caught:
             execute("data.train.hi=hi.jsonl")
-        expected = "hi.jsonl (sentence 22): 1 of 22 sentences are in another language than hi, this one in mr"
+        expected = "hi.jsonl (sentence 22): 1 of 22 sentences are in a language other than hi, this one in mr"
         assert expected in str(caught.value)
-        assert "give each language a file of its own" in str(caught.value)
+        assert "give each language its own file" in str(caught.value)
 
     def test_sentences_that_were_generated_before_keep_their_parents(self, memory: Trainings):
         execute()

@@ -143,7 +143,7 @@ class TestAgain:
         with monkeypatch.context() as patch:
             patch.setattr("torch.get_num_threads", lambda: 7)
             assert execute("seeds=[0]"), "where all is finished, nothing depends on it"
-            with pytest.raises(SettingsError, match="other threads") as refused:
+            with pytest.raises(SettingsError, match="different threads") as refused:
                 execute("seeds=[0, 1]")
         assert f"threads: was {first['threads']}, now 7" in str(refused.value)
         assert f"OMP_NUM_THREADS={first['threads']} nersery run" in str(refused.value)

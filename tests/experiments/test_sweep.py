@@ -147,7 +147,7 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("overrides", "message"),
         [
-            (['sweep.score="dev"', "data.dev="], r'sweep.score is "dev", and \[data\] has no dev'),
+            (['sweep.score="dev"', "data.dev="], r'sweep.score is "dev", but \[data\] has no dev'),
             (["sweep.sizes=[8]", 'data={ train = "a" }', "sample={ folds = 2 }"], "leave out sweep.sizes"),
             (['sweep.settings=[{ system = ["one"], copies = [1] }]'], "expected the name of a system"),
             (['sweep.settings=[{ system = "one", raet = [1] }]'], 'entry 1: mention_.* no setting "raet"; .*"rate"'),

@@ -365,7 +365,7 @@ class TestWrongRecipes:
             ),
             (["systems.teacher.vote=true"], "vote is for systems that labelled raw text: name them in merge"),
             (["systems.balanced.upsampling=1"], "upsampling is 1: expected less than 1"),
-            (["systems.balanced.gold_copies=0"], "upsampling is above 0 and gold_copies is 0"),
+            (["systems.balanced.gold_copies=0"], "upsampling is above 0, but gold_copies is 0"),
             (
                 ["systems.finished.second_stage=3"],
                 "second_stage: 3 is not a table of settings, expected e.g. { steps = 100",

@@ -186,8 +186,8 @@ def printable_lines(text: str) -> str:
 def at(place: str, issues: Iterable[str]) -> list[str]:
     """Each issue with its place in front.
 
-    >>> at("select", ["5 is no selector"])
-    ['select: 5 is no selector']
+    >>> at("select", ["5 is not a selector"])
+    ['select: 5 is not a selector']
     """
     return [f"{place}: {issue}" for issue in issues]
 

@@ -46,7 +46,7 @@ def note_of_unlabelled(files: Mapping[str, Iterable[Sentence]]) -> str:
     bare = [name for name, part in files.items() if not any(sentence.entities for sentence in part)]
     if not 0 < len(bare) < len(files):
         return ""
-    words = "so all words there count as outside entities: leave out what nobody has labelled"
+    words = "so all words there count as outside entities: leave out unlabelled files"
     return f"no sentence of {', '.join(bare)} has an entity, {words}"
 
 
@@ -55,8 +55,8 @@ def note_of_length(label: str, words: int, sentences: int) -> str:
     mean = words / max(1, sentences)
     if mean < PARAGRAPH or sentences < FEWEST:
         return ""
-    advice = "divide them into sentences, because methods keep, reject and choose whole ones"
-    return f"the sentences of {label} have {mean:.0f} words on average, as paragraphs do: {advice}"
+    advice = "split them into sentences, because methods keep, reject and choose whole sentences"
+    return f"the sentences of {label} have {mean:.0f} words on average, which suggests paragraphs: {advice}"
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:
@@ -74,11 +74,15 @@ def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -
         return ""
     if of_raw > of_labelled:
         return (
-            f'punctuation is in the words of raw text, as in "{printable(raw_word)}", and apart in the labelled '
-            'sentences: split both alike by --split punctuation (in [data] of a recipe, split = "punctuation")'
+            f'punctuation is part of the words in raw text, as in "{printable(raw_word)}", but separate in the '
+            "labelled sentences: split both the same way with --split punctuation (in [data] of a recipe, "
+            'split = "punctuation")'
         )
     word = printable(labelled_word)
-    return f'punctuation is in the words of labelled sentences, as in "{word}", and apart in raw text: split both alike'
+    return (
+        f'punctuation is part of the words in labelled sentences, as in "{word}", but separate in raw text: split both '
+        "the same way"
+    )
 
 
 def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
@@ -87,7 +91,10 @@ def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
     share, word = attached_signs(sentence.words for sentence in islice(sentences, SENTENCES_READ))
     if learnt is None or share is None or abs(share - learnt) < CLEAR_DIFFERENCE:
         return ""
-    source = "in the sentences that the tagger learnt from: split it alike"
+    source = "in the sentences that the tagger learnt from: split it the same way"
     if share > learnt:
-        return f'punctuation is in the words, as in "{printable(word)}", and was apart {source}, by --split punctuation'
-    return f"punctuation is apart, and was in the words {source}, by --split spaces"
+        return (
+            f'punctuation is part of the words, as in "{printable(word)}", but separate {source} '
+            "with --split punctuation"
+        )
+    return f"punctuation is separate, but part of the words {source} with --split spaces"

@@ -41,8 +41,8 @@ def note_of_documents(corpus: Corpus, folds: int) -> str:
     divided = sum(len(numbers_of_document) > 1 for numbers_of_document in folds_of_documents.values())
     if not divided or len(folds_of_documents) < 2:  # a single mark at the start of a file means nothing
         return ""
-    counted = f"{divided} of {len(folds_of_documents)} documents of train are divided between folds"
-    why = f"for {folds} folds they are too few or too large, or have sentences in common"
+    counted = f"{divided} of {len(folds_of_documents)} documents of train are split across folds"
+    why = f"for {folds} folds, they are too few or too large, or share sentences"
     return f"{counted}, so F1 may be too high: {why}"
 
 

@@ -26,7 +26,7 @@ def grid_issues(grid: Any, tagger: MethodSettings, data: Mapping[str, Any]) -> l
         data: The section `[data]`; empty if there is none.
     """
     if not isinstance(grid, Mapping):
-        return [f"{grid!r:.60} is no table of lists, expected e.g. batch_size = [8, 16, 32]"]
+        return [f"{grid!r:.60} is not a table of lists, expected e.g. batch_size = [8, 16, 32]"]
     issues = foreign_settings(grid, "be in a grid")
     issues += [
         f"{key} is {values!r:.60}, expected a list of different values, e.g. [8, 16, 32]"
@@ -38,7 +38,7 @@ def grid_issues(grid: Any, tagger: MethodSettings, data: Mapping[str, Any]) -> l
     if not issues:
         issues += tagger.issues_with(*combinations(grid, tagger.settings))
     if grid and data and not data.get("dev"):
-        issues.append("its values are chosen by F1 on dev, and [data] has no dev: name a file as dev")
+        issues.append("its values are chosen by F1 on dev, but [data] has no dev: name a file as dev")
     return issues
 
 

@@ -51,7 +51,7 @@ Size = Annotated[int, Field(ge=1)]
 
 def _protocol(name: str) -> str:
     if name not in PROTOCOLS:
-        raise ValueError(f"there is no such protocol; {did_you_mean(name, PROTOCOLS)}")
+        raise ValueError(f"unknown protocol; {did_you_mean(name, PROTOCOLS)}")
     return name
 
 

@@ -47,7 +47,7 @@ class Run(RunFolder):
             if not self.quiet:  # timing some steps takes a while
                 seconds = Clock(self.folder).estimates(self.recipe, self.corpora, self.threads, self.say)
                 total = makespan(self.recipe, seconds, self.jobs)
-                text = f"estimated run time in all: {in_minutes(total)}" if total else "the run time was not estimated"
+                text = f"estimated total run time: {in_minutes(total)}" if total else "the run time was not estimated"
                 self.say(text)
             cells = CellRunner([self], lambda _: True)
             for cell, error in cells.results(self.jobs):

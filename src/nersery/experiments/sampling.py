@@ -75,8 +75,8 @@ def sample_languages(corpus: Corpus, size: int, protocol: str = "stratified", se
         parts.setdefault(canonical(sentence.language), []).append(sentence)
     if parts.keys() <= {""}:
         raise SettingsError(
-            "no sentence has a language, so there is none to sample from. CoNLL and text hold none: use JSONL, or "
-            "sample the file of each language alone"
+            "no sentence has a language, so none can be sampled by language. CoNLL and text have none: use JSONL, "
+            "or sample the file of each language separately"
         )
     chosen: set[str] = set()
     for language, sentences in parts.items():

@@ -50,7 +50,7 @@ class SweepSettings:
             if len({*(values := getattr(self, name))}) < len(values)
         ]
         if data and self.score == "dev" and not data.dev:
-            issues.append('sweep.score is "dev", and [data] has no dev: name a file as dev')
+            issues.append('sweep.score is "dev", but [data] has no dev: name a file as dev')
         if not data or not self.languages:
             return issues
         needed = {"dev": self.score == "dev", "raw": any(system.labels_raw_text for system in systems)}

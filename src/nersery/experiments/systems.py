@@ -53,7 +53,7 @@ def folder_name(name: str) -> str:
 
 def _system_name(name: str) -> str:
     if name.casefold() in RESERVED:
-        raise ValueError(f"the names {', '.join(RESERVED)} are taken in every run; choose another name")
+        raise ValueError(f"the names {', '.join(RESERVED)} are reserved; choose another name")
     return folder_name(name)
 
 
@@ -110,9 +110,9 @@ class System:
         vote: In merged systems, use the entities of raw text that more than half of them found.
         copies: New sentences to try for each sentence.
         select: Selectors, applied one after another.
-        gold_copies: How often each gold sentence occurs in the training data; 0 trains on the others alone.
+        gold_copies: How often each gold sentence occurs in the training data; 0 trains only on the others.
         upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
-        second_stage: Settings of the tagger for a second training on gold alone. Empty: none.
+        second_stage: Settings of the tagger for a second training on gold only. Empty: none.
         tagger_settings: Settings of the tagger that differ from the recipe's, e.g. ``{ model = "bundled-ner" }``.
     """
 
@@ -196,7 +196,7 @@ class System:
         elif self.tagger_settings:
             issues += at("tagger_settings", tagger.issues_with(self.tagger_settings))
         if self.upsampling and not self.gold_copies:
-            issues.append("upsampling is above 0 and gold_copies is 0: expected one of them")
+            issues.append("upsampling is above 0, but gold_copies is 0: change one of them")
         if self.copies != 1 and (self.labels_raw_text or self.merge):
             issues.append("copies is for methods that change gold sentences; leave it out")
         if self.labels_raw_text and data and not data.raw:
@@ -331,7 +331,7 @@ def _selectors(table: Mapping[str, Any]) -> tuple[list[MethodSettings], list[str
             method, entry_issues = method_settings("select", {"method": entry} if isinstance(entry, str) else entry)
             selectors.append(method)
         else:
-            entry_issues = [f'{entry!r:.60} is no selector; expected "agreement" or {{ method = "agreement", … }}']
+            entry_issues = [f'{entry!r:.60} is not a selector; expected "agreement" or {{ method = "agreement", … }}']
         issues += at("select", entry_issues)
     return selectors, issues
 

@@ -83,7 +83,9 @@ def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
         script = main_script(words)
         claims_english = TextProfile(script, language, cased=False).is_english
         if claims_english and len(words) >= ENOUGH and not _looks_english(words, script):
-            return f"the language of {label} is {language}, but it looks like another ({script_name(script)} script)"
+            return (
+                f"the language of {label} is {language}, but the text looks like another ({script_name(script)} script)"
+            )
     return ""
 
 
@@ -105,7 +107,7 @@ def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
     )
     may_suit = is_readable and knows(text.language, MULTILINGUAL)
     advice = f"{MULTILINGUAL_NER} (extra multilingual) may suit it" if may_suit else OWN_TAGGER
-    return f"{tagger} knows English alone, and the text {seen}: {advice}"
+    return f"{tagger} covers only English, but the text {seen}: {advice}"
 
 
 def note_of_encoder(model: str, text: TextProfile, fix: str) -> str:

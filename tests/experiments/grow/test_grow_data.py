@@ -118,7 +118,7 @@ def test_a_named_language_that_the_text_contradicts_is_noted(text: str, language
     made = [Sentence(tuple(text.split()), language=language)] * 20
     note = note_of_language("train", made)
     assert note == (
-        f"the language of train is {language}, but it looks like another ({script} script)" if script else ""
+        f"the language of train is {language}, but the text looks like another ({script} script)" if script else ""
     )
     assert not note_of_language("train", made[:2]), "too little text"
 
@@ -139,7 +139,7 @@ def test_a_named_language_that_the_text_contradicts_is_noted(text: str, language
 def test_text_that_the_english_tagger_does_not_know_is_noted(text: str, language: str, seen: str) -> None:
     made = [Sentence(tuple(text.split()), language=language)]
     found = note_of_tagger("bundled-ner", made)
-    assert (f"bundled-ner knows English alone, and the text {seen}: " in found) if seen else not found
+    assert (f"bundled-ner covers only English, but the text {seen}: " in found) if seen else not found
     assert not note_of_tagger("bundled-multilingual-ner", made)
 
 
@@ -174,7 +174,7 @@ def test_the_multilingual_tagger_is_not_advised_for_a_language_that_it_does_not_
 def test_a_contradicted_language_is_a_note_of_grow(tmp_path: Path) -> None:
     io.write([Sentence(("वह", "दिल्ली", "में", str(n)), (Entity(1, 2, "LOC"),)) for n in range(40)], tmp_path / "hi.conll")
     notes = read_data([str(tmp_path / "hi.conll")], None, None, io.ReadOptions(language="en"), 30).notes
-    assert "the language of train is en, but it looks like another (Devanagari script)" in notes
+    assert "the language of train is en, but the text looks like another (Devanagari script)" in notes
 
 
 def test_a_named_language_wins() -> None:
@@ -312,9 +312,9 @@ def test_paragraphs_are_noted(tmp_path: Path) -> None:
     io.write([Sentence((f"A{n}", *words[1:]), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "p.jsonl")
     (tmp_path / "raw.txt").write_text(f"{' '.join(words)} b\n" * 3 + "a short line\n")
     found = read_data((str(tmp_path / "p.jsonl"),), str(tmp_path / "raw.txt"), None, io.ReadOptions(), 30).notes
-    said = [one for one in found if "as paragraphs do" in one]
+    said = [one for one in found if "which suggests paragraphs" in one]
     assert [one.partition(" words")[0] for one in said] == ["the sentences of train have 100"]
-    assert "divide them into sentences" in said[0], "in CoNLL they have no line of their own"
+    assert "split them into sentences" in said[0], "in CoNLL they have no line of their own"
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_paragraphs_are_noted(tmp_path: Path) -> None:
     [
         ("Oslo , yes", "Nein, zwei {}", 4, ""),
         ("Oslo, yes", "Nein, zwei {}", 3, ""),
-        ("Oslo, yes", "Nein , zwei {}", 4, 'in the words of labelled sentences, as in "Oslo,", and apart in raw text'),
+        ("Oslo, yes", "Nein , zwei {}", 4, 'words in labelled sentences, as in "Oslo,", but separate in raw text'),
         ("Oslo , yes", "Nein , zwei {}", 4, ""),
         ("Oslo yes", "Nein, zwei {}", 4, ""),
     ],
@@ -339,7 +339,9 @@ def test_raw_text_is_split_like_labelled_sentences(tmp_path: Path, train: str, r
     assert note in "".join(notes)
     if (train, raw) == ("Oslo , yes", "Nein, zwei {}"):
         notes = "".join(read_data(*files, None, io.ReadOptions(split="spaces"), 30).notes)
-        assert 'in the words of raw text, as in "Nein,", and apart in the labelled sentences: split both alike' in notes
+        assert (
+            'words in raw text, as in "Nein,", but separate in the labelled sentences: split both the same way' in notes
+        )
 
 
 def test_raw_text_gets_ids_that_no_labelled_sentence_has(tmp_path: Path) -> None:
@@ -405,7 +407,7 @@ def test_raw_text_is_no_labelled_file(raw: str | None, tmp_path: Path, monkeypat
     io.write(sentences(9), "train.jsonl")
     for name in ("raw.txt", "more.txt"):
         Path(name).write_text("Ada went to Oslo\n")
-    with pytest.raises(DataError, match=r"more\.txt: this is plain text, which has no labels\nFix: .*by `raw`"):
+    with pytest.raises(DataError, match=r"more\.txt: this is plain text, which has no labels\nFix: .*with `raw`"):
         read_data(["train.jsonl", "more.txt"], raw, None, io.ReadOptions(), 30)
 
 

@@ -58,7 +58,7 @@ def test_types_without_a_definition_are_named(monkeypatch: pytest.MonkeyPatch) -
     data = replace(data, gold=Corpus(own))
     notes = plan.make_plan(data, "", Budget(300.0), lambda _: None).notes
     assert any(
-        """no definition is known of MY TYPE: questions ask by the bare name, "Which my type is""" in n for n in notes
+        """there is no definition of MY TYPE: questions use the bare name, "Which my type is""" in n for n in notes
     )
     assert any("--define 'MY TYPE'='…'" in note for note in notes)
     told = replace(data, definitions={"MY TYPE": 'a "🧪" \\ \x7f thing\nof mine'})
@@ -135,7 +135,7 @@ def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(m
     monkeypatch.setattr(plan, "are_names", lambda tagger, _: tagger == "bundled-ner")
     lower = replace(data, text=replace(ENGLISH, cased=False))
     found = plan.make_plan(lower, "", Budget(300.0), lambda _: None)
-    assert "the mentions are mostly names: all taggers but that of gold only start from bundled-ner" in found.notes
+    assert "the mentions are mostly names: all taggers start from bundled-ner, except that of gold only" in found.notes
     assert found.table["tagger"]["model"] == "bundled"
     assert {str(entry["tagger_settings"]["model"]) for entry in found.table["systems"]} == {"bundled-ner"}
     assert asked.count("bundled-ner") == 0, "it takes as long as its encoder"

@@ -194,7 +194,7 @@ def test_ctrl_c_in_a_job_with_more_time_leaves_its_tagger(grown: GrowResult, mon
     with pytest.raises(KeyboardInterrupt):
         grow(minutes=20)
     assert Path("out/tagger/model.safetensors").read_bytes() == before
-    assert "tagger/ is still that of an earlier call" in Path("out/report.md").read_text("utf-8")
+    assert "tagger/ is still from an earlier call" in Path("out/report.md").read_text("utf-8")
 
 
 def test_the_correction_of_estimates_survives_a_kill(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,8 +69,8 @@ class TestOverrides:
             (" = 3", "expected key=value"),
             ("tagger..steps=3", "expected key=value"),
             ("systems.nobody.copies=3", 'no entry "nobody"; known: first, v1.5, mention_replacement, other'),
-            ("systems.copies=3", "say which entry, e.g. systems.NAME.copies"),
-            ("systems.other 🚀=3", "say which entry"),
+            ("systems.copies=3", "name the entry, e.g. systems.NAME.copies"),
+            ("systems.other 🚀=3", "name the entry"),
             ("name.x=3", "name is a single value, not a section"),
             ("data.train.x=3", "train is a single value, not a section"),
             ("seeds.0.x=3", "seeds"),
@@ -141,7 +141,7 @@ class TestOverrides:
         }
         with pytest.raises(SettingsError, match=r'"rate\.en=1": rate is a single value, not a table'):
             settings_from(["rate=0.3", "rate.en=1"])
-        with pytest.raises(SettingsError, match='"vectors=b": this would overwrite a line of vectors'):
+        with pytest.raises(SettingsError, match='"vectors=b": this would overwrite an entry of vectors'):
             settings_from(["vectors.en=a", "vectors=b"])
 
 

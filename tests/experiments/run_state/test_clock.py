@@ -90,7 +90,7 @@ def test_the_estimate_counts_the_sentences_of_each_language(monkeypatch: pytest.
 @pytest.mark.usefixtures("folder")
 def test_the_estimate_is_printed_and_stands_beside_it(memory: Trainings, capsys: pytest.CaptureFixture[str]):
     report = Run(load("recipe.toml"), Path("run")).execute().as_dict()
-    assert "estimated run time in all: " in capsys.readouterr().err
+    assert "estimated total run time: " in capsys.readouterr().err
     assert all(one["estimate"] >= 0 for one in report["run_time"].values())
     memory.clear()
     again = Run(load("recipe.toml"), Path("run")).execute().as_dict()

@@ -160,7 +160,7 @@ class TestWrong:
         Run(load("recipe.toml", [*named, 'systems.taught.types.DOG="PER"']), Path("run"), quiet=True).check()
 
     def test_a_system_cannot_be_called_teachers(self) -> None:
-        with pytest.raises(SettingsError, match="the names gold, gold only, sample, teachers are taken"):
+        with pytest.raises(SettingsError, match="the names gold, gold only, sample, teachers are reserved"):
             load("recipe.toml", ["systems.taught.name=teachers"])
 
 

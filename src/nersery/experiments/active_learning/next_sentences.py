@@ -107,7 +107,7 @@ def next_sentences(
     kept, read, known = _drawn(raw, {*map(unspaced, known_words)}, most, seed)
     drawn = Corpus(kept).sentences  # reports ids that occur twice before the long prediction
     if not drawn:
-        raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
+        raise DataError("all raw sentences are labelled already, or there are none", fix="give more raw text")
     readings, types, encoder = _readings(drawn, tagger_list, quiet=quiet)
     worth = list(map(expected_errors, readings))
     order = sorted(range(len(drawn)), key=worth.__getitem__, reverse=True)[: CANDIDATES * count]
@@ -122,7 +122,7 @@ def _listed(taggers: object) -> list[str | Tagger]:
     """The taggers, as folders or in memory; a `SettingsError` if there are none, or something else is among them."""
     listed = [*taggers] if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
     if not listed:
-        raise SettingsError("there is no tagger, expected one or more")
+        raise SettingsError("no tagger is named, expected one or more")
     for tagger in listed:
         if not isinstance(tagger, str | Path | Tagger):
             raise SettingsError(
@@ -187,7 +187,7 @@ def _predicted(name: str, tagger: Tagger, sentences: Sequence[Sentence]) -> list
     try:
         return tagger.predict_soft(sentences)
     except SettingsError:
-        warn(f"{name} has probabilities only for entities that it predicts, so those that it may miss do not count")
+        warn(f"{name} has probabilities only for entities that it predicts, so entities that it may miss do not count")
         return tagger.predict(sentences)
 
 
@@ -222,7 +222,7 @@ def taggers_of(folder: str | Path) -> list[Path]:
     taggers = taggers or [path for path in [root / "tagger"] if path.is_dir() and (root / "grow.json").exists()]
     if not taggers:
         raise MissingResourceError(
-            f"{folder} holds no tagger: expected the folder of `nersery grow`, or of a run whose recipe says "
+            f"{folder} holds no tagger: expected the folder of `nersery grow`, or of a run whose recipe has "
             "keep_taggers = true"
         )
     return taggers

@@ -95,7 +95,7 @@ def _require_enough(gold: Corpus, train: Sequence[str]) -> None:
         noun = "sentences" if useful == len(texts) else "different sentences"
         raise DataError(
             Issue(f"the number of {noun} with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
-            fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
+            fix="label more, or label raw text with questions: nersery annotate --method qa_prompting",
         )
 
 
@@ -104,7 +104,7 @@ def _check_definitions(definitions: Mapping[str, str], gold: Corpus) -> None:
     check_texts(definitions, "definitions")
     if unknown := [type_ for type_ in definitions if type_ not in gold.types]:
         raise SettingsError(
-            f"no labelled sentence has the type {printable(unknown[0])}, which is defined; "
+            f"a definition names the type {printable(unknown[0])}, which no labelled sentence has; "
             f"{did_you_mean(unknown[0], gold.types)}"
         )
 
@@ -132,7 +132,7 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
     sources = [io.open_corpus(name, options) for name in train]
     texts = [source.file.name for source in sources if isinstance(source, TextSource)]
     if issues := [Issue("this is plain text, which has no labels", name) for name in texts]:
-        raise DataError(issues, fix="give labelled sentences, and raw text as one file by --raw")
+        raise DataError(issues, fix="give labelled sentences, and raw text as one file with --raw")
     corpora = [*map(Corpus, sources)]
     known_ids = {sentence.id for corpus in corpora for sentence in corpus}
     last_file = {unspaced(sentence.words): number for number, corpus in enumerate(corpora) for sentence in corpus}

@@ -121,7 +121,7 @@ def save_result(trials: Trials, folder: Path, seed: int | None, notes: Sequence[
     if seed is None and folds:
         all_notes.append("the time was too short to train on all sentences: the tagger has not seen those of one fold")
     elif seed is None:
-        all_notes.append("the time was too short to train on all sentences: tagger/ is still that of an earlier call")
+        all_notes.append("the time was too short to train on all sentences: tagger/ is still from an earlier call")
     if run.path(trained_seed, system, "tagger").exists():
         with replaced_folder(folder / "tagger") as new_folder:
             shutil.copytree(run.path(trained_seed, system, "tagger"), new_folder, dirs_exist_ok=True)

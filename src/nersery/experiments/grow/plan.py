@@ -110,7 +110,7 @@ def make_plan(
     if draft.are_names:
         models = [entry.get("tagger_settings", {}).get("model") for entry in plan.table["systems"]]
         starts = " or ".join(start for start in STARTS.values() if start in models)
-        notes.append(f"the mentions are mostly names: all taggers but that of gold only start from {starts}")
+        notes.append(f"the mentions are mostly names: all taggers start from {starts}, except that of gold only")
     return replace(plan, notes=(*notes, *plan.notes))
 
 
@@ -153,7 +153,7 @@ def _time_for_questions(data: GrowData, times: RunTime, budget: Budget) -> tuple
     sentences = min(FEWEST_RAW, len(data.raw))
     if times.scoring(gold, sentences * len(data.gold.types)) <= ASKING_SHARE * budget.left:
         return True, []
-    return False, [f"no questions are asked: labelling {sentences} raw sentences by them would take most of the time"]
+    return False, [f"no questions are asked: labelling {sentences} raw sentences with them would take most of the time"]
 
 
 def _undefined(data: GrowData, table: Mapping[str, Any]) -> list[str]:
@@ -164,8 +164,8 @@ def _undefined(data: GrowData, table: Mapping[str, Any]) -> list[str]:
         return []
     listed = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + (", …" if len(unknown) > SHOWN_TYPES else "")
     return [
-        f'no definition is known of {listed}: questions ask by the bare name, "{printable(question(unknown[0], {}))}" '
-        f"Say what is meant: --define {shlex.quote(printable(unknown[0]))}='…'"
+        f'there is no definition of {listed}: questions use the bare name, "{printable(question(unknown[0], {}))}" '
+        f"Define types with --define {shlex.quote(printable(unknown[0]))}='…'"
     ]
 
 
@@ -329,7 +329,7 @@ class _PlanDraft:
             minutes = math.ceil((budget.used + max(needed)) / 60)
             text += (
                 f". That is too little for a good tagger. Start again with --minutes {minutes} and another --out: "
-                "a job that resumes keeps its steps"
+                "a resumed job keeps its steps"
             )
         return [text]
 

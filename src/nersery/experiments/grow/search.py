@@ -182,7 +182,7 @@ class Search(Trials):
             gap = 100 * (self.gain(racing[0], folds) - self.gain(tried, folds))
             tried.dropped = folds
             scored_on = plural(len(tried.folds), "fold")
-            self._give_up(tried, f"dropped after {scored_on}: {gap:.1f} F1 less expected than of the best")
+            self._give_up(tried, f"dropped after {scored_on}: its expected F1 is {gap:.1f} below the best")
 
     def _final_cost(self, system: System, schedule: Schedule | None = None) -> float:
         """Estimated seconds to train a system on all sentences, by the planned schedule or another one."""
@@ -284,7 +284,7 @@ class Search(Trials):
         if tried.answers > least_f1:
             return False
         f1 = f"{100 * tried.answers:.1f}"
-        fate = f"not tried: the answers have F1 {f1} on labelled sentences, too little to learn from"
+        fate = f"not tried: the answers have F1 {f1} on labelled sentences, too low to learn from"
         self._give_up(tried, fate, ". Better definitions may help (--define, with another --out)")
         return True
 

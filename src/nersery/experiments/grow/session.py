@@ -315,7 +315,7 @@ class GrowJob:
                 seed = self._finish(search)
             except KeyboardInterrupt:
                 if best := search.best():
-                    self._say("interrupted: the best tagger so far is put in its place")
+                    self._say("interrupted: saving the best tagger so far")
                     seed = self._adopt_finished_training(search, best.name)
                     save_result(search, self.folder, seed, [*notes, "interrupted: not all systems were tried"])
                 raise
@@ -358,7 +358,7 @@ class GrowJob:
         recipe = search.run.recipe = with_schedule(search_recipe, schedule)
         system = recipe.system(best.name)
         is_short = math.prod(schedule) < math.prod(planned)
-        why = f", instead of {planned}: the search has left no more time" if is_short else ""
+        why = f", instead of {planned}: the search left no more time" if is_short else ""
         self._say(f"all sentences · {label_of(best.name)}: {schedule}{why}")
         baselines = [recipe.baseline] if search.run.corpora["test"] else []
         try:

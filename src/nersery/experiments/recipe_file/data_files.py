@@ -113,7 +113,7 @@ class DataSettings:
         tables = [[*value] for split in SPLITS if isinstance(value := getattr(self, split), Mapping)]
         if self.languages and not issues and self.languages not in tables:
             issues.append(
-                f"data.languages is {self.languages!r:.60}, but no name of a file has {PLACEHOLDER} for them: write "
+                f"data.languages is {self.languages!r:.60}, but no file name contains {PLACEHOLDER}: write "
                 f'e.g. train = "{PLACEHOLDER}/train.conll", or leave out data.languages'
             )
         try:
@@ -133,7 +133,7 @@ def _table_issues(key: str, table: Mapping[str, Any]) -> list[str]:
     for language, name in table.items():
         if not LANGUAGE_TAG.fullmatch(language):
             issues.append(
-                f"{key}: {language!r} is no language, expected a BCP 47 tag such as en or hi, as in {EXAMPLE}"
+                f"{key}: {language!r} is not a language, expected a BCP 47 tag such as en or hi, as in {EXAMPLE}"
             )
             continue
         if (other := languages.setdefault(canonical(language), language)) != language:

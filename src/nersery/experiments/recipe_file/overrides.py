@@ -42,7 +42,7 @@ def settings_from(pairs: Sequence[str]) -> dict[str, Any]:
         key, _, text = pair.partition("=")
         key, dot, name = key.strip().partition(".")  # names of settings contain no dot, but languages and types may
         if not dot and key in tables:
-            issues.append(f'--set "{pair}": this would overwrite a line of {key} that another --set names')
+            issues.append(f'--set "{pair}": this would overwrite an entry of {key} from another --set')
         elif not dot:
             settings[key] = toml_value(text)
         elif isinstance(table := settings.setdefault(key, {}), dict):
@@ -99,7 +99,7 @@ def _issue(pair: str, example: str) -> str:
     if brackets in IN_BRACKETS and toml_value(text) == text:
         shape, example = IN_BRACKETS[brackets]
         in_shell = (
-            ", and the whole in single ones, or the shell takes the double quotes away: "
+            ", and the whole in single quotes, because the shell removes double quotes: "
             f"--set '{key.strip()}={example}'"
         )
         hint = either(in_shell, f": {key.strip()}={example}")
@@ -137,7 +137,7 @@ def _section(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
         if not isinstance(section, dict | list):
             raise LookupError(f"{keys[done - 1]} is a single value, not a section")
     if not isinstance(section, dict):
-        raise LookupError(f"say which entry, e.g. {'.'.join(keys[:-1])}.NAME.{keys[-1]}")
+        raise LookupError(f"name the entry, e.g. {'.'.join(keys[:-1])}.NAME.{keys[-1]}")
     return section
 
 

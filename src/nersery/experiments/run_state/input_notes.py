@@ -43,7 +43,7 @@ def _size_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
         return []
     return [
         f"{file.label} keeps all its {len(part)} sentences, but train is a sample of {size}; "
-        f"the papers draw as many from dev (sample.dev_size = {size})"
+        f"the papers draw the same number from dev (sample.dev_size = {size})"
         for file, part in parts_of(parts, "dev")
         if len(part) > 2 * size
     ]
@@ -79,7 +79,7 @@ def _encoder_notes(recipe: Recipe, parts: CorpusByFile) -> Iterator[str]:
     for file, part in parts_of(parts, "train"):
         text = profile(part, file.language)
         for model in models:
-            if note := note_of_encoder(model, text, "name a model of its language by the tagger's setting model"):
+            if note := note_of_encoder(model, text, "name a model of its language in the tagger's setting model"):
                 yield f"{file.label}: {note}"
 
 

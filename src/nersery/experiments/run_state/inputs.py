@@ -49,7 +49,7 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
         issues = input_issues(recipe, parts)
     if issues:
         if any("--" in fix for fix in fixes):
-            these = either("these options in [data], e.g. instead of --repair NAME", "them in [data], e.g.")
+            these = either("these options in [data], e.g. for --repair NAME:", "them in [data], e.g.")
             fixes.append(f'in a recipe, set {these} repair = ["NAME"]')
         raise DataError(issues, fix="; ".join(dict.fromkeys(filter(None, fixes))))
     return {split: Corpus(sentences_of(parts, split)) for split in SPLITS}, [*notes, *input_notes(recipe, parts)]
@@ -104,10 +104,10 @@ def _of_language(corpus: Corpus, file: DataFile) -> Corpus:
     others = [sentence for sentence in corpus if primary(sentence.language) not in ("", primary(file.language))]
     if others:
         first = others[0]
-        counted = f"{len(others)} of {len(corpus)} sentences are in another language than {file.language}"
+        counted = f"{len(others)} of {len(corpus)} sentences are in a language other than {file.language}"
         raise DataError(
             Issue(f"{counted}, this one in {first.language}", file.name, sentence=first.id),
-            fix="give each language a file of its own; or name one file of all languages, without a table",
+            fix="give each language its own file; or name one file with all languages, without a table",
         )
     return Corpus(_placed(sentence, file.language) for sentence in corpus)
 

@@ -84,14 +84,14 @@ def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
     lines += [f"  {name} ({models[name].gigabytes:.1f} GB), for {', '.join(users)}" for name, users in lacking.items()]
     lines += [
         "To get them, run the command once with network access and without HF_HUB_OFFLINE=1; or copy their folders, "
-        f"and name these. All need {sum(model.gigabytes for model in models.values()):.1f} GB of disk."
+        f"and name the copies. All need {sum(model.gigabytes for model in models.values()):.1f} GB of disk."
     ]
     for name, model in models.items():
         if model.pickled:
             folder = name.rpartition("/")[2]
             lines.append(
-                f"{name} may be on the hub as a pickle alone, which is refused. Convert it where you trust it, name "
-                f'the folder: python -c "{conversion(name, folder)}"'
+                f"{name} may only be on the hub as a pickle, which is refused. Convert it where you trust it, and "
+                f'name the folder: python -c "{conversion(name, folder)}"'
             )
     for choice in ("bundled", "bundled-multilingual"):
         left_out = [f'"{s.name}"' for s in recipe.systems if s.method and lacks_model(choice, s.method.method)]

@@ -51,7 +51,7 @@ def check_computer(folder: Path, threads: int | None = None) -> None:
         lines = "\n".join(f"  {name}: was {recorded[name]}, now {current[name]}" for name in changed)
         fix = " ".join(f"{variables[name]}={recorded[name]}" for name in changed)
         raise SettingsError(
-            f"{folder} holds a run that began with other {' and '.join(changed)}, which would change its results:\n"
+            f"{folder} holds a run that began with different {' and '.join(changed)}, which would change its results:\n"
             f"{lines}\nResume it with {fix} in the environment ({fix} nersery run …), or choose another folder (--out)"
         )
 
