@@ -343,9 +343,9 @@ def test_gather(tmp_path: Path):
         ("one.jsonl", "test", 1, {"dull": 1}), ("two.jsonl", "", 2, {})
     ]  # fmt: skip
     assert records[0]["sha256"] == content_hash(tmp_path / "one.jsonl")
-    with pytest.raises(DataError, match="the same words, too: leave it out of one of the files"):
+    with pytest.raises(DataError, match="it also has the same words: remove it from one of the files"):
         gather([(one, ""), (one, "")], "drop")
-    with pytest.raises(DataError, match="or out of the earlier split \\(--leaks drop\\)"):
+    with pytest.raises(DataError, match="or from the earlier split \\(--leaks drop\\)"):
         gather([(one, ""), (one, "test")])
     io.write([Sentence(("other",), id="a")], tmp_path / "other.jsonl")
     with pytest.raises(DataError, match="rename one of the files"):

@@ -150,7 +150,7 @@ def test_leaks_between_given_splits_are_refused_and_all_named():
     with pytest.raises(DataError) as caught:
         divide(LEAKY, GIVEN, Division())
     assert [issue.sentence for issue in caught.value.issues] == ["a", "d"]
-    assert "train has this sentence, and test a similar one or another made from its parent" in str(caught.value)
+    assert "train has this sentence, and test has a similar one or one made from the same parent" in str(caught.value)
     assert "--leaks drop" in str(caught.value)
 
 
@@ -159,7 +159,7 @@ def test_leaks_may_be_dropped():
     assert ids(divided) == {"train": ["e"], "validation": ["c"], "test": ["b"]}
     assert divided.leaks == {("train", "test"): 1, ("train", "validation"): 1}
     assert divided.dropped == ("a", "d")
-    with pytest.raises(DataError, match="train would be empty: a later split has every sentence of it or a similar"):
+    with pytest.raises(DataError, match="train would be empty: a later split has all its sentences or similar"):
         divide(LEAKY, GIVEN, Division(leaks="drop"))
 
 

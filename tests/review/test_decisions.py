@@ -128,7 +128,7 @@ def test_decisions_on_other_sentences_are_refused(tmp_path: Path) -> None:
     more = SentenceTable([ADA, OSLO, Sentence(("new",), id="n")])
     assert len(outcomes(tmp_path, more)) == 3, "a corpus that has grown is the same to them"
     for other in (SentenceTable([OSLO]), SentenceTable([ADA.with_entities(()), OSLO])):
-        with pytest.raises(DataError, match="about another sentence than the input has"):
+        with pytest.raises(DataError, match="about a sentence that the input does not have"):
             outcomes(tmp_path, other)
 
 

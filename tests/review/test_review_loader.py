@@ -81,5 +81,5 @@ def test_a_decision_on_a_sentence_that_is_not_there_is_found_at_the_end(path: Pa
         decisions.decide("Ada", Decision("accept", ()))
     with Decisions.opened(SentenceTable(), path.parent / "review") as decisions:
         loader = ReviewLoader(io.open_corpus(path), decisions, by="sure")  # which waits until all is read
-        with pytest.raises(DataError, match="about another sentence"):
+        with pytest.raises(DataError, match="about a sentence that the input does not have"):
             loader.start()

@@ -102,8 +102,8 @@ def read_evaluation(path: str | Path) -> dict[str, Any]:
         }
     except (ValueError, LookupError, TypeError, AttributeError):
         raise DataError(
-            Issue("this is no evaluation with kinds of errors", str(path)),
-            fix="write one by: nersery evaluate GOLD PREDICTED --errors --json > errors.json",  # `path` may be a corpus
+            Issue("this is not an evaluation with kinds of errors", str(path)),
+            fix="write one: nersery evaluate GOLD PREDICTED --errors --json > errors.json",  # `path` may be a corpus
         ) from None
     return {"file": Path(path).name, "f1": f1, "per_type": per_type}
 
@@ -167,10 +167,11 @@ def gather(inputs: Sequence[tuple[io.Source, str]], leaks: Leaks = "refuse") -> 
 def _fix_of_repeated(*, is_same: bool, is_leak: bool) -> str:
     if not is_same:
         return (
-            "rename one of the files, for a format without ids makes them of its name; or give the sentences other ids"
+            "rename one of the files, because formats without ids derive them from the file name; or give the "
+            "sentences other ids"
         )
-    drop = ", or out of the earlier split (--leaks drop)" if is_leak else ""
-    return f"it has the same words, too: leave it out of one of the files{drop}"
+    drop = ", or from the earlier split (--leaks drop)" if is_leak else ""
+    return f"it also has the same words: remove it from one of the files{drop}"
 
 
 def _record(source: io.Source, split: str, sentences: int) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def check_parquet() -> None:
     try:
         load_pyarrow()
     except MissingResourceError as error:
-        raise MissingResourceError(f"{error}, or write JSONL alone (--no-parquet)") from None
+        raise MissingResourceError(f"{error}, or write only JSONL (--no-parquet)") from None
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

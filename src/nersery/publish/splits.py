@@ -147,7 +147,7 @@ def divide(
     leaks = Counter([*leaking.values(), *(leak for _, leak in repeated)])
     if emptied := sorted({split for split, _ in leaks} - splits.keys(), key=SPLITS.index):
         raise DataError(
-            f"{emptied[0]} would be empty: a later split has every sentence of it or a similar one",
+            f"{emptied[0]} would be empty: a later split has all its sentences or similar ones",
             fix="give other sentences, or keep similar ones (--leaks keep)",
         )
     documents = {name: {sentence.document for sentence in split} - {""} for name, split in splits.items()}
@@ -195,7 +195,7 @@ def _refused(sentences: Sequence[Sentence], leaking: Mapping[int, Leak]) -> Data
     return DataError(
         [
             Issue(
-                f"{own} has this sentence, and {last} a similar one or another made from its parent",
+                f"{own} has this sentence, and {last} has a similar one or one made from the same parent",
                 sentence=sentences[n].id,
             )
             for n, (own, last) in sorted(leaking.items())

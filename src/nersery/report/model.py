@@ -39,7 +39,7 @@ from nersery.report.tables.table_columns import COUNTS, Column
 
 NEW_ENTITIES = (
     "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold. "
-    "A mention whose words are only in another order counts as well."
+    "A mention with the same words in another order also counts."
 )
 
 

@@ -177,7 +177,7 @@ class Decisions:
             message = f"the note has {len(decision.note):,} characters, expected at most {LONGEST_NOTE}"
             raise DataError(Issue(message, sentence=id), fix="shorten it")
         if version is not None and version != self.version(id):
-            raise OutdatedError(f"sentence {id}: another person or tab has decided about it since it was shown here")
+            raise OutdatedError(f"sentence {id}: another person or tab has decided on it since it was shown here")
         if decision.verdict == "accept":
             self._encode(_noted(sentence, decision.note))
         decision = replace(decision, labels=sentence.labels)
@@ -267,8 +267,8 @@ class Decisions:
 
     def _misplaced(self, id: str, number: int) -> DataError:
         return DataError(
-            Issue("the decision is about another sentence than the input has", str(self.file), number, id),
-            fix="review the input that it was made about, choose another output, or start over (--force)",
+            Issue("the decision is about a sentence that the input does not have", str(self.file), number, id),
+            fix="review the input that it was made for, choose another output, or start over (--force)",
         )
 
 

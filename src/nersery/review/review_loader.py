@@ -105,7 +105,7 @@ class ReviewLoader:
         if not len(corpus):
             raise DataError(
                 f"{self._source.file.name} has no sentence",
-                fix="name a corpus that has; nersery inspect stats shows what is read",
+                fix="name a corpus with sentences; nersery inspect stats shows what is read",
             )
         self._decisions.check_all()
         if self._by and self._by not in score_names:
@@ -122,8 +122,8 @@ class ReviewLoader:
             self.beside.add(sentence)
         if not any(map(self.shown_beside, self._decisions.corpus)):
             raise SettingsError(
-                f"--beside {self._beside.file.name} has no sentence that belongs to one of the input: expected those "
-                "that it was made from, or the same ids"
+                f"--beside {self._beside.file.name} has no sentence that belongs to one of the input: expected its "
+                "parents, or sentences with the same ids"
             )
 
     def shown_beside(self, sentence: Sentence) -> list[Sentence]:

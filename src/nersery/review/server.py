@@ -223,7 +223,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (NerseryError, ValueError) as error:
             self._refuse(HTTPStatus.BAD_REQUEST, str(error))
         except OSError as error:
-            self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be written down: {error}")
+            self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be saved: {error}")
 
     def _requested(self) -> str | None:
         """The path after the secret; None if the secret is wrong, or the request names another host."""

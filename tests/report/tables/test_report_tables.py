@@ -38,9 +38,9 @@ def test_scores_in_percent_points_with_their_spread():
 
 def test_run_times_beside_the_estimate():
     gold, replaced = rows("run-time")
-    assert gold["Estimated for a seed (s)"] == "40.0"
-    assert gold["Took in all (s)"] == "120.7"
-    assert replaced["Took for a seed (s)"] == "75.0"
+    assert gold["Estimated per seed (s)"] == "40.0"
+    assert gold["Total time (s)"] == "120.7"
+    assert replaced["Time per seed (s)"] == "75.0"
     text = Page(render_html(build())).text
     assert "at least: a process was killed" in text
     assert "at least 4.5 min" in text

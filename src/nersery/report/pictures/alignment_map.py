@@ -22,7 +22,7 @@ LONGEST = 24
 """The most characters of a label; wide characters count twice."""
 FAINTEST = 0.1
 LEGEND = (
-    Markup("A row is linked to a column, the surer the stronger the shade."),
+    Markup("A row is linked to a column; a stronger shade means a more certain link."),
     Markup(
         '<tspan class="entity">an entity and its type</tspan>; framed: where it was projected to; '
         '<tspan class="lost">an entity that was not projected</tspan>'
@@ -65,12 +65,12 @@ def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: P
         if not isinstance(translation, Reject) and (target.id == id if id else translation.source.entities):
             source, alignment = translation
             if issue := alignment_issue(alignment, len(source), len(target)):
-                raise DataError(Issue(issue, sentence=target.id), fix="choose another pair by --picture-of")
+                raise DataError(Issue(issue, sentence=target.id), fix="choose another pair with --picture-of")
             outcome = projection.project(source, target, alignment)
             shown = outcome.sentence if isinstance(outcome, Reject) else outcome
             write_output(path, str(alignment_map(source, shown or target, alignment)))
             return
-    reason = "no pair has an entity to draw" if not id else f"--picture-of {id}: no pair has a target of that id"
+    reason = "no pair has an entity to draw" if not id else f"--picture-of {id}: no pair has a target with that id"
     raise SettingsError(reason)
 
 

@@ -18,7 +18,7 @@ LONGEST = 28
 FAINTEST = 0.01
 """Cells with a weaker shade are left out."""
 LEGEND = (
-    Markup("A row attends to a column, the more the stronger the shade."),
+    Markup("A row attends to a column; a stronger shade means more attention."),
     Markup(
         '<tspan class="entity">an entity and its type</tspan>, <tspan class="keyword">a keyword</tspan>; framed: an '
         "entity attends to a keyword"

@@ -37,9 +37,7 @@ from nersery.report.tables.table_columns import (
     Row,
 )
 
-KAPPA = (
-    "Kappa: Cohen's, between the labels of the method and those of the people, over the words of accepted sentences."
-)
+KAPPA = "Kappa: Cohen's kappa between the labels of the method and of the people, over the words of accepted sentences."
 GROUPS = {
     "type": (TYPE, "Type", "type"),
     "language": (TEXT, "Language", "language"),
@@ -68,8 +66,8 @@ def _search(report: Report) -> Iterator[ReportTable]:
         Column("Took", TEXT, _if_any("took")), Column("Outcome", PROSE, "fate"),
     ]  # fmt: skip
     caption = (
-        "F1 on held-out sentences, by cross-validation. The largest expected gain is chosen: what such systems usually "
-        "gain, corrected by the difference here. It does not depend on test."
+        "F1 on held-out sentences, by cross-validation. The system with the largest expected gain is chosen. Expected "
+        "gain is the usual gain of such systems, corrected by the difference here. It does not depend on test."
     )
     yield ReportTable.of("tried", caption, columns, report.search)
 
@@ -84,7 +82,7 @@ def _next(report: Report) -> Iterator[ReportTable]:
         Column("Sentence", PROSE, "text"), Column("Predicted entities", PROSE, _if_any("entities")),
         Column("Expected errors", TEXT, "expected_errors"), Column("Id", TEXT, "id"),
     ]  # fmt: skip
-    caption = "Raw sentences with the most errors to be expected; those similar to others rank lower"
+    caption = "Raw sentences with the most expected errors; those similar to others rank lower"
     yield ReportTable.of("next", caption, columns, report.next_sentences)
 
 
@@ -161,7 +159,7 @@ def _groups(report: Report) -> Iterator[ReportTable]:
 def _mistakes(report: Report) -> Iterator[ReportTable]:
     seeds = f", summed over {report.repetition}s" if len(report.seeds) > 1 else ""
     totals = f"Correct entities and mistakes on test, by method and kind{seeds}"
-    by_type = f"The same by type: the gold type, of spurious entities the predicted one{seeds}"
+    by_type = f"The same by type: the gold type, or for spurious entities, the predicted type{seeds}"
     yield from _by_kind(report, "errors", (CORRECT, *KINDS), totals, by_type)
 
 
@@ -193,7 +191,7 @@ def _confusion(report: Report) -> Iterator[ReportTable]:
     cells = system.errors.confusion
     types = sorted({*cells, *(name for row in cells.values() for name in row)})
     rows = [(gold, *(cells.get(gold, {}).get(name, 0) for name in types)) for gold in types]
-    caption = f"Types that {system.label} gives (columns) to entities of gold types (rows)"
+    caption = f"Types that {system.label} predicts (columns) for entities of gold types (rows)"
     yield ReportTable(
         "confusion", caption, [Column("Gold", TYPE), *(Column(name) for name in types)], rows, "confusion"
     )
@@ -249,7 +247,7 @@ def _self_training(report: Report) -> Iterator[ReportTable]:
         for training in system.self_training
         for number, step in enumerate(training.steps)
     )
-    yield ReportTable.of("self-training", "What joined the training data at each step", columns, items)
+    yield ReportTable.of("self-training", "Sentences added to the training data at each step", columns, items)
 
 
 def _diversity(report: Report) -> Iterator[ReportTable]:
@@ -291,8 +289,8 @@ def split_rows(data: Mapping[str, SplitReport]) -> tuple[list[Row], list[Row]]:
 
 def _run_time(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("Method", NAME), Column("Estimated for a seed", DURATION), Column("Took for a seed", DURATION),
-        Column("Took in all", DURATION), Column("Parameters of the tagger", PARAMETERS),
+        Column("Method", NAME), Column("Estimated per seed", DURATION), Column("Time per seed", DURATION),
+        Column("Total time", DURATION), Column("Parameters of the tagger", PARAMETERS),
         Column("Of the method's models", PARAMETERS, remark="Of the method's models: pretrained, without their heads."),
         Column("", TEXT),
     ]  # fmt: skip

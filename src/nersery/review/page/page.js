@@ -131,7 +131,7 @@ function written(words, entities, isOpen) {
 function eraser(entity) {
   const button = make("button", "", "×");
   button.type = "button";
-  button.title = button.ariaLabel = `Take the label ${entity[2]} away`;
+  button.title = button.ariaLabel = `Remove the label ${entity[2]}`;
   button.addEventListener("click", () => relabel(entity[0], entity[1], null));
   return button;
 }
@@ -166,7 +166,7 @@ function drawTypes() {
 }
 
 function another() {
-  const type = (prompt("The name of the type, e.g. PER") || "").trim();
+  const type = (prompt("Name of the type, e.g. PER") || "").trim();
   if (type) label(type);
 }
 
@@ -234,7 +234,7 @@ async function end() {
     one = null;
     all.isWhole = true;  // nothing more is read
     for (const part of document.querySelectorAll("header, main")) part.remove();
-    document.body.append(make("p", "", "The review has ended; the command tells what was written. You may close this page."));
+    document.body.append(make("p", "", "The review has ended; the command shows what was written. You may close this page."));
   });
 }
 
