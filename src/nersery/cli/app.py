@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -176,10 +176,10 @@ def _errors_as_messages() -> Iterator[None]:
             raise typer.Exit(UNREAD_EXIT_CODE) from None
         _fail(f"{ended_by_exit(error)}. Fix the method, or choose another one", 1)
     except BrokenPipeError:
-        _drop_results()
+        drop_output(sys.stdout)
         raise typer.Exit(UNREAD_EXIT_CODE) from None
     except Exception as error:
-        if isinstance(error, OSError) and _drop_results():
+        if isinstance(error, OSError) and drop_output(sys.stdout):
             error.filename = error.filename or "standard output"
         if INTERRUPTIONS and not isinstance(error, typer.Exit):
             _fail(*stopped(INTERRUPTIONS[0]))
@@ -193,12 +193,12 @@ def _errors_as_messages() -> Iterator[None]:
         raise
 
 
-def _drop_results() -> bool:
+def drop_output(stream: TextIO) -> bool:
     """Discard output that cannot be printed, and return whether there was any. Python would try again at exit."""
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return True
     return False
 

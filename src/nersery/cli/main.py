@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from nersery.cli.app import app, interrupt, stopped
+from nersery.cli.app import app, drop_output, interrupt, stopped
 from nersery.core.own_process import own_this_process
 from nersery.core.warnings import print_error
 
@@ -60,6 +60,7 @@ def main() -> None:
     finally:  # so that late signals do not print a traceback
         for number in (signal.SIGINT, *ENDING):
             signal.signal(number, signal.SIG_DFL)
+        drop_output(sys.stderr)  # else Python 3.13 and later exit with 120
 
 
 def _run() -> None:

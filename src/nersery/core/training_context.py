@@ -14,7 +14,7 @@ from nersery.core.random import checked_seed
 from nersery.core.registry import get
 from nersery.core.sentence import Sentence
 
-BY_SETTING = "Name a model of its language by the tagger's setting model, e.g. {}"
+BY_SETTING = "Name a model of its language with the tagger's setting model, e.g. {}"
 
 
 @dataclass(frozen=True)
