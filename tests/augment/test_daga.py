@@ -110,7 +110,7 @@ def test_of_several_languages_a_text_begins_with_its_own() -> None:
     assert method._lm.asked["starts"] == [(language_token("x"),)]
     assert method.generate(gold[1], random.Random(0)).reason == LEFT_OVER, "y has no rare word of PER"
     assert fitted("we", gold=GOLD).generate(GOLD[0], random.Random(0)).reason == NO_ENTITIES
-    assert fitted("we")._speaks is False
+    assert fitted("we")._has_language_token is False
 
 
 def test_a_parent_that_does_not_say_its_language_gets_one_of_gold() -> None:

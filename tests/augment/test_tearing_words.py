@@ -6,7 +6,7 @@ import pytest
 
 import nersery
 from nersery import Corpus, Sentence
-from nersery.core.warnings import heard
+from nersery.core.warnings import collected_notes
 
 
 @pytest.mark.parametrize("method", ["shuffle_within_segments", "label_wise_token_replacement", "eda"])
@@ -15,7 +15,7 @@ def test_methods_that_tear_words_apart_say_so(method: str) -> None:
     words = Corpus([Sentence(("東京", "に", "住む"), id="a"), Sentence(("we", "saw", "京"), id="b")])
     notes = []
     for corpus in (characters, words):
-        with heard() as messages:
+        with collected_notes() as messages:
             nersery.augment(corpus, method)
         notes.append([message for message in messages if "each word of this text is one character" in message])
     assert [len(told) for told in notes] == [1, 0]

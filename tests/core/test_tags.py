@@ -117,7 +117,7 @@ def test_detection_reads_borders_between_sentences() -> None:
         ("B- O", "IOB2", [(0, "unknown tag", "")]),
         ("L-PER", "IOB2", [(0, "unknown tag", "")]),
         ("PER", "IOB2", [(0, "unknown tag", "bare-type")]),
-        ("PER-B PER-I O", "IOB2", [(0, "unknown tag", "letter-behind"), (1, "unknown tag", "letter-behind")]),
+        ("PER-B PER-I O", "IOB2", [(0, "unknown tag", "letter-last"), (1, "unknown tag", "letter-last")]),
         ("b-per o", "IOB2", [(0, "unknown tag", "small-letter"), (1, "unknown tag", "small-letter")]),
         ("PER-S", "IOB2", [(0, "unknown tag", "bare-type")]),
         ("s-per", "IOB2", [(0, "unknown tag", "")]),
@@ -199,7 +199,7 @@ def test_messages_say_what_is_wrong_with_a_tag(tag: str, why: str) -> None:
             ["B-per", "I-x-y", "O", "B-b", "s-per", "b-"],
         ),
         (
-            "letter-behind",
+            "letter-last",
             "IOB2",
             ["PER-B", "ab-c-I", "XY_B", "B-I", "O", "PER-S"],
             ["B-PER", "I-ab-c", "B-XY", "B-I", "O", "PER-S"],

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from nersery.core.progress import print_line
-from nersery.core.warnings import advise, heard, note, warn, without_advice, without_notes
+from nersery.core.warnings import advise, collected_notes, note, warn, without_advice, without_notes
 
 
 def test_what_is_not_told_within_is_told_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,7 +39,7 @@ def test_what_cannot_be_told_is_no_error(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_was_told_before_is_still_heard(capsys: pytest.CaptureFixture[str]) -> None:
     warn("the text is short")
-    with heard() as messages, without_notes():
+    with collected_notes() as messages, without_notes():
         warn("the text is short")
         warn("there is no verb")
     warn("the text is short")

@@ -170,7 +170,7 @@ def test_where_some_word_has_no_language_none_is_removed(path: Path, text: str) 
 
 def test_tags_whose_letter_is_misplaced_or_small_are_read_after_a_repair(path: Path) -> None:
     for text, repair in (
-        ("Ada\tPER-B\nL.\tPER-I\nran\tO\n", "letter-behind"),
+        ("Ada\tPER-B\nL.\tPER-I\nran\tO\n", "letter-last"),
         ("Ada\tb-PER\nL.\ti-PER\nran\to\n", "small-letter"),
     ):
         with pytest.raises(DataError, match=repair):

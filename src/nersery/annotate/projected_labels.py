@@ -20,7 +20,7 @@ from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, aligned
 from nersery.crosslingual.label_projection.projection import Projection, Translation
 from nersery.crosslingual.parallel_corpus.bitext import LINE_BY_LINE
-from nersery.crosslingual.parallel_corpus.divergence import Features, blank_lines_apart, where_apart
+from nersery.crosslingual.parallel_corpus.divergence import Features, differing_blank_lines, where_apart
 from nersery.crosslingual.parallel_corpus.sides import quoted
 from nersery.io.base import ReadOptions, Source
 from nersery.io.text import TextSource
@@ -158,7 +158,7 @@ class ProjectedLabels(Annotator):
         ids = [sentence.id for sentence in others]
         if {*ids} == {*corpus.by_id}:
             return Corpus(corpus.by_id[id] for id in ids)
-        if isinstance(file, TextSource) and (difference := blank_lines_apart(corpus, others)):
+        if isinstance(file, TextSource) and (difference := differing_blank_lines(corpus, others)):
             raise DataError(
                 Issue(difference, name),
                 fix="give one translation per sentence, in the same order and without empty lines; "

@@ -94,7 +94,7 @@ class DAGA(FineTuningSettings, Augmenter):
             seed=training.seed,
             device=self.device,
         )
-        languages = [sentence.language for sentence in (*sentences, *dev)] if self._speaks else []
+        languages = [sentence.language for sentence in (*sentences, *dev)] if self._has_language_token else []
         self._lm.fit(
             texts,
             training_plan(self.epochs, self.batch_size, self.learning_rate, self.patience),
@@ -124,7 +124,7 @@ class DAGA(FineTuningSettings, Augmenter):
         return not sentence.language or not self._languages.isdisjoint({sentence.language, ""})
 
     @property
-    def _speaks(self) -> bool:
+    def _has_language_token(self) -> bool:
         """Whether texts begin with their language."""
         return len(self._languages) > 1
 
@@ -132,11 +132,11 @@ class DAGA(FineTuningSettings, Augmenter):
         return (*self._start(sentence.language), *linearize(sentence, closed=False).words)
 
     def _start(self, language: str) -> tuple[str, ...]:
-        return (language_token(language),) if self._speaks else ()
+        return (language_token(language),) if self._has_language_token else ()
 
     def _language(self, sentence: Sentence, rng: random.Random) -> str:
         """The sentence's language. If gold lacks it: no language if gold has sentences without one, or a random one."""
-        if sentence.language in self._languages or not self._speaks:
+        if sentence.language in self._languages or not self._has_language_token:
             return sentence.language
         return "" if "" in self._languages else rng.choice(sorted(self._languages))
 

@@ -71,7 +71,7 @@ class LabelWiseTokenReplacement(Augmenter):
             languages.add(own)
             for word, tag in zip(sentence.words, _tags(sentence), strict=True):
                 for language in {"", own}:
-                    counts.setdefault((language, tag), Counter())[_parted(word, own)[0]] += 1
+                    counts.setdefault((language, tag), Counter())[_split_ending(word, own)[0]] += 1
         if not counts:
             raise no_sentences(self)
         self._words = {
@@ -91,7 +91,7 @@ class LabelWiseTokenReplacement(Augmenter):
         for position in [place for place in range(len(words)) if rng.random() < self.rate]:
             word, place = words[position], (language, tags[position])
             if place in self._words and not self._is_stop_word(word):
-                stem, ending = _parted(word, own)
+                stem, ending = _split_ending(word, own)
                 replacement = self._words[place].draw_other(stem, rng)
                 if replacement is not None:
                     edits.append((position, position + 1, (inflected(replacement, ending, own),)))
@@ -101,7 +101,7 @@ class LabelWiseTokenReplacement(Augmenter):
         return bool(self._stop_words) and key(word) in self._stop_words
 
 
-def _parted(word: str, language: str) -> tuple[str, str]:
+def _split_ending(word: str, language: str) -> tuple[str, str]:
     """A word without the ending that a sign joins to it, and the ending, which stays in the sentence."""
     ending = inflection(word, language)
     return word.removesuffix(ending), ending

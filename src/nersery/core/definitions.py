@@ -70,11 +70,11 @@ def check_types(types: Iterable[str], setting: str, beside: Collection[str] = ()
     for name in names:
         if not is_type_name(name):
             raise SettingsError(f"{setting} has the type {name!r}: {TYPE_RULE}")
-    behind_letters = Counter(map(_behind_letter, names))
+    behind_letters = Counter(map(_after_letter, names))
     for name in names:
         if name == "O":
             raise SettingsError(f'{setting} has the type "O", which is the tag of words outside entities: leave it out')
-        type_ = _behind_letter(name)
+        type_ = _after_letter(name)
         if type_ and (is_known(type_) or type_ in names or type_ in beside or behind_letters[type_] > 1):
             other = shlex.quote(f"{name}={name[0]}{type_}")
             raise SettingsError(
@@ -83,7 +83,7 @@ def check_types(types: Iterable[str], setting: str, beside: Collection[str] = ()
             )
 
 
-def _behind_letter(name: str) -> str:
+def _after_letter(name: str) -> str:
     """The part after the letter of a tag; empty if the name cannot be a tag, such as *B-cell* with its small *c*."""
     return name[2:] if name[0] in LETTERS and name[1:2] == "-" and not name[2:3].islower() else ""
 

@@ -120,7 +120,7 @@ def open_new(path: Path) -> BinaryIO:
 
 
 @contextlib.contextmanager
-def _appearing_whole(path: Path) -> Iterator[BinaryIO]:
+def _written_atomically(path: Path) -> Iterator[BinaryIO]:
     temporary = path.with_name(path.name + ".tmp")
     with naming_the_full_disk(path), open_new(temporary) as stream:
         yield stream
@@ -132,7 +132,7 @@ def write_atomic(path: Path, text: str | Iterable[str]) -> None:
 
     The file is written as ``NAME.tmp`` first. Use this only in nersery's own folders; elsewhere, use `write_output`.
     """
-    with _appearing_whole(path) as stream:
+    with _written_atomically(path) as stream:
         stream.writelines(part.encode() for part in ([text] if isinstance(text, str) else text))
 
 
@@ -269,5 +269,5 @@ def check_writable(path: Path) -> None:
 def copy_atomic(file: Path, target: Path) -> None:
     """Copy a file, if it exists, so that the copy is complete or does not exist under its new name."""
     if file.exists():
-        with file.open("rb") as source, _appearing_whole(target) as stream:
+        with file.open("rb") as source, _written_atomically(target) as stream:
             shutil.copyfileobj(source, stream)

@@ -114,7 +114,7 @@ def has_small_letter(tag: str, letters: str) -> bool:
     return tag == OUTSIDE.lower() or (tag[1:2] == "-" and len(tag) > 2 and tag[0] in letters.lower())
 
 
-def has_letter_behind(tag: str, letters: str) -> bool:
+def has_letter_last(tag: str, letters: str) -> bool:
     """Whether a tag's letter follows its type, as in ``PER-B``."""
     return len(tag) > 3 and tag[-2] in "-_" and tag[-1] in letters and tag[1] not in "-_" and tag[0] != "-"
 
@@ -313,8 +313,8 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
         repair, why = "lost-prefix", "its letter is missing"
     elif has_small_letter(tag, scheme.letters):
         repair, why = "small-letter", "its letter is not a capital"
-    elif has_letter_behind(tag, scheme.letters):
-        repair, why = "letter-behind", "its letter follows its type"
+    elif has_letter_last(tag, scheme.letters):
+        repair, why = "letter-last", "its letter follows its type"
     elif tag[:1] in scheme.letters and tag[1:2] == "_":
         repair, why = "underscore", "it has _ instead of -"
     elif tag[1:2] == "-" and tag[:1] not in scheme.letters:

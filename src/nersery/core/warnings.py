@@ -66,7 +66,7 @@ def without_advice() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def heard() -> Iterator[list[str]]:
+def collected_notes() -> Iterator[list[str]]:
     """Collect the messages of `warn` within this context, printed or not."""
     messages: list[str] = []
     with setting(_HEARD, messages):

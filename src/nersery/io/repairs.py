@@ -15,7 +15,7 @@ from nersery.core.tags import (
     SCHEMES,
     Scheme,
     decode,
-    has_letter_behind,
+    has_letter_last,
     has_small_letter,
     is_bare,
     parts_of,
@@ -43,8 +43,8 @@ def _small_letter(tags: list[str], scheme: Scheme) -> list[str]:
     return [f"{tag[0].upper()}{tag[1:]}" if has_small_letter(tag, scheme.letters) else tag for tag in tags]
 
 
-def _letter_behind(tags: list[str], scheme: Scheme) -> list[str]:
-    return [f"{tag[-1]}-{tag[:-2]}" if has_letter_behind(tag, scheme.letters) else tag for tag in tags]
+def _letter_last(tags: list[str], scheme: Scheme) -> list[str]:
+    return [f"{tag[-1]}-{tag[:-2]}" if has_letter_last(tag, scheme.letters) else tag for tag in tags]
 
 
 def _underscore(tags: list[str], scheme: Scheme) -> list[str]:
@@ -109,7 +109,7 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         LANGUAGE_PREFIX: Repair("en:Oslo becomes Oslo if all words begin with a language"),
         WORD_DIGIT: Repair("西0 becomes 西 if all words are a character and a number"),
         "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),
-        "letter-behind": Repair("PER-B becomes B-PER", _letter_behind),
+        "letter-last": Repair("PER-B becomes B-PER", _letter_last),
         "underscore": Repair("B_PER becomes B-PER", _underscore),
         "lost-prefix": Repair("-PER becomes I-PER after a PER entity's word, else B-PER", _lost_prefix),
         "bare-type": Repair("PER becomes I-PER after a PER entity's word, else B-PER", _bare_type),

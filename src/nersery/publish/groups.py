@@ -75,11 +75,11 @@ def _join_alike(joined: DisjointSets, sentences: Sequence[Sentence], similarity:
             places.sort(joined, numbers)
             for root, members in places.large.items():
                 large[root].append(members)
-        for other in near.near_among(place, {other for places in postings for other in places.others}):
+        for other in near.similar_among(place, {other for places in postings for other in places.others}):
             joined.join(number, numbers[other])
         for root, parts in large.items():
             is_other = joined.root(root) != joined.root(number)
-            if is_other and next(near.near_among(place, _each_once(parts)), None) is not None:
+            if is_other and next(near.similar_among(place, _each_once(parts)), None) is not None:
                 joined.join(number, root)
         for places in postings:
             places.others.append(place)

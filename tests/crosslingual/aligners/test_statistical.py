@@ -14,7 +14,7 @@ from nersery.core.errors import DiskError, MissingResourceError, SettingsError, 
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
-from nersery.core.warnings import heard
+from nersery.core.warnings import collected_notes
 from nersery.crosslingual.aligners import statistical
 from nersery.crosslingual.aligners.base import Pair, Suggestions
 from nersery.crosslingual.aligners.statistical import TOO_LONG, Statistical
@@ -337,7 +337,7 @@ class TestAdvice:
     def test_few_pairs_name_the_better_aligner(self, text, monkeypatch, installed, few):
         monkeypatch.setattr(statistical, "FEW", few)
         monkeypatch.setattr(bundled, "is_installed", lambda name: installed)
-        with heard() as notes:
+        with collected_notes() as notes:
             fitted(text[0])
         assert ['learns from only 150 pairs. With so few, the aligner "ensemble"' in note for note in notes] == (
             [True] if installed and few == 150 else []
@@ -348,7 +348,7 @@ class TestAdvice:
         aligner.save(tmp_path / "known")
         suggested = Statistical()
         suggested.use_suggestions(Suggestions(lambda pairs: [()] * len(pairs), 1.0, 1.0, 10))
-        with heard() as notes:
+        with collected_notes() as notes:
             fitted(text[0], priors=str(tmp_path / "known"))
             suggested.fit(text[0])
         assert notes == []

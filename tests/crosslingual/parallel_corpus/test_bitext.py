@@ -13,7 +13,7 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.warnings import heard
+from nersery.core.warnings import collected_notes
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.parallel_corpus.divergence import Features, where_apart
 from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED
@@ -374,7 +374,7 @@ def test_what_reading_a_side_leaves_out_is_counted_and_noted() -> None:
     answers = [{"text": "Ada lief", "spans": [], "answer": answer} for answer in ("accept", "ignore")]
     write("de.jsonl", *map(json.dumps, answers))
     source, target = open_side("en", ReadOptions(), labelled=True), open_side("de.jsonl", ReadOptions())
-    with heard() as notes:
+    with collected_notes() as notes:
         assert [row.of for row in Bitext(source, (source,))] == [None]
         assert len([*target.in_order()]) == 2
     assert [note for note in notes if "events" in note]

@@ -9,7 +9,7 @@ from time import process_time
 import pytest
 
 from nersery.core.errors import DataError, SettingsError
-from nersery.core.warnings import heard
+from nersery.core.warnings import collected_notes
 from nersery.io import ReadOptions, format_of, open_corpus, read
 from nersery.io.annotation_tools.brat import LEFT_OUT
 from nersery.io.input_files.same_file import refuse_same_file
@@ -81,7 +81,7 @@ def test_issues_are_told_by_the_line_of_the_label(folder: Path, line: str, expec
 def test_words_that_trigger_an_event_are_no_entities(folder: Path) -> None:
     with (folder / "a.ann").open("a", encoding="utf-8") as stream:
         stream.write("T9\tLive 13 18\tlived\nE1\tLive:T9 Who:T1\n")
-    with heard() as notes:
+    with collected_notes() as notes:
         assert read(folder)[0].labels == ((0, 2, "PER"), (4, 5, "LOC"))
     assert [note.partition(":")[2] for note in notes] == [f" {LEFT_OUT.format(1)}"]
     lines = (folder / "a.ann").read_text("utf-8").splitlines(keepends=True)

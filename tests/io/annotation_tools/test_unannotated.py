@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nersery.core.errors import DataError
-from nersery.core.warnings import heard
+from nersery.core.warnings import collected_notes
 from nersery.io import open_text, read
 from tests.io.annotation_tools.test_json_spans import save
 
@@ -52,10 +52,10 @@ def test_texts_without_labels_are_noted_where_nothing_says_that_they_are_annotat
     tmp_path: Path, values: list[Any], note: str
 ) -> None:
     path = save(tmp_path / "a.jsonl", *([values] if isinstance(values[0], str) else values))
-    with heard() as notes:
+    with collected_notes() as notes:
         assert len(read(path)) == 1
     assert [text for text in notes if note in text] == notes
     assert len(notes) == bool(note)
-    with heard() as notes:
+    with collected_notes() as notes:
         assert len(list(open_text(path))) == 1
     assert notes == []

@@ -50,7 +50,7 @@ class LinkWatch:
     def add(self, alignment: Alignment, source: Sentence, target: Sentence, line: int) -> None:
         """Record the links of a line, which must be sorted and not empty."""
         lengths = len(source.words), len(target.words)
-        if source.offsets and (parted := _parted(source)) < lengths[0]:
+        if source.offsets and (parted := _words_between_spaces(source)) < lengths[0]:
             self.touching += 1
             self.beyond += alignment[-1][0] >= parted
         last = max([end for _, end, _ in alignment])
@@ -186,7 +186,7 @@ class ProjectionTasks:
                 )
 
 
-def _parted(sentence: Sentence) -> int:
+def _words_between_spaces(sentence: Sentence) -> int:
     """The number of words between white space, in a sentence with offsets."""
     return 1 + sum(end < start for (_, end), (start, _) in pairwise(sentence.offsets))
 

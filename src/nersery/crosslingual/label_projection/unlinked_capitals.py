@@ -30,10 +30,10 @@ def with_unlinked_capitals(spans: Sequence[Span], words: Sequence[str], linked: 
             end += 1
         longer.append((start, end))
         before = end
-    return longer if longer == spans or _tells_names(words) else [*spans]
+    return longer if longer == spans or _capitals_mark_names(words) else [*spans]
 
 
-def _tells_names(words: Sequence[str]) -> bool:
+def _capitals_mark_names(words: Sequence[str]) -> bool:
     """Whether at most three quarters of the words have capitals."""
     return 4 * sum(word[0].isupper() for word in words) <= 3 * len(words)
 

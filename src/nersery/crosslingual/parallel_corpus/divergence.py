@@ -79,7 +79,7 @@ def where_apart(first: Features, second: Features) -> tuple[int, int] | None:
     return (place, offset) if seen else None
 
 
-def blank_lines_apart(here: Iterable[Sentence], there: Iterable[Sentence]) -> str:
+def differing_blank_lines(here: Iterable[Sentence], there: Iterable[Sentence]) -> str:
     """A description of blank lines in different places of two texts; empty if there are none.
 
     If there are some, the texts are not aligned line by line. Ids have line numbers: ``text:7``.

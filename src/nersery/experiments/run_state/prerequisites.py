@@ -12,7 +12,7 @@ from nersery.core.counting import plural
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import ModelName
-from nersery.core.warnings import heard
+from nersery.core.warnings import collected_notes
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, conversion, lacks_model
 from nersery.experiments.systems import MethodSettings
@@ -41,7 +41,7 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = (), raw: Sequen
     for label, system, method in recipe.methods():
         tagger = recipe.tagger_of(system)
         if (key := repr((method, tagger))) not in findings:  # loading a large tokenizer takes seconds
-            with heard() as messages:
+            with collected_notes() as messages:
                 findings[key] = _error(partial(_check, method, tagger, types, raw)), messages
         error, messages = findings[key]
         notes += [f"{label}: {message}" for message in messages]

@@ -13,7 +13,7 @@ from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.core.warnings import warn
 from nersery.io.base import ReadOptions, lone_return
-from nersery.io.columns_and_rows.untagged_columns import no_tags, outside_value, types_alone
+from nersery.io.columns_and_rows.untagged_columns import no_tags, outside_value, types_without_prefixes
 from nersery.io.columns_and_rows.word_column import NEARLY_ALL, word_and_number
 from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
@@ -217,7 +217,7 @@ def doubt(file: TextFile) -> DataError:
     """The error for a file that `resembles_columns` but may be something else."""
     message = "some lines are a word and its tag, others are not: this may be text or broken columns"
     fix = "name the format: --format conll shows the wrong lines, --format text reads each line as a sentence"
-    return types_alone(file, _Sample(file).usual_columns) or DataError(Issue(message, file.name), fix=fix)
+    return types_without_prefixes(file, _Sample(file).usual_columns) or DataError(Issue(message, file.name), fix=fix)
 
 
 def check_named_columns(file: TextFile, options: ReadOptions, width: int) -> None:

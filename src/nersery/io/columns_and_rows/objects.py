@@ -125,11 +125,11 @@ def array_values(text: str, at: int, file: str, *, is_all: bool = True) -> Itera
     """
     at, line, before = at + 1, text.count("\n", 0, at) + 1, at
     try:
-        while (at := _behind_blanks(text, at)) < len(text) and text[at] != "]":
+        while (at := _after_blanks(text, at)) < len(text) and text[at] != "]":
             line, before = line + text.count("\n", before, at), at
             value, at = DECODER.raw_decode(text, at)
             yield line, value
-            at = _behind_blanks(text, at)
+            at = _after_blanks(text, at)
             if text[at : at + 1] not in (",", "]"):
                 raise ValueError("expected a comma or the end of the array")
             at += text[at] == ","
@@ -147,17 +147,17 @@ def inner_values(text: str, at: int) -> Iterator[tuple[int, Any]]:
     >>> [*inner_values('{"a": [1], "b": 2}', 0)]
     [(6, [1]), (16, 2)]
     """
-    is_object, at = text[at] == "{", _behind_blanks(text, at + 1)
+    is_object, at = text[at] == "{", _after_blanks(text, at + 1)
     while text[at] not in "]}":
         if is_object:  # after the key and its colon
-            at = _behind_blanks(text, _behind_blanks(text, DECODER.raw_decode(text, at)[1]) + 1)
+            at = _after_blanks(text, _after_blanks(text, DECODER.raw_decode(text, at)[1]) + 1)
         value, end = DECODER.raw_decode(text, at)
         yield at, value
-        end = _behind_blanks(text, end)
-        at = _behind_blanks(text, end + (text[end] == ","))
+        end = _after_blanks(text, end)
+        at = _after_blanks(text, end + (text[end] == ","))
 
 
-def _behind_blanks(text: str, at: int) -> int:
+def _after_blanks(text: str, at: int) -> int:
     while text[at : at + 1] in (" ", "\t", "\r", "\n"):
         at += 1
     return at

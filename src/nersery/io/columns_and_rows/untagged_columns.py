@@ -46,7 +46,7 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
     values = ", ".join(repr(column[0]) for column in columns)
     fix = (
         "name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), "
-        "letter-behind for PER-B, or small-letter for b-per; or name the format by --format text or jsonl"
+        "letter-last for PER-B, or small-letter for b-per; or name the format by --format text or jsonl"
     )
     if any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns) or (
         2 * columns[-1].count("0") >= len(columns[-1])
@@ -88,7 +88,7 @@ def outside_value(columns: Sequence[Sequence[str]]) -> str:
     return value if are_pairs and has_types and value.isalnum() else ""
 
 
-def types_alone(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError | None:
+def types_without_prefixes(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError | None:
     """The error for columns of words and types without B- and I-, as in ``Oslo LOC``; None for other columns."""
     outside = outside_value(columns)
     row = next((row for row in zip(*columns, strict=True) if outside and row[-1] != outside), None)
@@ -96,7 +96,7 @@ def types_alone(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError |
         return None
     fix = (
         f"name the column and the form of its types: --tag-column {len(columns)} with --repair bare-type (PER, O), "
-        "letter-behind (PER-B) or small-letter (b-per)"
+        "letter-last (PER-B) or small-letter (b-per)"
     )
     if all(len(type_) == 1 for type_ in columns[-1] if type_ != outside):
         fix = ONE_LETTER_TYPES

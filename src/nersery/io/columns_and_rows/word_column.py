@@ -37,11 +37,11 @@ def word_and_number(
     first, *rest = [at for at in others if at not in numbering] or others[-1:]
     varied = [at for at in rest if at not in tagged and not _names_document(_column(sentences, at))]
     word = varied[0] if varied and _names_document(_column(sentences, first)) else first
-    word = _behind_offsets(rows, [at for at in others if at >= word and at not in tagged], word)
+    word = _after_offsets(rows, [at for at in others if at >= word and at not in tagged], word)
     return word, None if word == number else number
 
 
-def _behind_offsets(rows: Sequence[_Row], columns: Sequence[int], word: int) -> int:
+def _after_offsets(rows: Sequence[_Row], columns: Sequence[int], word: int) -> int:
     """The third column if the first two hold the word's first character and the one after its last; otherwise ``word``.
 
     The output of brat's ``anntoconll.py`` and the files of NERsuite have these columns.

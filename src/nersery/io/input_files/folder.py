@@ -72,7 +72,7 @@ class FolderSource(Source):
             pairs = [files_of(path) for path in listed if path.suffix == LABELS]
             others = {text if as_pairs else labels for text, labels in pairs}  # a document is read once
             self.paths = [path for path in listed if path not in others and not _is_left_out(path)]
-            self._about = [path.name for path in listed if _is_about(path)]
+            self._about = [path.name for path in listed if _is_documentation(path)]
         except OSError as error:
             raise DataError(Issue(f"the folder cannot be read: {error.strerror}", file.name), fix=READABLE) from None
         if issues := list(self._issues()):
@@ -154,15 +154,15 @@ def _listed(folder: Path) -> list[Path]:
 
 def _is_left_out(path: Path) -> bool:
     name = path.name
-    if name.startswith(".") or _is_about(path) or name.endswith((".rejects.jsonl", ".conf")):
+    if name.startswith(".") or _is_documentation(path) or name.endswith((".rejects.jsonl", ".conf")):
         return True
     return path.with_name(MANIFEST).exists() and (name == MANIFEST or name.startswith("rejects-"))
 
 
-def _is_about(path: Path) -> bool:
+def _is_documentation(path: Path) -> bool:
     """Whether a file describes the others for people.
 
-    >>> [_is_about(Path(name)) for name in ("NOTE.rst", "LICENSE", "README.txt", "license.conll", "readme.txt")]
+    >>> [_is_documentation(Path(name)) for name in ("NOTE.rst", "LICENSE", "README.txt", "license.conll", "readme.txt")]
     [True, True, True, False, False]
     """
     return path.suffix in ABOUT_EXTENSIONS or (path.stem in ABOUT and path.suffix in PLAIN_EXTENSIONS)

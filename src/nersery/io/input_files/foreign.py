@@ -192,7 +192,7 @@ FOREIGN = (
             r"^\S+(?:[\t ]|\t.*\t)\S+\r?\n\S+(?: O|\t(?:.*\t)?[Oo])\r?\n\S+(?:[\t ]|\t.*\t)\S+\r?$", re.MULTILINE
         ),
         "name the column of the types and their form: --tag-column 2 with --repair bare-type (PER, O), "
-        "letter-behind (PER-B) or small-letter (b-per)",
+        "letter-last (PER-B) or small-letter (b-per)",
         is_sure=False,
     ),
     Foreign(

@@ -85,14 +85,14 @@ def is_character(word: str) -> bool:
     >>> is_character("京"), is_character("ភ្នំ"), is_character("བོད་"), is_character("北京"), is_character("a")
     (True, True, True, False, False)
     """
-    return bool(NO_SPACES.match(word)) and all(map(goes_on, word, word[1:]))
+    return bool(NO_SPACES.match(word)) and all(map(continues_word, word, word[1:]))
 
 
-def goes_on(before: str, character: str) -> bool:
+def continues_word(before: str, character: str) -> bool:
     """Whether a character belongs to the one before it, or in Tibetan to its syllable.
 
-    >>> goes_on("北", "京"), goes_on("บ", "า"), goes_on("น", "้"), goes_on("བ", "ད"), goes_on("་", "ད")
-    (False, False, True, True, False)
+    >>> [continues_word(*pair) for pair in (("北", "京"), ("บ", "า"), ("น", "้"), ("བ", "ད"), ("་", "ད"))]
+    [False, False, True, True, False]
     """
     return is_mark(character) or before in STACKERS or _IN_SYLLABLE.match(before + character) is not None
 

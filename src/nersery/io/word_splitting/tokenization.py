@@ -16,7 +16,7 @@ from nersery.core.sentence import Sentence
 from nersery.io.word_splitting.scripts_without_spaces import (
     LONGEST_MEAN,
     NO_SPACES,
-    goes_on,
+    continues_word,
     is_mark,
     runs_on,
     stands_alone,
@@ -225,7 +225,7 @@ def _spaced(text: str) -> str:
     """The text with a space on both sides of each character that `stands_alone`, with its marks."""
     spread: list[str] = []
     for character in text:
-        if spread and goes_on(spread[-1][-1], character):
+        if spread and continues_word(spread[-1][-1], character):
             spread[-1] += character
         elif stands_alone(character) or (spread and stands_alone(spread[-1][0])):
             spread += " ", character
@@ -245,19 +245,19 @@ def _words(text: str, language: str, *, apart: bool) -> list[str]:
         elif url := _URL.search(chunk):
             address = url[0].rstrip(_AFTER_URL)
             end = url.start() + len(address)
-            words += _parted(chunk[: url.start()], "", language)
+            words += _split_chunk(chunk[: url.start()], "", language)
             words += [address] if address else []
-            words += _parted(chunk[end:], following, language)
+            words += _split_chunk(chunk[end:], following, language)
         else:
-            words += _parted(chunk, following, language)
+            words += _split_chunk(chunk, following, language)
     return words
 
 
-def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
+def _split_chunk(chunk: str, following: str, language: str) -> Iterator[str]:
     """The words of a text without white space. Another such text, or none, follows it."""
     tokens: list[str] = []
     for place, character in enumerate(chunk):
-        if tokens and _goes_on(chunk, place, tokens[-1], language):
+        if tokens and _continues_word(chunk, place, tokens[-1], language):
             tokens[-1] += character
         else:
             tokens.append(character)
@@ -275,7 +275,7 @@ def _is_stop(token: str) -> bool:
     return token.rstrip(INVISIBLE) in [*STOPS]
 
 
-def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
+def _continues_word(chunk: str, place: int, token: str, language: str) -> bool:
     """Whether a character belongs to the word before it."""
     if is_joined(chunk, place):
         return True

@@ -105,7 +105,7 @@ def joined(sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False) ->
     groups = spans(sentence.words, tokenize)
     if labelled:
         borders = {position for entity in sentence.entities for position in (entity.start, entity.end)}
-        groups = tuple(part for group in groups for part in _parted(group, borders))
+        groups = tuple(part for group in groups for part in _split_at(group, borders))
     words = tuple("".join(sentence.words[position] for position in group) for group in groups)
     longer = Sentence(words, id=sentence.id, language=sentence.language)
     if not labelled:
@@ -128,7 +128,7 @@ def taken_apart(sentence: Sentence, labelled: Sentence, groups: Spans) -> Senten
     return replace(sentence, entities=tuple(entities), soft_labels=tuple(sorted(soft)))
 
 
-def _parted(group: tuple[int, ...], borders: Collection[int]) -> Iterator[tuple[int, ...]]:
+def _split_at(group: tuple[int, ...], borders: Collection[int]) -> Iterator[tuple[int, ...]]:
     """The group of positions, split before each position that is a border."""
     starts = [at for at, position in enumerate(group) if at == 0 or position in borders]
     return (group[start:end] for start, end in itertools.pairwise([*starts, len(group)]))

@@ -169,10 +169,10 @@ class SubwordVocabulary:
         return frozenset(self.scripts[subword] for subword in self._fit(OPENING))
 
     @cached_property
-    def _no_words(self) -> frozenset[int]:
+    def _parts_of_words(self) -> frozenset[int]:
         """Subwords with punctuation attached, such as "2018." and "(1)", consonants without a vowel, and Thai *ๆ*."""
         texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
-        no_words = (subword for subword, text in texts if any(outer_signs(text)) or _is_no_word(text))
+        no_words = (subword for subword, text in texts if any(outer_signs(text)) or _is_part_of_word(text))
         return self.beginnings.union(no_words)
 
     def allowed(
@@ -210,7 +210,7 @@ class SubwordVocabulary:
         opens = place in (OPENING, WORD_OR_SIGN)
         fit = [subword for subword, text in enumerate(self.texts) if text and self.begins[subword] == opens]
         if place != INSIDE:
-            fit = [subword for subword in fit if subword not in self._no_words]
+            fit = [subword for subword in fit if subword not in self._parts_of_words]
         if place in (JOINED, JOINED_OR_SIGN):
             fit = [subword for subword in fit if follows_without_space(self.texts[subword])]
         if place in (WORD_OR_SIGN, JOINED_OR_SIGN):
@@ -269,7 +269,7 @@ def _ends_without_vowel(text: str) -> bool:
     return unicodedata.combining(text[-1]) == VIRAMA
 
 
-def _is_no_word(text: str) -> bool:
+def _is_part_of_word(text: str) -> bool:
     """Whether each letter has a virama or the first is silent, as only in parts of words, or all are signs (*ๆ*)."""
     is_part = text[1:2] in [*SILENCING] or (len(text) % 2 == 0 and _are_viramas(text[1::2]))
     return is_part or not text.strip(LETTERLIKE_SIGNS)

@@ -118,14 +118,14 @@ class SubwordEncoder:
         subwords = self.subwords([unpointed(word) for word in words if any(map(str.isalpha, word))])
         unknown = sum(self.tokenizer.unk_token_id in ids for ids in subwords) / max(1, len(subwords))
         mean = sum(map(len, subwords)) / max(1, len(subwords))
-        if unknown <= MOST_UNKNOWN and (mean <= MOST_SUBWORDS_A_WORD or self._has_characters_alone):
+        if unknown <= MOST_UNKNOWN and (mean <= MOST_SUBWORDS_A_WORD or self._has_only_characters):
             return ""
         signs = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
         signs += [f"{'the others' if signs else 'words'} have {mean:.1f} subwords on average"] * (unknown < 1)
         return ", ".join(signs)
 
     @property
-    def _has_characters_alone(self) -> bool:
+    def _has_only_characters(self) -> bool:
         """Whether the vocabulary only has characters or bytes. Then words have many subwords in any language."""
         special = {*self.tokenizer.all_special_tokens}
         return all(len(subword) == 1 or subword in special for subword in self.tokenizer.get_vocab())

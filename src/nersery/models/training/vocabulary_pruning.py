@@ -28,7 +28,7 @@ def pruned_vocabulary(network: nn.Module, subwords: Iterable[int]) -> Iterator[N
         table = embeddings()
     except NotImplementedError:  # CANINE has several embeddings, by hashes of characters
         table = None
-    if not isinstance(table, nn.Embedding) or not _is_ours_alone(network, table):
+    if not isinstance(table, nn.Embedding) or not _can_prune(network, table):
         yield
         return
     with in_place_of(network, table, _PrunedEmbedding(table, sorted({*subwords}))):
@@ -63,7 +63,7 @@ class _PrunedEmbedding(SomeRows):
         return functional.embedding(self.places[ids], self.weight, self.padding)
 
 
-def _is_ours_alone(network: nn.Module, table: nn.Embedding) -> bool:
+def _can_prune(network: nn.Module, table: nn.Embedding) -> bool:
     """Whether the matrix is trained, not shared, and used as a plain look-up."""
     sharing = sum(weight is table.weight for _, weight in network.named_parameters(remove_duplicate=False))
     return sharing == 1 and table.weight.requires_grad and table.max_norm is None and not table.sparse

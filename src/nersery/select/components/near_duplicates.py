@@ -75,7 +75,7 @@ class NearDuplicates:
             self._found[number] = self._search(number)
         return self._found[number]
 
-    def near_among(self, number: int, others: Iterable[int]) -> Iterator[int]:
+    def similar_among(self, number: int, others: Iterable[int]) -> Iterator[int]:
         """The texts among ``others`` that are similar enough, compared lazily as the result is read."""
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import extract

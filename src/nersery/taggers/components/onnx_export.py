@@ -53,7 +53,7 @@ def export_onnx(folder: str | Path) -> Path:
     ids = torch.full((2, 8), encoder.pad)
     sizes = {0: torch.export.Dim("rows", max=MOST), 1: torch.export.Dim("subwords", min=2, max=encoder.max_subwords)}
     try:
-        with _errors_alone("torch.onnx"), warnings.catch_warnings():
+        with _only_errors("torch.onnx"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 _Logits(network.float().cpu()),
@@ -76,7 +76,7 @@ def export_onnx(folder: str | Path) -> Path:
 
 
 @contextlib.contextmanager
-def _errors_alone(name: str) -> Iterator[None]:
+def _only_errors(name: str) -> Iterator[None]:
     """Let a logger report only errors within this context."""
     logger = logging.getLogger(name)
     level = logger.level
