@@ -121,7 +121,7 @@ def test_what_another_page_decided_is_not_overwritten(server: ReviewServer) -> N
         ],
         (b"{", "expected JSON: Expecting"),
         (b"\xff\xfe", "expected JSON: "),
-        pytest.param(b"[" * 50_000, "expected JSON: maximum recursion depth", id="deep"),
+        pytest.param(b"[" * 50_000, "expected JSON: ", id="deep"),
     ],
 )
 def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> None:
