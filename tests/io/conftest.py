@@ -1,4 +1,4 @@
-"""Where a test writes its CoNLL file."""
+"""The path to which a test writes its CoNLL file."""
 
 from __future__ import annotations
 

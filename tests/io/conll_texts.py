@@ -1,4 +1,4 @@
-"""CoNLL texts, read."""
+"""Helpers that read CoNLL texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def labels(path: Path, text: str, **options: Any) -> list[tuple[tuple[str, ...],
 
 
 def issues(path: Path, text: str, **options: Any) -> list[str]:
-    """What is wrong with a text, each issue with its line but without the file's name."""
+    """The issues of a text, each with its line but without the name of the file."""
     with pytest.raises(DataError) as caught:
         list(opened(path, text, **options))
     return [str(issue).removeprefix(str(path)) for issue in caught.value.issues]

@@ -1,4 +1,4 @@
-"""Sentences of all kinds, for tests that say what must come back."""
+"""Sentences of all kinds, for round-trip tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AWKWARD = [
 
 
 def texts(forbidden: str = "") -> st.SearchStrategy[str]:
-    """Words as they may stand in a corpus, without the characters given."""
+    """Words that may occur in a corpus, without the given characters."""
     characters = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=forbidden)
     words = st.sampled_from(AWKWARD) | st.text(characters, min_size=1, max_size=6)
     return words.filter(lambda word: word == word.strip(" ") != "" and not set(forbidden) & set(word))

@@ -1,4 +1,4 @@
-"""CoNLL columns: what real files look like, and what is recognised in them."""
+"""CoNLL columns: layouts of real files, and what is recognised in them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.io.conll_texts import ADA, labels, opened
         "Ada\tI-PER\nwrote\tO\n",
     ],
 )
-def test_layouts_that_say_the_same(path: Path, text: str) -> None:
+def test_reads_equivalent_layouts_alike(path: Path, text: str) -> None:
     assert labels(path, text) == [ADA]
 
 
@@ -66,7 +66,7 @@ def test_layouts_that_say_the_same(path: Path, text: str) -> None:
         ("-DOCSTART-\n", "conll, empty"),
     ],
 )
-def test_what_is_recognised(path: Path, text: str, description: str) -> None:
+def test_recognises_scheme_and_columns(path: Path, text: str, description: str) -> None:
     assert opened(path, text).description == description
 
 
@@ -83,11 +83,11 @@ def test_an_empty_file_is_an_empty_corpus(path: Path, text: str) -> None:
         "doc1 0 Ada B-PER\ndoc1 1 wrote O\n\ndoc1 0 In O\ndoc1 1 Oslo B-LOC\n",
     ],
 )
-def test_numbers_and_documents_are_no_words(path: Path, text: str) -> None:
+def test_does_not_read_numbers_and_documents_as_words(path: Path, text: str) -> None:
     assert labels(path, text) == [ADA, (("In", "Oslo"), ((1, 2, "LOC"),))]
 
 
-def test_a_range_may_stand_for_its_words(path: Path) -> None:
+def test_reads_a_range_in_place_of_its_words(path: Path) -> None:
     assert labels(path, "1\tfin\tO\n2-3\tdel\tO\n4\tNilo\tB-LOC\n")[0][0] == ("fin", "del", "Nilo")
     assert labels(path, "1-1\tAda\tB-PER\n1-2\twrote\tO\n") == [ADA]
 
@@ -96,7 +96,7 @@ def test_a_file_without_entities(path: Path) -> None:
     assert labels(path, "a O\n\nb O\n") == [(("a",), ()), (("b",), ())]
 
 
-def test_named_columns_and_scheme_win_over_what_is_found(path: Path) -> None:
+def test_given_columns_and_scheme_override_detection(path: Path) -> None:
     text = "1 Ada B-PER O\n2 wrote O B-X\n"
     assert labels(path, text) == [(("Ada", "wrote"), ((1, 2, "X"),))]
     assert labels(path, text, tag_column=3, word_column=2) == [ADA]
@@ -111,7 +111,7 @@ def test_a_word_of_nothing_but_strange_white_space_is_a_word(path: Path, word: s
     assert labels(path, text) == [(("a", word, "b"), ((1, 2, "X"),)), ((word,), ())]
 
 
-def test_words_that_begin_with_a_hash_are_no_comments(path: Path) -> None:
+def test_does_not_read_words_with_a_hash_as_comments(path: Path) -> None:
     text = "# id t1\n#MH17\tB-X\n#down\tO\n\n#\tO\n\n#\t-LOC\n\n# sent_id = t2\n# a remark\n#\tO\n"
     corpus = list(opened(path, text, repair=["lost-prefix"]))
     assert [sentence.words for sentence in corpus] == [("#MH17", "#down"), ("#",), ("#",), ("#",)]
@@ -128,12 +128,12 @@ def test_an_id_that_looks_like_a_tag_is_an_id(path: Path) -> None:
     assert [sentence.words for sentence in read(path)] == [("#", "a")]
 
 
-def test_a_file_of_hash_words_alone(path: Path) -> None:
+def test_reads_a_file_of_only_hash_words(path: Path) -> None:
     text = "#MH17 O\n\n#Oslo B-LOC\n"
     assert labels(path, text) == [(("#MH17",), ()), (("#Oslo",), ((0, 1, "LOC"),))]
 
 
-def test_ids(path: Path) -> None:
+def test_reads_ids_from_comments(path: Path) -> None:
     text = "# id 3-a\tdomain=en\na\tO\n\n# newdoc id = d\nb\tO\n\n#sent_id = s 1\nc\tO\n\n# id = z\nd\tO\n\ne\tO\n"
     assert [sentence.id for sentence in opened(path, text)] == ["3-a", "train:2", "s", "z", "train:5"]
 
@@ -150,17 +150,17 @@ def test_ids(path: Path) -> None:
         ("# id =", "train:1"),
     ],
 )
-def test_what_a_comment_says_of_ids_may_be_no_id(path: Path, comment: str, id: str) -> None:
+def test_reads_only_valid_ids_from_comments(path: Path, comment: str, id: str) -> None:
     assert [sentence.id for sentence in opened(path, f"{comment}\na\tO\n")] == [id]
 
 
-def test_an_id_of_a_sentence_without_words_is_not_that_of_the_next(path: Path) -> None:
+def test_id_of_an_empty_sentence_does_not_pass_to_the_next(path: Path) -> None:
     (sentence,) = opened(path, "# id = 1\n\n# id = 2\n# a remark\nAda B-PER\n")
     assert sentence.id == "2"
     assert sentence.comments == ("# id = 1", "# id = 2", "# a remark")
 
 
-def test_two_thousand_words_with_an_entity_at_the_end(path: Path) -> None:
+def test_reads_a_sentence_of_two_thousand_words(path: Path) -> None:
     ((words, found),) = labels(path, "w\tO\n" * 1998 + "x\tB-X\ny\tI-X\n")
     assert (len(words), found) == (2000, ((1998, 2000, "X"),))
 

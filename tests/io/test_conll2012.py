@@ -53,9 +53,7 @@ def test_brackets_are_entities(tmp_path: Path, name: str) -> None:
         (("((GPE)*", "*)", "*", "*"), 2),
     ],
 )
-def test_brackets_that_do_not_pair_are_told_with_their_line(
-    tmp_path: Path, entities: tuple[str, ...], line: int
-) -> None:
+def test_reports_unpaired_brackets_with_their_line(tmp_path: Path, entities: tuple[str, ...], line: int) -> None:
     rows = tuple((word, pos, entity, "-") for (word, pos, *_), entity in zip(ROWS, entities, strict=True))
     with pytest.raises(
         DataError, match=rf":{line} .*cannot be read: its bracket is nested or has no partner"
@@ -76,6 +74,6 @@ def test_a_file_without_sentences(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["1\u00a01/2", "\u3000"])
-def test_only_spaces_and_tabs_part_columns(tmp_path: Path, word: str) -> None:
+def test_splits_columns_only_at_spaces_and_tabs(tmp_path: Path, word: str) -> None:
     [sentence] = read(save(tmp_path, ((word, "CD", "(CARDINAL)", "*"), ("pounds", "NNS", "*", "*"))))
     assert (sentence.words, sentence.labels) == ((word, "pounds"), ((0, 1, "CARDINAL"),))

@@ -1,4 +1,4 @@
-"""What is broken in CoNLL files, with the line and the sentence."""
+"""Issues of CoNLL files, with their line and sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nersery.io import read
 from tests.io.conll_texts import ADA, issues, labels, opened
 
 
-def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None:
+def test_reports_a_range_that_is_followed_by_its_words(path: Path) -> None:
     text = "1\tfin\tO\n2-3\tdel\tO\n2\tde\tO\n3\tel\tO\n4\tNilo\tB-LOC\n"
     for named in ({}, {"word_column": 2, "tag_column": 3}):
         (issue,) = issues(path, text, **named)
@@ -48,7 +48,7 @@ def test_clashing_ids_name_both_lines(path: Path) -> None:
     assert [words for words, _ in labels(path, text, repair=["drop-sentence"])] == [("x",), ("y",)]
 
 
-def test_all_issues_of_a_file_come_together_with_line_and_sentence(path: Path) -> None:
+def test_reports_all_issues_of_a_file_with_line_and_sentence(path: Path) -> None:
     text = "a O\nb B_X\n\nc O O\nd O\n\ne -X\nf -\n\ng O\nh I-X\n"
     found = issues(path, text)
     places = [issue.partition("): ")[0] for issue in found]
@@ -77,7 +77,7 @@ def test_tags_of_several_levels_in_one_column_are_refused(path: Path, sign: str)
         labels(path, "A\tO|O\nB\tO|O\n")
 
 
-def test_a_type_may_have_a_bar_in_it(path: Path) -> None:
+def test_a_type_may_contain_a_bar(path: Path) -> None:
     assert labels(path, "A\tB-PER|ORG\nB\tI-PER|ORG\n") == [(("A", "B"), ((0, 2, "PER|ORG"),))]
 
 
@@ -101,7 +101,7 @@ def test_a_wrong_column_count_on_line_17(path: Path) -> None:
         ("wo\rrd\tO", "there is a carriage return inside the line"),
     ],
 )
-def test_words_that_cannot_be(path: Path, line: str, message: str) -> None:
+def test_refuses_invalid_words(path: Path, line: str, message: str) -> None:
     (issue,) = issues(path, f"a\tO\n{line}\nb\tO\n")
     assert issue.startswith(":2 ")
     assert message in issue
@@ -118,7 +118,7 @@ def test_words_that_cannot_be(path: Path, line: str, message: str) -> None:
         "Ada B-PER\nwrote O\ry\n",
     ],
 )
-def test_lines_that_end_at_carriage_returns_alone_are_no_columns(path: Path, text: str) -> None:
+def test_refuses_columns_with_bare_carriage_returns(path: Path, text: str) -> None:
     with pytest.raises(DataError, match="carriage return") as caught:
         list(opened(path, text))
     assert r"convert the line ends, e.g. with tr '\r' '\n'" in str(caught.value)
@@ -128,7 +128,7 @@ def test_lines_that_end_at_carriage_returns_alone_are_no_columns(path: Path, tex
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_the_advice_about_a_return_that_is_stuck_to_a_word_keeps_the_word(path: Path, end: str) -> None:
+def test_fix_for_a_carriage_return_in_a_word_keeps_the_word(path: Path, end: str) -> None:
     rows = ["came\tO", "home\r\tO", "", "In\tO", "Oslo\tB-LOC", ""]
     with pytest.raises(DataError, match="carriage return") as caught:
         list(opened(path, end.join(rows)))
@@ -137,12 +137,12 @@ def test_the_advice_about_a_return_that_is_stuck_to_a_word_keeps_the_word(path: 
     assert [sentence.words for sentence in read(path.with_name("new.conll"))] == [("came", "home"), ("In", "Oslo")]
 
 
-def test_tables_pasted_from_files_of_windows_get_the_same_advice(path: Path) -> None:
+def test_fix_for_tables_pasted_from_windows_files_is_the_same(path: Path) -> None:
     with pytest.raises(DataError, match=r"inside its lines(.|\n)*tr -d '.r'"):
         list(opened(path, "She left .\r\tEr ging .\r\nShe met Ada .\r\tEr traf Ada .\r\n"))
 
 
-def test_a_sentence_that_cannot_be_built_never_vanishes(path: Path) -> None:
+def test_never_loses_a_sentence_that_cannot_be_built(path: Path) -> None:
     """UTF-7 can write half a surrogate pair, which no sentence can hold."""
     text = "# id +2AA-\na O +2AA-\n\nb O x\n"
     (issue,) = issues(path, text, encoding="utf-7", tag_column=2)
@@ -168,7 +168,7 @@ def test_issues_are_found_by_reading_everything(path: Path) -> None:
         list(source)
 
 
-def test_a_hopeless_file_is_not_read_to_its_end(path: Path) -> None:
+def test_stops_reading_after_too_many_issues(path: Path) -> None:
     found = issues(path, "a\tO\n\n" * 600 + "a\tx\n\n" * 10_200)
     assert len(found) == 10_001
     assert "reading stopped after 10,000 issues" in found[-1]
@@ -185,14 +185,14 @@ def test_a_hopeless_file_is_not_read_to_its_end(path: Path) -> None:
         ("a O\n", {"word_column": 5}, "no word column 5"),
     ],
 )
-def test_no_columns_to_read(path: Path, text: str, options: dict[str, int], message: str) -> None:
+def test_refuses_a_file_without_columns_to_read(path: Path, text: str, options: dict[str, int], message: str) -> None:
     with pytest.raises(DataError, match=message):
         opened(path, text, **options)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_line_that_names_its_sentence_becomes_a_comment(path: Path, end: str) -> None:
-    """As in the tweets with images, where ``IMGID:7`` stands in front of each."""
+def test_fix_makes_comments_of_lines_that_name_sentences(path: Path, end: str) -> None:
+    """As in the tweets with images, each of which begins with a line such as ``IMGID:7``."""
     text = "IMGID:7\nAda\tB-PER\nwrote\tO\n\nIMGID:8\nRome\tB-LOC\n".replace("\n", end)
     with pytest.raises(DataError, match=r":1 .*number of columns is 1") as caught:
         list(opened(path, text))
@@ -210,7 +210,7 @@ def test_a_line_that_names_its_sentence_becomes_a_comment(path: Path, end: str) 
     assert "awk" not in caught.value.fix, "a line within a sentence is a word without a tag"
 
 
-def test_a_header_is_named_as_one(path: Path) -> None:
+def test_reports_a_header_as_a_header(path: Path) -> None:
     text = "Token\tTag\nAda\tB-PER\nwrote\tO\n\n"
     with pytest.raises(DataError, match=r"1.*looks like the header of a table.*'Token', 'Tag'") as caught:
         list(opened(path, text))
@@ -219,7 +219,7 @@ def test_a_header_is_named_as_one(path: Path) -> None:
     assert labels(path, "token\tO\ntag\tB-X\n\n") == [(("token", "tag"), ((1, 2, "X"),))]
 
 
-def test_a_table_between_spaces_is_to_be_parted_by_tabs(path: Path) -> None:
+def test_suggests_tabs_for_a_table_separated_by_spaces(path: Path) -> None:
     text = "sentence_id token tag\n1 Anna B-PER\n1 sleeps O\n2 Bob B-PER\n"
     with pytest.raises(DataError, match=r"1.*looks like the header of a table.*'sentence_id'") as caught:
         list(opened(path, text, format="conll"))
@@ -229,7 +229,7 @@ def test_a_table_between_spaces_is_to_be_parted_by_tabs(path: Path) -> None:
     assert [sentence.words for sentence in read(path)] == [("Anna", "sleeps"), ("Bob",)]
 
 
-def test_comments_behind_a_header_are_none_of_its_issues(path: Path) -> None:
+def test_comments_after_a_header_are_not_reported(path: Path) -> None:
     """As in the data of HIPE."""
     header, rest = "TOKEN\tNE-COARSE-LIT\tMISC\n", "# hipe:date = 1860\nRIGA\tB-LOC\t_\n,\tO\t_\n\nOct\tO\t_\n"
     with pytest.raises(DataError, match="looks like the header of a table") as caught:
@@ -238,14 +238,14 @@ def test_comments_behind_a_header_are_none_of_its_issues(path: Path) -> None:
     assert labels(path, rest) == [(("RIGA", ","), ((0, 1, "LOC"),)), (("Oct",), ())]
 
 
-def test_a_word_that_cannot_be_is_reported_in_its_line(path: Path) -> None:
+def test_reports_an_invalid_word_in_its_line(path: Path) -> None:
     text = "# a comment\nAda\tB-PER\nx\x01y\tO\n"
     assert issues(path, text) == [":3 (sentence train:1): word 1 is 'x\\x01y': it holds the control character U+0001"]
     (issue,) = issues(path, "1\tAda\tB-PER\n1.1\tit\tO\n2\tx\x01y\tO\n", repair="extra-rows")
     assert issue.startswith(":3 (sentence train:1): word 1 is")
 
 
-def test_an_empty_node_within_an_entity_is_the_only_issue(path: Path) -> None:
+def test_reports_an_empty_node_within_an_entity_once(path: Path) -> None:
     text = "1\tin\tO\n2\tNew\tB-LOC\n2.1\tis\t_\n3\tYork\tI-LOC\n4\t.\tO\n"
     (issue,) = issues(path, text)
     assert "'is' with the number 2.1 is not a word of the text" in issue
@@ -253,7 +253,7 @@ def test_an_empty_node_within_an_entity_is_the_only_issue(path: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", [",", ";", "|", "\u3000", "\xa0"])
-def test_what_parts_the_columns_in_place_of_tabs(tmp_path: Path, separator: str) -> None:
+def test_suggests_a_fix_for_other_column_separators(tmp_path: Path, separator: str) -> None:
     path = tmp_path / "a.conll"
     path.write_text("".join(f"{row}\n".replace(" ", separator) for row in ("Ada B-PER", "ran O", ". O")), "utf-8")
     with pytest.raises(DataError, match="no column looks like tags") as caught:
@@ -269,7 +269,7 @@ def test_what_parts_the_columns_in_place_of_tabs(tmp_path: Path, separator: str)
 
 
 @pytest.mark.parametrize("name", ["a.conll", "a.txt"])
-def test_entities_in_brackets_become_tags_as_the_error_says(tmp_path: Path, name: str) -> None:
+def test_fix_converts_bracketed_entities_to_tags(tmp_path: Path, name: str) -> None:
     text = "went *\r\nAda (PERSON)\r\nto *\r\nNew (GPE*\r\nYork *)\r\n\r\nBo (PERSON)\r\n"
     (tmp_path / name).write_text(text, "utf-8", newline="")
     with pytest.raises(DataError) as caught:

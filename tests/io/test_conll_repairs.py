@@ -1,4 +1,4 @@
-"""Repairs of CoNLL files: each by its name, and counted."""
+"""Repairs of CoNLL files: each is requested by name, and counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nersery.io import read
 from tests.io.conll_texts import ADA, issues, labels, opened
 
 
-def test_ranges_are_left_out_by_name(path: Path) -> None:
+def test_extra_rows_repair_removes_ranges(path: Path) -> None:
     text = "1\tAda\tB-PER\n2-3\tdel\t_\n2\tde\tO\n3\tel\tO\n4\tNilo\t{}\n\n1-2\tal\tO\n1\ta\tO\n2\tel\tO\n2.1\tvan\tO\n"
     source = opened(path, text.format("B-LOC"), repair="extra-rows")
     assert [(sentence.words, sentence.labels) for sentence in source] == [
@@ -25,7 +25,7 @@ def test_ranges_are_left_out_by_name(path: Path) -> None:
     assert issue.startswith(":5 (sentence train:1): ")
 
 
-def test_spaces_as_words_are_left_out_by_name(path: Path) -> None:
+def test_blank_words_repair_removes_spaces_as_words(path: Path) -> None:
     """As in KLUE, whose words are characters."""
     text = "A\tB-PS\n \tI-PS\nB\tI-PS\n\tO\nc\tO\n\n \tO\n"
     with pytest.raises(DataError, match=r"2 .*the word is ' ', expected at least one character") as caught:
@@ -59,7 +59,7 @@ def test_a_sentence_that_is_dropped_counts_for_no_other_repair(path: Path) -> No
     assert source.repaired == {"drop-sentence": 1}
 
 
-def test_lines_of_another_width_and_spaces_around_words(path: Path) -> None:
+def test_repairs_ragged_lines_and_spaces_around_words(path: Path) -> None:
     text = (
         "a\tO\nb \tB-X\n\n# _ _ O\nc _ _ B-X\n\n# id 4 domain=ru\nd _ _ I-X \n\n"
         "# text = S-Bahn\ne\tO\n\n# to O\nf\tO \n"
@@ -75,7 +75,7 @@ def test_lines_of_another_width_and_spaces_around_words(path: Path) -> None:
     assert source.repaired == {"ragged-lines": 3, "outer-space": 2, "orphan-inside": 1}
 
 
-def test_an_empty_column_of_conllu_is_no_tag_and_may_mean_no_entity(path: Path) -> None:
+def test_bare_dash_repair_reads_an_empty_conllu_column_as_no_entity(path: Path) -> None:
     rows = (
         "1\tAda\t_\tPROPN\t_\t_\t0\troot\t_\tB-PER\n2\tran\t_\tVERB\t_\t_\t1\tx\t_\t_\n3\t.\t_\tP\t_\t_\t1\tx\t_\t_\n"
     )
@@ -86,7 +86,7 @@ def test_an_empty_column_of_conllu_is_no_tag_and_may_mean_no_entity(path: Path) 
     assert (sentence.words, sentence.labels) == (("Ada", "ran", "."), ((0, 1, "PER"),))
 
 
-def test_a_repair_that_is_not_named_is_not_made(path: Path) -> None:
+def test_makes_only_the_named_repairs(path: Path) -> None:
     path.write_text("a x O\nb B-X\nc y O\n\n d \tz\tO\n", "utf-8")
     with pytest.raises(DataError, match="the number of columns is 2, expected 3"):
         read(path, repair=["outer-space"])
@@ -121,7 +121,7 @@ def test_the_byte_order_mark_of_a_joined_file_is_reported(path: Path, second: st
     assert source.repaired == {"byte-order-mark": 1}
 
 
-def test_a_line_with_a_page_break_alone_is_left_out(path: Path) -> None:
+def test_control_characters_repair_removes_a_page_break_line(path: Path) -> None:
     text = "Ada\tB-PER\n\f\tO\nwro\fte\tO\nx\n"
     source = opened(path, text.removesuffix("x\n"), repair="control-characters")
     assert [(s.words, s.labels) for s in source] == [ADA]
@@ -146,8 +146,8 @@ def test_languages_in_front_of_all_words_are_reported_or_removed(path: Path) -> 
         list(opened(path, "en:Oslo\tB-LOC\nen:\tO\n", repair="language-prefix"))
 
 
-def test_the_numbers_behind_all_characters_are_reported_or_removed(path: Path) -> None:
-    """As in Weibo, where they are the place of a character in its word."""
+def test_reports_or_removes_digits_after_characters(path: Path) -> None:
+    """As in Weibo, where a number is the position of a character in its word."""
     text = "#0\tO\n西0\tB-ORG\n山1\tI-ORG\n\n80\tO\nx10\tO\n"
     note = 'word 1, tag 2; words end with a number, as in "西0": --repair word-digit'
     assert opened(path, text).description.endswith(note)
@@ -161,14 +161,14 @@ def test_the_numbers_behind_all_characters_are_reported_or_removed(path: Path) -
 
 
 @pytest.mark.parametrize("text", ["en:Oslo\tB-LOC\nin\tO\n", "11:30\tO\n12:00\tB-T\n", "EN:Oslo\tB-LOC\n", ""])
-def test_where_some_word_has_no_language_none_is_removed(path: Path, text: str) -> None:
+def test_keeps_language_prefixes_unless_every_word_has_one(path: Path, text: str) -> None:
     source = opened(path, text, repair="language-prefix")
     assert "language" not in opened(path, text).description
     assert [word for sentence in source for word in sentence.words] == [row.split("\t")[0] for row in text.splitlines()]
     assert not source.repaired
 
 
-def test_tags_whose_letter_is_misplaced_or_small_are_read_after_a_repair(path: Path) -> None:
+def test_repairs_tags_with_a_misplaced_or_lower_case_letter(path: Path) -> None:
     for text, repair in (
         ("Ada\tPER-B\nL.\tPER-I\nran\tO\n", "letter-last"),
         ("Ada\tb-PER\nL.\ti-PER\nran\to\n", "small-letter"),
@@ -180,8 +180,8 @@ def test_tags_whose_letter_is_misplaced_or_small_are_read_after_a_repair(path: P
         assert labels(path, text, tag_column=2, repair=[repair]) == [(("Ada", "L.", "ran"), ((0, 2, "PER"),))]
 
 
-def test_tabs_and_spaces_behind_tags(path: Path) -> None:
-    """Lines that end with a tab among others that do not, and a space behind every tag."""
+def test_repairs_tabs_and_spaces_after_tags(path: Path) -> None:
+    """Lines that end with a tab among others that do not, and a space after every tag."""
     (sentence,) = source = opened(path, "Ada\tB-X\t\nran\tO\n.\tO\n", repair=("ragged-lines",))
     assert (sentence.labels, source.repaired) == (((0, 1, "X"),), {"ragged-lines": 1})
     text = "Ada\tB-X \nran\tO \n.\tO \n"

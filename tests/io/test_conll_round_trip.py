@@ -1,4 +1,4 @@
-"""All of a CoNLL file comes back: words, tags, columns and comments."""
+"""Round trips of CoNLL files: words, tags, columns and comments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.io.conll_texts import opened
 from tests.io.strategies import sentences
 
 
-def test_extra_columns_and_comments_go_out_as_they_came_in(path: Path) -> None:
+def test_writes_extra_columns_and_comments_unchanged(path: Path) -> None:
     text = "-DOCSTART- -X- O\n\n# a\nAda\tNNP\tB-PER\nwrote\t\tO\n\n-DOCSTART-\n\nOslo\tNNP\tB-LOC\n\n"
     first, _ = corpus = list(opened(path, text))
     assert first.columns == (("NNP", ""),)
@@ -43,7 +43,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, separator: str, da
     st.sampled_from(["-DOCSTART-", "#", "# id x", "a"]),
 )
 @example(["-DOCSTART-"], "-DOCSTART-")
-def test_comments_and_words_that_look_like_them_come_back(
+def test_comments_and_words_like_comments_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, comments: Sequence[str], word: str
 ) -> None:
     sentence = Sentence((word, "x"), (Entity(1, 2, "X"),), comments=tuple(comments))
@@ -61,7 +61,7 @@ NESTED = (
 
 
 @pytest.mark.parametrize("separator", ["\t", " "])
-def test_the_inner_level_that_was_written_as_the_tag_is_read_as_one(path: Path, separator: str) -> None:
+def test_reads_a_written_inner_level_as_the_tag(path: Path, separator: str) -> None:
     inner = list(opened(path, NESTED, tag_column=4))
     write(inner, path, separator=separator)
     source = open_corpus(path)
@@ -70,7 +70,7 @@ def test_the_inner_level_that_was_written_as_the_tag_is_read_as_one(path: Path, 
     assert path.read_text("utf-8").count("# nersery: the last column is the tag\n") == 1
 
 
-def test_predictions_without_entities_are_not_the_extra_columns(path: Path) -> None:
+def test_does_not_read_extra_columns_as_predictions(path: Path) -> None:
     predicted = [sentence.with_entities(()) for sentence in opened(path, NESTED, tag_column=4)]
     write(predicted, path)
     assert [sentence.labels for sentence in read(path)] == [(), ()]
@@ -78,7 +78,7 @@ def test_predictions_without_entities_are_not_the_extra_columns(path: Path) -> N
     assert read(path, tag_column=3)[0].labels == ((1, 3, "ORG"),), "a named column is read all the same"
 
 
-def test_what_is_read_right_anyway_is_not_marked(path: Path) -> None:
+def test_does_not_mark_files_that_are_read_correctly_anyway(path: Path) -> None:
     outer = opened(path, NESTED)
     written = path.with_name("outer.conll")
     write(outer, written)

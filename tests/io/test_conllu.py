@@ -1,4 +1,4 @@
-"""CoNLL-U whose tags of entities stand in MISC, as in treebanks and in Stanza's output."""
+"""CoNLL-U with entity tags in MISC, as in treebanks and in Stanza's output."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_tags_are_found_under_any_key(
     assert (again.words, again.labels, again.columns) == (sentence.words, sentence.labels, sentence.columns)
 
 
-def test_ranges_and_wrong_tags_are_told_as_in_columns(tmp_path: Path) -> None:
+def test_reports_ranges_and_wrong_tags_as_in_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     rows = treebank("_", "NER=B-PER", "NER=I-PER").replace("\n2\t", "\n2-3\tAdaL\t_\t_\t_\t_\t_\t_\t_\t_\n2\t")
     path.write_text(rows, "utf-8")
@@ -70,7 +70,7 @@ def test_ranges_and_wrong_tags_are_told_as_in_columns(tmp_path: Path) -> None:
         ("S-PER", ("NER=O", "NER=S-LOC"), ((2, 3, "LOC"),)),
     ],
 )
-def test_words_without_tags_get_that_of_their_range(
+def test_words_without_tags_get_the_tag_of_their_range(
     tmp_path: Path, tag: str, words: tuple[str, ...], found: tuple[tuple[int, int, str], ...]
 ) -> None:
     """As Stanza writes them."""
@@ -87,14 +87,14 @@ def test_words_without_tags_get_that_of_their_range(
     assert {(1, 2, "PER")}.issuperset(set(sentence.labels) - {(2, 3, "LOC")})
 
 
-def test_a_treebank_without_tags_says_so(tmp_path: Path) -> None:
+def test_refuses_a_treebank_without_tags(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text(treebank("_", "SpaceAfter=No", "_"), "utf-8")
     with pytest.raises(DataError, match="no key in MISC, after the last tab, holds tags such as NER=B-PER"):
         open_corpus(path)
 
 
-def test_a_column_of_tags_is_read_where_there_is_one(tmp_path: Path) -> None:
+def test_reads_a_tag_column_if_there_is_one(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text(treebank("SpaceAfter=No", "_", "_").replace("\tX\t_", "\tX\tB-LOC"), "utf-8")
     assert open_corpus(path).description == "conll, IOB2, 10 columns: word 2, tag 5"

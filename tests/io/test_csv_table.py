@@ -70,7 +70,7 @@ BY_WORD, BY_SENTENCE = "IOB2, a row for each word: word ", "IOB2, a row for each
         ("text;labels\nAda, Lovelace, ,, too;B-PER, I-PER, O, O\nOslo;B-LOC\n", f"{BY_SENTENCE}1, tag 2"),
     ],
 )
-def test_tables_that_say_the_same(tmp_path: Path, text: str, description: str) -> None:
+def test_reads_equivalent_tables_alike(tmp_path: Path, text: str, description: str) -> None:
     path = save(tmp_path, text)
     assert open_corpus(path).description == f"csv, {description}"
     found = read(path)
@@ -79,7 +79,7 @@ def test_tables_that_say_the_same(tmp_path: Path, text: str, description: str) -
 
 
 @pytest.mark.parametrize("tags", ["['B-PER', 'O', 'O', 'O', 'O']", "B-PER O O O O", "B-PER,O,O,O,O"])
-def test_brackets_and_commas_of_a_text_make_no_list(tmp_path: Path, tags: str) -> None:
+def test_does_not_read_text_with_brackets_and_commas_as_a_list(tmp_path: Path, tags: str) -> None:
     found = read(save(tmp_path, f"text;tags\n[1] Ada, not Bob [2];{tags}\nAda left , but stayed;{tags}\n"))
     assert [s.words for s in found] == [("[1]", "Ada,", "not", "Bob", "[2]"), ("Ada", "left", ",", "but", "stayed")]
 
@@ -112,11 +112,11 @@ def test_a_list_of_one_word_is_a_list(tmp_path: Path, rows: str) -> None:
         ),
     ],
 )
-def test_what_names_the_sentences(tmp_path: Path, text: str, found: list[tuple[str, str]]) -> None:
+def test_finds_the_column_that_identifies_sentences(tmp_path: Path, text: str, found: list[tuple[str, str]]) -> None:
     assert [(sentence.id, sentence.text) for sentence in read(save(tmp_path, text))] == found
 
 
-def test_a_row_for_a_sentence_keeps_what_names_it_and_says_what_is_left_out(tmp_path: Path) -> None:
+def test_sentence_row_keeps_its_ids_and_reports_unread_columns(tmp_path: Path) -> None:
     rows = "news-1,d,de,Ada ran,B-PER O,x\n,d,,Oslo,B-LOC,y\n"
     path = save(tmp_path, f"id,document,language,sentence,tags,source\n{rows}")
     assert [(s.id, s.document, s.language) for s in read(path, language="en")] == [
@@ -171,19 +171,19 @@ def test_tables_with_tabs_are_known_by_their_header(tmp_path: Path, name: str, t
 @pytest.mark.parametrize(
     ("text", "format"),
     [
-        ("Token\tTag\nAda\tB-PER\nLovelace\tI-PER\n" + "x\tO\n" * 20, "conll"),  # which says that the header must go
+        ("Token\tTag\nAda\tB-PER\nLovelace\tI-PER\n" + "x\tO\n" * 20, "conll"),  # whose error asks to delete the header
         ("# id\tword\ttag\n1\tAda\tB-PER\n\n", "conll"),
         ("id\ttext\tlabel\n1\tI like it\tgood\n", "text"),
     ],
 )
-def test_others_are_no_tables(tmp_path: Path, text: str, format: str) -> None:
+def test_does_not_recognise_other_files_as_tables(tmp_path: Path, text: str, format: str) -> None:
     path = tmp_path / "a.txt"
     path.write_text(text, "utf-8")
     assert open_corpus(path).description.startswith(format)
 
 
 @pytest.mark.parametrize("line", ["-DOCSTART-\t-X-\tO\n\n", "# sent_id = 1\n"])
-def test_columns_with_comments_under_a_header_are_no_table_and_its_fix_reads_them(tmp_path: Path, line: str) -> None:
+def test_fix_for_columns_with_comments_below_a_header_works(tmp_path: Path, line: str) -> None:
     path, rest = tmp_path / "a.tsv", f"{line}N\tAda\tB-PER\nV\tcame\tO\n"
     path.write_text(f"x\ttext\tner\n{rest}", "utf-8")
     with pytest.raises(DataError) as caught:
@@ -193,7 +193,7 @@ def test_columns_with_comments_under_a_header_are_no_table_and_its_fix_reads_the
     assert read(path, word_column=2, tag_column=3)[-1].words == ("Ada", "came")
 
 
-def test_between_tabs_a_lone_quotation_mark_is_a_word(tmp_path: Path) -> None:
+def test_reads_a_lone_quotation_mark_between_tabs_as_a_word(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     for quote in ('"', '""""'):  # by hand, and as pandas writes it
         path.write_text(HEADED.replace("1\t,", f"1\t{quote}").replace("too", quote), "utf-8")
@@ -203,7 +203,7 @@ def test_between_tabs_a_lone_quotation_mark_is_a_word(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "word"), [('""', '""'), ('"Ada"', '"Ada"'), ('"Yes', '"Yes'), ('"a ""b"""', 'a "b"')]
 )
-def test_between_tabs_a_mark_that_encloses_nothing_is_the_word_s_own(tmp_path: Path, written: str, word: str) -> None:
+def test_keeps_unpaired_quotation_marks_of_words_between_tabs(tmp_path: Path, written: str, word: str) -> None:
     path = tmp_path / "a.tsv"
     path.write_text(HEADED.replace("too", written), "utf-8")
     assert read(path)[0].words == ("Ada", "Lovelace", ",", word)
@@ -212,7 +212,7 @@ def test_between_tabs_a_mark_that_encloses_nothing_is_the_word_s_own(tmp_path: P
     assert read(path, format="csv")[0].words == ("Ada", "Lovelace", ",", "too")
 
 
-def test_numbers_of_words_do_not_name_sentences_across_a_blank_row(tmp_path: Path) -> None:
+def test_word_numbers_are_not_sentence_ids_across_a_blank_row(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("id\tword\tner\n1\tYes\tO\n\n1\tAda\tB-PER\n2\tByron\tI-PER\n\n1\tOslo\tB-LOC\n2\tis\tO\n", "utf-8")
     assert [sentence.words for sentence in read(path)] == [("Yes",), ("Ada", "Byron"), ("Oslo", "is")]
@@ -269,7 +269,7 @@ def test_named_columns_win(tmp_path: Path) -> None:
         ('word,tag\nAda,B-PER\nsaw,O\n\n"never ends,O\n' + "x,O\n" * 40_000, r"a\.csv:\d+: not CSV"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
+def test_reports_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(save(tmp_path, text))
 
@@ -284,7 +284,7 @@ def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
         ('sent_id\tid\tword\ttag\n1\t1\tZoë\t1\n1\t2\t"\t0\n2\t3\tOslo\t2\n', "utf-8"),
     ],
 )
-def test_numbers_of_tags_get_their_names_by_what_is_said(tmp_path: Path, text: str, encoding: str) -> None:
+def test_fix_gives_numeric_tags_their_names(tmp_path: Path, text: str, encoding: str) -> None:
     path = save(tmp_path, text)
     path.write_text(text, encoding)
     with pytest.raises(DataError, match="the tag '1' cannot be read") as error:
@@ -301,19 +301,19 @@ def test_numbers_of_tags_get_their_names_by_what_is_said(tmp_path: Path, text: s
 
 
 @pytest.mark.parametrize("text", ["doc,sentence,word,tag\nd,1,a,1\nd,1,b,0\n", "word,tag\na,1\n\nb,0\n"])
-def test_numbers_of_tags_that_only_their_names_mend(tmp_path: Path, text: str) -> None:
+def test_asks_for_tag_names_if_no_code_can_add_them(tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError, match=r"write the names of the tags, such as B-PER, in place of their numbers"):
         read(save(tmp_path, text))
 
 
 @pytest.mark.parametrize("text", ["sentence,word,tag\n1,a,0\n1,b,0\n2,c,B-X\n", "sentence,word,tag\n1,a,\n"])
-def test_a_digit_in_place_of_a_letter_and_no_tag_have_no_name(tmp_path: Path, text: str) -> None:
+def test_does_not_ask_for_names_of_a_stray_digit_or_missing_tag(tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError) as error:
         read(save(tmp_path, text))
     assert "names" not in error.value.fix
 
 
-def test_a_row_of_several_lines_is_named_by_its_first(tmp_path: Path) -> None:
+def test_reports_a_row_of_several_lines_by_its_first_line(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         read(save(tmp_path, 'sentence_id,word,tag\n1,Ada,B-PER\n\n1,"multi\nline",O\n2,x,junk\n'))
     assert [issue.line for issue in error.value.issues] == [4, 6]
@@ -325,7 +325,7 @@ def test_a_named_column_must_exist(tmp_path: Path, role: str) -> None:
         read(save(tmp_path, KAGGLE), **{f"{role}_column": 9})
 
 
-def test_an_empty_table_and_one_without_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_an_empty_table_and_refuses_one_without_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_corpus(save(tmp_path, "")).description == "csv, empty"
     assert list(read(save(tmp_path, "word,tag\n"))) == []
     monkeypatch.setattr(csv_table, "MOST_WORDS", 3)
@@ -337,7 +337,7 @@ def test_an_empty_table_and_one_without_ends(tmp_path: Path, monkeypatch: pytest
     assert len(read(save(tmp_path, "word,pos,tag\n" + "x,N,O\n" * 3 + ",,\nx,N,O\n"))) == 2
 
 
-def test_what_is_wrong_with_a_word_is_told_in_its_line(tmp_path: Path) -> None:
+def test_reports_an_issue_with_a_word_in_its_line(tmp_path: Path) -> None:
     path = save(tmp_path, "sentence,word,tag\n1,Ada,B-PER\n,,O\n,again,O\n")
     with pytest.raises(DataError) as error:
         read(path)
@@ -352,11 +352,11 @@ def test_what_is_wrong_with_a_word_is_told_in_its_line(tmp_path: Path) -> None:
     assert source.repaired == {"blank-words": 1, "orphan-inside": 1}
     with pytest.raises(DataError) as error:
         read(path, repair=["blank-words"])
-    assert [issue.line for issue in error.value.issues] == [5]  # of a tag, behind a row that is left out
+    assert [issue.line for issue in error.value.issues] == [5]  # of a tag, after a row that is left out
 
 
 @pytest.mark.parametrize("end", ["\u2028", "\x85"])
-def test_other_line_ends_make_no_table_of_a_header_alone(tmp_path: Path, end: str) -> None:
+def test_reports_other_line_ends_instead_of_reading_only_a_header(tmp_path: Path, end: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(end.join(("sentence,word,tag", "1,Ada,B-PER", "")), "utf-8")
     with pytest.raises(DataError, match=r"line breaks other than line feeds.*\nFix: convert the line ends: ") as caught:
@@ -368,20 +368,20 @@ def test_other_line_ends_make_no_table_of_a_header_alone(tmp_path: Path, end: st
     assert not read(path)
 
 
-def test_carriage_returns_alone_as_excel_for_the_mac_writes_them_are_called_so(tmp_path: Path) -> None:
+def test_reports_bare_carriage_returns_of_excel_for_mac(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"sentence,word,tag\r1,Ada,B-PER\r1,runs,O\r")
     with pytest.raises(DataError, match=r"end with carriage returns, expected line feeds\nFix: .*tr '.r' '.n'"):
         read(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("first", ["sentence", '"sentence"'])
-def test_a_second_byte_order_mark_is_no_part_of_a_name(tmp_path: Path, first: str) -> None:
+def test_a_second_byte_order_mark_is_not_part_of_a_column_name(tmp_path: Path, first: str) -> None:
     path = save(tmp_path, f"\ufeff\ufeff{first},word,tag\n1,Ada,B-PER\n2,runs,O\n")
     assert [(s.id, s.words, s.columns) for s in read(path)] == [("1", ("Ada",), ()), ("2", ("runs",), ())]
 
 
 @pytest.mark.parametrize(("tag", "repair"), [("PER", "bare-type"), ("b-PER", "small-letter"), ("PER-B", "letter-last")])
-def test_a_first_row_whose_tag_is_used_again_is_no_header(tmp_path: Path, tag: str, repair: str) -> None:
+def test_a_first_row_whose_tag_recurs_is_not_a_header(tmp_path: Path, tag: str, repair: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(f"Ada,{tag}\nleft,O\n,\nBo,{tag}\n", "utf-8")
     sentences = read(path, word_column=1, tag_column=2, repair=repair)
@@ -397,7 +397,7 @@ def test_rows_between_sentences_do_not_hide_the_column_of_tags(tmp_path: Path) -
     assert [sentence.words for sentence in read(path)] == [("Ada",), ("Bo",)]
 
 
-def test_tags_without_a_type_get_one_as_the_error_says(tmp_path: Path) -> None:
+def test_fix_adds_a_type_to_tags_without_one(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("Ada,B\nKing,I\nleft,O\n,\nBo,B\n", "utf-8")
     with pytest.raises(DataError, match="its type is missing") as caught:

@@ -26,7 +26,7 @@ TEXT_AND_ID = pd.DataFrame(
 )
 
 
-def test_data_frames_come_back(tmp_path: Path) -> None:
+def test_data_frames_survive_a_round_trip(tmp_path: Path) -> None:
     frame = CORPUS.to_pandas()
     assert content(Corpus.from_pandas(frame)) == content(CORPUS)
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -85,7 +85,7 @@ def test_a_data_frame_without_rows_is_an_empty_corpus() -> None:
         assert len(Corpus.from_pandas(frame)) == 0
 
 
-def test_of_several_columns_of_a_data_frame_the_user_names_one() -> None:
+def test_asks_which_of_several_matching_columns_to_read() -> None:
     with pytest.raises(DataError, match=r"sentence and sentence_id may say which.*\n.*or sentence='sentence_id'"):
         Corpus.from_pandas(TEXT_AND_ID)
     found = Corpus.from_pandas(TEXT_AND_ID, sentence="sentence_id")
@@ -105,7 +105,7 @@ def test_of_several_columns_of_a_data_frame_the_user_names_one() -> None:
         Corpus.from_pandas(twice)
 
 
-def test_ids_with_gaps_are_whole_numbers_and_the_first_is_there() -> None:
+def test_reads_ids_with_gaps_but_refuses_a_missing_first_id() -> None:
     words = {"word": ["a", "b", "c"], "tag": ["O"] * 3}
     for ids in ([1, None, 2], pd.array([1, None, 2], "Int64"), ["1", "", "2"], pd.array(["1", None, "2"], "string")):
         assert [s.id for s in Corpus.from_pandas(pd.DataFrame({"sentence": ids, **words}))] == ["1", "2"]
@@ -117,7 +117,7 @@ def test_ids_with_gaps_are_whole_numbers_and_the_first_is_there() -> None:
     assert [s.id for s in Corpus.from_pandas(lists)] == ["7", "dataset:2"]
 
 
-def test_rows_of_a_frame_are_counted_from_1_and_named_as_in_its_index() -> None:
+def test_counts_rows_from_1_and_names_their_index() -> None:
     frame = pd.DataFrame({"sentence": ["a", "a"], "word": ["Ada", None], "tag": ["O", "O"]})
     for index, name in ([0, 1], "row 2"), ([10, 11], r"row 2 \(index 11\)"), (["x", "y"], r"row 2 \(index y\)"):
         with pytest.raises(DataError, match=rf"^{name} has no word or no tag:"):
@@ -129,8 +129,8 @@ def test_rows_of_a_frame_are_counted_from_1_and_named_as_in_its_index() -> None:
 
 @pytest.mark.parametrize("of", [list, pd.Categorical])
 @pytest.mark.parametrize("repair", [(), "drop-sentence"])
-def test_the_rows_of_a_sentence_stand_together(of: Any, repair: Any) -> None:
-    """Otherwise it would lose the later ones."""
+def test_refuses_a_sentence_with_scattered_rows(of: Any, repair: Any) -> None:
+    """Otherwise the sentence would lose its later rows."""
     frame = pd.DataFrame({"sentence_id": of(["1", "2", "1"]), "word": [*"acb"], "tag": ["B-X", "O", "I-X"]})
     fix = r'.*frame\.sort_values\(\'sentence_id\', kind="stable"\)$'
     with pytest.raises(DataError, match=r"row 3 has the id of a sentence that ended above it:.*\n" + fix):
@@ -139,14 +139,14 @@ def test_the_rows_of_a_sentence_stand_together(of: Any, repair: Any) -> None:
     assert content(Corpus.from_pandas(together)) == [("1", ("a", "b"), ((0, 2, "X"),)), ("2", ("c",), ())]
 
 
-def test_the_rows_of_a_frame_whose_ids_have_gaps_are_not_sorted() -> None:
+def test_does_not_suggest_sorting_if_ids_have_gaps() -> None:
     frame = pd.DataFrame({"sentence_id": ["1", None, "2", "1"], "word": [*"abcd"], "tag": [*"OOOO"]})
     with pytest.raises(DataError, match=r"row 4 .*\n.*give each sentence an id of its own$"):
         Corpus.from_pandas(frame)
 
 
 @pytest.mark.parametrize(("name", "names"), [("sentence_id", ""), ("other", ""), (None, 'names="sentence"')])
-def test_an_index_of_sentences_is_to_be_made_a_column(name: str | None, names: str) -> None:
+def test_suggests_reset_index_for_an_index_of_sentences(name: str | None, names: str) -> None:
     frame = pd.DataFrame({"word": [*"abc"], "tag": ["B-X", "O", "O"]}, index=pd.Index([1, 1, 2], name=name))
     fix = f"make it a column: frame.reset_index({names})"
     for sentence in (None, name):
@@ -162,7 +162,7 @@ def test_a_missing_first_word_is_named() -> None:
         Corpus.from_pandas(frame)
 
 
-def test_numbers_in_a_data_frame_have_the_names_that_the_user_gives() -> None:
+def test_numeric_tags_get_the_given_names() -> None:
     names = ["O", "B-PER", "I-PER"]
     frame = pd.DataFrame({"sentence": [1, 1, 2], "word": ["Ada", "Bo", "ran"], "tag": [1, 2, 0]})
     lists = pd.DataFrame({"tokens": [["Ada", "Bo"], ["ran"]], "tags": [[1, 2], [0]]})

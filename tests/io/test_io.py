@@ -55,7 +55,7 @@ MIXED = "Ada B-PER\nwrote O\nx\ny\n\nIn O\nOslo B-LOC\n"
 BARE = "Ada PER\nLovelace PER\nwrote O\nin O\nOslo LOC\n. O\n"
 
 
-def test_text_with_some_columns_is_not_read_without_a_word(tmp_path: Path) -> None:
+def test_asks_for_the_format_of_text_with_some_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text(MIXED, "utf-8")
     for open_ in (open_corpus, open_text):
@@ -113,7 +113,7 @@ def test_a_file_of_some_other_format_is_not_taken_for_text(tmp_path: Path) -> No
     assert len(read(path, format="text")) == 3
 
 
-def test_a_spreadsheet_names_the_way_by_pandas(tmp_path: Path) -> None:
+def test_suggests_pandas_for_a_spreadsheet(tmp_path: Path) -> None:
     path = tmp_path / "reviews.XLSX"
     path.write_bytes(b"PK\x03\x04\xff\x00")
     for opened in (open_corpus, open_text):
@@ -154,7 +154,7 @@ def test_a_named_column_means_columns(tmp_path: Path) -> None:
     assert open_corpus(path, ReadOptions(word_column=2)).description.endswith("word 2, tag 3")
 
 
-def test_text_is_a_sentence_a_line(tmp_path: Path) -> None:
+def test_reads_each_line_of_text_as_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("\ufeffa\u00a0b  c\r\n\n \u3000\nd\u2028e \u200b f\n".encode())
     assert [(s.id, s.words, s.language) for s in read(path, language="en")] == [
@@ -164,7 +164,7 @@ def test_text_is_a_sentence_a_line(tmp_path: Path) -> None:
     assert [writer("text").encode(s) for s in read(path)] == ["a b c\n", "d e \u200b f\n"]
 
 
-def test_text_that_cannot_be_a_sentence_is_named_or_rejected(tmp_path: Path) -> None:
+def test_reports_or_rejects_text_that_cannot_be_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\rtwo\n+2AA-\nthree\n")
     options = ReadOptions(format="text", encoding="utf-7")
@@ -182,7 +182,7 @@ def test_text_that_cannot_be_a_sentence_is_named_or_rejected(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["a.conll", "a.txt", "a.jsonl"])
-def test_wrong_bytes_name_their_lines_and_the_way_out(tmp_path: Path, name: str) -> None:
+def test_reports_lines_with_invalid_bytes_and_suggests_an_encoding(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes("a O\n\nJosé B-PER\n\nb O\n\né O\n".encode("latin-1"))
     with pytest.raises(DataError) as caught:
@@ -196,7 +196,7 @@ def test_wrong_bytes_name_their_lines_and_the_way_out(tmp_path: Path, name: str)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_compressed_files_are_called_so(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+def test_reports_compressed_files(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     (tmp_path / "a.conll").write_bytes(pack(CONLL.encode() * 99))
     with pytest.raises(DataError, match="this is compressed") as caught:
         read(tmp_path / "a.conll")
@@ -208,7 +208,7 @@ def test_compressed_files_are_called_so(tmp_path: Path, pack: Callable[[bytes], 
         read(tmp_path / "a.conll")
 
 
-def test_other_encodings(tmp_path: Path) -> None:
+def test_reads_other_encodings(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     for name in ("utf-16", "utf-32"):
         path.write_bytes(CONLL.replace("Ada", "आदा").encode(name))
@@ -221,7 +221,7 @@ def test_other_encodings(tmp_path: Path) -> None:
         read(path, encoding="utf-16")
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_reports_missing_files(tmp_path: Path) -> None:
     (tmp_path / "train.conll").write_text(CONLL)
     with pytest.raises(DataError, match=r"trian.conll: there is no such file\nFix: did you mean train\.conll"):
         read(tmp_path / "trian.conll")
@@ -243,7 +243,7 @@ def test_standard_input_is_read_as_often_as_needed(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
-def test_arrow_is_called_so_and_not_text_in_another_encoding(tmp_path: Path, encoding: str) -> None:
+def test_reports_arrow_instead_of_a_wrong_encoding(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "data-00000-of-00001.arrow"
     path.write_bytes(b"\xff\xff\xff\xff\x10\x01\x00\x00")
     with pytest.raises(DataError, match=r"this is Arrow\nFix: .*from_file\('.*\.arrow'\)\.to_parquet") as caught:
@@ -310,7 +310,7 @@ def test_formats_by_extension() -> None:
         writer("conll", separator=",")
 
 
-def test_writing_replaces_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_writing_replaces_a_file_completely_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     assert write([SENTENCE], path) == 1
 
@@ -329,7 +329,7 @@ def test_writing_replaces_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.conll", "a.txt"])
-def test_ids_that_a_file_could_not_be_read_with_are_not_written(tmp_path: Path, name: str) -> None:
+def test_refuses_to_write_duplicate_ids(tmp_path: Path, name: str) -> None:
     twice, path = [Sentence(("Ada",), id="x"), Sentence(("Bo",), id="x")], tmp_path / name
     if name != "a.jsonl":  # its files have no ids
         assert write(twice, path) == len(read(path)) == 2
@@ -377,7 +377,7 @@ def test_unknown_options_of_reading_get_a_suggestion(tmp_path: Path) -> None:
     assert second.startswith('there is no option "colour"; ')
 
 
-def test_control_characters_of_latin_1_may_be_letters_of_windows(tmp_path: Path) -> None:
+def test_suggests_cp1252_for_control_characters_in_latin_1(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_bytes("O’Brien B-PER\nwrote O\n".encode("cp1252"))
     with pytest.raises(DataError, match=r'e\.g\. encoding="cp1252", or convert'):
@@ -401,7 +401,9 @@ def test_control_characters_of_latin_1_may_be_letters_of_windows(tmp_path: Path)
         ("a.jsonl", '{"text": "Ada wrote", "label": [[0, 3, "PER"]]}\n', "jsonl", "spans"),
     ],
 )
-def test_a_wrong_format_is_told_the_right_one(tmp_path: Path, name: str, text: str, wrong: str, right: str) -> None:
+def test_a_wrong_format_gets_the_right_one_suggested(
+    tmp_path: Path, name: str, text: str, wrong: str, right: str
+) -> None:
     (tmp_path / name).write_text(text)
     for path in (tmp_path / name, tmp_path):
         with pytest.raises(DataError) as error:
@@ -418,7 +420,7 @@ def test_a_wrong_format_is_told_the_right_one(tmp_path: Path, name: str, text: s
         ("a.csv", "word,tag\nAda,B-PER\nmet,O\n", "jsonl"),
     ],
 )
-def test_no_other_format_is_named_that_may_be_wrong(tmp_path: Path, name: str, text: str, format: str) -> None:
+def test_does_not_suggest_a_format_that_may_be_wrong(tmp_path: Path, name: str, text: str, format: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError) as error:
         list(open_corpus(tmp_path / name, ReadOptions(format=format)))

@@ -1,4 +1,4 @@
-"""JSONL: everything comes back, and what is wrong is said with its line."""
+"""JSONL: round trips, and issues with their line."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_line_of_a_dataset_may_have_other_keys(path: Path) -> None:
     assert source.description == "jsonl, IOB2, left out: spans, odd"
 
 
-def test_a_document_may_have_a_number_for_a_name_as_a_sentence_may(path: Path) -> None:
+def test_a_document_id_may_be_a_number(path: Path) -> None:
     (sentence,) = opened(path, {"document": 7, "tokens": ["Ada"], "trailing_whitespace": [False], "labels": ["B-PER"]})
     assert (sentence.document, sentence.labels) == ("7", ((0, 1, "PER"),))
 
@@ -96,13 +96,13 @@ def test_tags_may_have_another_name(path: Path, words: str, key: str) -> None:
     assert [(s.id, s.labels, s.columns) for s in source] == [("3", ((0, 1, "PER"),), (("en", "en"),))]
 
 
-def test_of_two_names_of_tags_none_is_chosen(path: Path) -> None:
+def test_refuses_two_keys_with_tags(path: Path) -> None:
     found = issues(path, {"words": ["Ada"], "ner": ["B-PER"], "labels": ["O"]}, {"words": ["a"], "ner": [0]})
     assert 'there is no key "ner"' in found[0]
     assert '"ner" is [0], expected a list of strings such as B-PER' in found[-1]
 
 
-def test_an_object_of_another_kind_has_one_issue(path: Path) -> None:
+def test_reports_an_object_of_another_kind_once(path: Path) -> None:
     (issue,) = issues(path, {"id": 7, "document": "x", "mentions": [], "title": "y"})
     assert issue == (
         "1: its keys are 'id', 'document', 'mentions', 'title', expected \"words\" with \"entities\" or \"tags\", or "
@@ -110,7 +110,7 @@ def test_an_object_of_another_kind_has_one_issue(path: Path) -> None:
     )
 
 
-def test_columns_of_its_own_are_all_that_a_line_of_a_dataset_has(path: Path) -> None:
+def test_explicit_columns_exclude_other_keys_of_a_dataset_line(path: Path) -> None:
     """Other keys are then left out, and named."""
     row = {"tokens": ["a", "b"], "tags": ["O", "O"], "columns": [["x", "y"]], "pos": ["P", "Q"], "odd": 1}
     source = opened(path, row)
@@ -118,7 +118,7 @@ def test_columns_of_its_own_are_all_that_a_line_of_a_dataset_has(path: Path) -> 
     assert source.description == "jsonl, IOB2, left out: pos, odd"
 
 
-def test_other_keys_beside_entities_are_read_as_beside_tags(path: Path) -> None:
+def test_reads_other_keys_beside_entities_as_beside_tags(path: Path) -> None:
     row = {
         "id": 5,
         "words": ["Ada", "met"],
@@ -133,7 +133,7 @@ def test_other_keys_beside_entities_are_read_as_beside_tags(path: Path) -> None:
         assert [(sentence.id, sentence.columns) for sentence in source] == [("5", (("en", "en"),))]
 
 
-def test_keys_that_later_lines_alone_have_are_named_behind_them(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_keys_of_later_lines_after_reading(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [{"words": ["Ada"], "entities": []}] * FIRST_ROWS
     source = opened(path, *lines, {"words": ["Ada"], "entities": [], "meta": 1})
     assert source.description == "jsonl"
@@ -146,7 +146,7 @@ def test_keys_that_later_lines_alone_have_are_named_behind_them(path: Path, caps
     ("key", "value", "meant"),
     [("langauge", "hi", "language"), ("scoers", {"a": 1}, "scores"), ("offset", [[0, 1]], "offsets")],
 )
-def test_a_key_that_seems_misspelt_is_a_mistake(
+def test_reports_a_key_that_seems_misspelt(
     path: Path, labels: dict[str, Any], key: str, value: Any, meant: str
 ) -> None:
     (issue,) = issues(path, {"words": ["a"], key: value} | labels)
@@ -154,13 +154,13 @@ def test_a_key_that_seems_misspelt_is_a_mistake(
 
 
 @pytest.mark.parametrize("key", ["tags", "ner_tags", "ner", "labels", "ner_labels"])
-def test_a_wrong_number_of_tags_is_told_of_every_name_of_tags(path: Path, key: str) -> None:
+def test_reports_a_wrong_number_of_tags_under_every_key(path: Path, key: str) -> None:
     for words in ("words", "tokens"):
         (issue,) = issues(path, {words: ["Ada"], key: ["O"]}, {words: ["Ada", "met", "Bo"], key: ["B-PER", "O"]})
         assert issue == f'2: 3 words and 2 "{key}", expected one for each word'
 
 
-def test_lists_that_are_no_tags_are_not_taken_for_them(path: Path) -> None:
+def test_does_not_read_other_lists_as_tags(path: Path) -> None:
     (source, value) = opened(path, {"words": ["a", "b"], "entities": [], "labels": ["news"]}), "news"
     assert source.description == "jsonl, left out: labels"
     assert value not in str(list(source))
@@ -239,7 +239,7 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ('\ufeff{"words": ["a"]}', "there is a byte order mark (U+FEFF) inside the file, expected none: were files"),
     ],
 )
-def test_issues(path: Path, line: Any, message: str) -> None:
+def test_reports_the_issue_of_a_line(path: Path, line: Any, message: str) -> None:
     (issue,) = issues(path, {"words": ["sound"]}, "", line)
     assert issue.startswith("3: ")
     assert message in issue
@@ -297,14 +297,14 @@ def soft_label(**changes: Any) -> dict[str, Any]:
         {"comments": [7]},
     ],
 )
-def test_a_part_of_another_shape_is_named_with_the_shape_that_it_should_have(part: dict[str, Any], path: Path) -> None:
+def test_reports_a_part_of_the_wrong_shape_and_the_expected_shape(part: dict[str, Any], path: Path) -> None:
     (key,) = part
     (issue,) = issues(path, {"words": ["a"], **part})
     assert issue.startswith(f'1: "{key}" is ')
     assert ", expected a" in issue or ', expected {"method": string' in issue
 
 
-def test_what_is_null_is_absent_but_labels_are_not(path: Path) -> None:
+def test_reads_null_as_absent_except_for_labels(path: Path) -> None:
     nulls = dict.fromkeys(
         ("id", "language", "origin", "columns", "comments", "soft_labels", "document", "offsets", "x")
     )
@@ -316,7 +316,7 @@ def test_what_is_null_is_absent_but_labels_are_not(path: Path) -> None:
         assert f'"{key}" is None, expected a list' in issue
 
 
-def test_the_least_and_the_most_that_a_part_may_say(path: Path) -> None:
+def test_reads_minimal_and_complete_parts(path: Path) -> None:
     lines = [
         {"words": ["a"], "origin": {"method": "m"}, **entity(score=None), **soft_label(begin=1)},
         {"words": ["b"], "origin": {"method": "m", "parents": ["p"], "copy": 2}, **entity(score=1)},
@@ -342,7 +342,7 @@ def test_an_issue_of_tags_names_the_word(path: Path) -> None:
     assert issue.startswith("1: word 1: 'I-X' continues an entity")
 
 
-def test_a_line_that_is_no_json_can_be_dropped_and_is_kept_as_it_is(path: Path) -> None:
+def test_a_dropped_line_that_is_not_json_is_kept_unchanged(path: Path) -> None:
     source = opened(path, '{"words": ["a"', "\u3000", repair=["drop-sentence"])
     assert list(source) == []
     first, second = source.rejects
@@ -361,7 +361,7 @@ def test_a_line_that_is_no_json_can_be_dropped_and_is_kept_as_it_is(path: Path) 
         ([{"tokens": ["a"], "tags": ["S-X"]}], "jsonl, BIOES"),
     ],
 )
-def test_what_is_recognised(path: Path, lines: list[Any], description: str) -> None:
+def test_recognises_jsonl_and_its_scheme(path: Path, lines: list[Any], description: str) -> None:
     assert opened(path, *lines).description == description
 
 
@@ -373,13 +373,13 @@ def test_the_scheme_comes_from_all_lines_that_can_be_read(path: Path, first: Any
     assert [sentence.labels for sentence in source][-1] == ((0, 2, "X"),)
 
 
-def test_a_file_of_anything_but_tags_needs_no_more_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_the_memory_for_tag_detection(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nersery.io.base.MOST_PAIRS", 2)
     source = opened(path, *({"tokens": ["a"], "tags": [tag]} for tag in ("B-X", "B-Y", "S-Z")))
     assert source.description == "jsonl, IOB2"
 
 
-def test_what_utf_7_can_write_and_no_sentence_hold(path: Path) -> None:
+def test_rejects_lone_surrogates_written_in_utf_7(path: Path) -> None:
     path.write_text('{"words": ["+2AA-"]}\n{"words": ["a"], "id": "+2AA-"}\n{"words": ["b"]}\n{+2AA-\n')
     source = open_corpus(path, ReadOptions(encoding="utf-7", repair=("drop-sentence",)))
     assert [sentence.words for sentence in source] == [("b",)]
@@ -392,12 +392,12 @@ def test_line_separators_inside_words_do_not_end_a_line(path: Path) -> None:
     assert read(path)[0].words == ("a\u2028b", "\u2029")
 
 
-def test_scores_that_are_no_numbers_are_not_written() -> None:
+def test_refuses_to_write_scores_that_are_not_numbers() -> None:
     with pytest.raises(DataError, match="sentence x: a score is NaN or infinite"):
         writer("jsonl").encode(Sentence(("a",), id="x", scores={"certainty": float("nan")}))
 
 
-def test_rejects_come_back(path: Path) -> None:
+def test_rejects_survive_a_round_trip(path: Path) -> None:
     rejects = [Reject("certainty < 1", Sentence(("a",), (Entity(0, 1, "X"),), id="x")), Reject("nothing came")]
     path.write_text("".join(map(reject_line, rejects)), "utf-8")
     assert list(read_rejects(path)) == rejects
@@ -417,7 +417,7 @@ def test_rejects_come_back(path: Path) -> None:
         ('{"reason": "x", "words": [""]}', "word 0 is empty"),
     ],
 )
-def test_what_is_no_reject_is_named_with_its_line(path: Path, line: str, message: str) -> None:
+def test_reports_a_line_that_is_not_a_reject(path: Path, line: str, message: str) -> None:
     path.write_text(f'{{"reason": "x"}}\n{line}\n')
     with pytest.raises(DataError) as caught:
         list(read_rejects(path))
@@ -434,7 +434,7 @@ def test_a_reject_is_a_sentence_with_a_reason() -> None:
     assert json.loads(reject_line(Reject("nothing came"))) == {"reason": "nothing came"}
 
 
-def test_a_file_of_rejects_is_no_corpus(tmp_path: Path) -> None:
+def test_refuses_a_file_of_rejects_as_a_corpus(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("".join(reject_line(Reject("unchanged", Sentence((word,), id=word))) for word in "ab"), "utf-8")
     with pytest.raises(DataError) as caught:
@@ -447,7 +447,7 @@ def test_a_file_of_rejects_is_no_corpus(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a"])
 @pytest.mark.parametrize("words", ["words", "tokens", "text", "sentence", "token"])
 @pytest.mark.parametrize("tags", ["ner_tags", "labels", "label"])
-def test_an_array_of_words_and_tags_is_read_as_lines_are(
+def test_reads_an_array_of_words_and_tags_like_lines(
     tmp_path: Path, name: str, words: str, tags: str, indent: int | None
 ) -> None:
     rows = [{words: ["in", "Oslo"], tags: ["O", "B-LOC"]}, {"id": 7, words: ["Ada"], tags: ["B-PER"]}]
@@ -459,7 +459,7 @@ def test_an_array_of_words_and_tags_is_read_as_lines_are(
     assert [(s.id, s.words, s.labels) for s in read(path)] == expected
 
 
-def test_what_is_wrong_in_an_array_is_said_with_its_line(tmp_path: Path) -> None:
+def test_reports_issues_in_an_array_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps([{"tokens": ["Ada"], "ner_tags": ["B-PER"]}, "x", {"tokens": ["Bo"]}, {}], indent=1))
     with pytest.raises(DataError) as caught:
@@ -480,7 +480,7 @@ def test_repairs_of_white_space_in_words(path: Path) -> None:
     assert source.repaired == {"blank-words": 2, "outer-space": 1}
 
 
-def test_a_blank_word_stays_where_entities_count_words(path: Path) -> None:
+def test_keeps_a_blank_word_if_entities_count_words(path: Path) -> None:
     row = {"words": ["", "Ada"], "entities": [{"start": 1, "end": 2, "type": "PER"}]}
     with pytest.raises(DataError, match="word 0 is empty") as caught:
         list(opened(path, row, repair=("blank-words",)))

@@ -36,7 +36,7 @@ def content(corpus: Corpus) -> list[Any]:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_datasets_come_back_under_every_scheme(tmp_path: Path, scheme: str) -> None:
+def test_datasets_survive_a_round_trip_in_every_scheme(tmp_path: Path, scheme: str) -> None:
     made = CORPUS.to_dataset(scheme=scheme)
     assert isinstance(made.features["ner_tags"].feature, datasets.ClassLabel)
     assert Corpus.from_dataset(made) == CORPUS
@@ -52,7 +52,7 @@ def test_types_number_all_splits_alike() -> None:
         CORPUS.to_dataset(types=("PER",))
 
 
-def test_a_dataset_with_other_columns_is_read_by_their_names() -> None:
+def test_reads_dataset_columns_by_the_given_names() -> None:
     rows = [{"text_words": ("Ada", "wrote"), "labels": [2, 0], "id": 7}]
     corpus = Corpus.from_dataset(iter(rows), words="text_words", tags="labels", names=["O", "B-LOC", "B-PER"])
     assert content(corpus) == [("7", ("Ada", "wrote"), ((0, 1, "PER"),))]
@@ -89,7 +89,7 @@ def test_other_names_are_refused(names: Any) -> None:
         (1.0, r"has the number 1\.0 without a name"),
     ],
 )
-def test_a_number_without_a_name_is_named(number: float, message: str) -> None:
+def test_reports_a_tag_number_without_a_name(number: float, message: str) -> None:
     rows = [{"tokens": ["Ada", "ran"], "ner_tags": [0, number]}]
     with pytest.raises(DataError, match=message):
         Corpus.from_dataset(rows, names=["O", "B-PER"])
@@ -97,7 +97,7 @@ def test_a_number_without_a_name_is_named(number: float, message: str) -> None:
         Corpus.from_bio([["Ada"]], [[1]])
 
 
-def test_rows_with_ids_that_are_missing_get_their_numbers() -> None:
+def test_rows_without_ids_get_their_row_numbers() -> None:
     rows = [{"id": id, "tokens": ["Ada"], "ner_tags": ["O"]} for id in (None, None, float("nan"), 4.0)]
     assert [s.id for s in Corpus.from_dataset(rows)] == ["dataset:1", "dataset:2", "dataset:3", "4"]
 
@@ -124,7 +124,7 @@ def test_the_named_columns_are_read_whatever_else_there_is() -> None:
     assert sentence.labels == ((1, 2, "X"),)
 
 
-def test_numbers_have_the_names_of_the_column_that_is_read() -> None:
+def test_tag_numbers_get_the_names_of_their_own_column() -> None:
     labels = {"ner_tags": ["O", "B-ORG", "B-MISC"], "chunk_tags": ["B-NP", "B-VP", "I-NP"]}
     numbers = {name: [known.index(tag) for tag in TWO_LEVELS[name]] for name, known in labels.items()}
     text = datasets.Value("string")
@@ -137,7 +137,7 @@ def test_numbers_have_the_names_of_the_column_that_is_read() -> None:
         assert [s.labels for s in Corpus.from_dataset(dataset)] == [NAMES]
 
 
-def test_numbers_have_their_names_where_datasets_before_version_4_describes_lists_by_lists() -> None:
+def test_tag_numbers_get_names_from_features_of_datasets_before_version_4() -> None:
     class Rows(list[Any]):
         features: ClassVar = {
             "ner_tags": [datasets.ClassLabel(names=["O", "B-LOC"])],
@@ -156,7 +156,7 @@ def test_numbers_have_their_names_where_datasets_before_version_4_describes_list
         ({"words": ["a"] * 4}, r"tokens and words may hold the words.*\n.*words='tokens'"),
     ],
 )
-def test_several_columns_to_read_must_be_told_apart_by_name(more: dict[str, Any], message: str) -> None:
+def test_asks_which_of_several_matching_columns_to_read(more: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Corpus.from_dataset([{**TWO_LEVELS, **more}])
 
@@ -183,7 +183,7 @@ def test_wrong_datasets_are_named(rows: Any, message: str) -> None:
         Corpus.from_dataset(rows)
 
 
-def test_an_index_makes_columns_of_a_dataset() -> None:
+def test_suggests_select_for_an_indexed_dataset() -> None:
     made = CORPUS.to_dataset()
     for columns in (made[:2], made[0], {"text_words": [["a"]]}):
         with pytest.raises(
@@ -196,7 +196,7 @@ def test_an_index_makes_columns_of_a_dataset() -> None:
 
 
 @pytest.mark.parametrize("name", ["pandas", "arrow"])
-def test_a_dataset_whose_format_makes_tables_is_read_without_it(name: str) -> None:
+def test_suggests_resetting_the_format_of_a_table_dataset(name: str) -> None:
     made = CORPUS.to_dataset().with_format(name)
     with pytest.raises(DataError, match=r"row 1 is .*\n(.*\n)*.*dataset\.with_format\(None\)"):
         Corpus.from_dataset(made)
@@ -215,7 +215,7 @@ def test_repairs_work_as_for_files() -> None:
         Corpus.from_dataset(rows, repair="nothing")
 
 
-def test_what_to_do_about_broken_lists_is_told_without_files_and_commands() -> None:
+def test_fix_for_broken_lists_mentions_no_files_or_commands() -> None:
     with pytest.raises(DataError) as caught:
         Corpus.from_bio([["Ada", "wrote"], ["Bo"]], [["B_PER", "O"], ["PER"]])
     fix = caught.value.fix
@@ -242,7 +242,7 @@ def test_words_and_tags_may_be_of_other_types() -> None:
 
 
 @pytest.mark.parametrize("word", [b"a", pd.NA, pd.NaT, object(), {"a"}])
-def test_what_is_no_text_is_no_word(word: Any) -> None:
+def test_refuses_words_that_are_not_text(word: Any) -> None:
     for make in (
         lambda: Corpus.from_bio([[word, "ran"]], [["O", "O"]]),
         lambda: Corpus.from_dataset([{"tokens": [word, "ran"], "ner_tags": ["O", "O"]}]),
@@ -256,7 +256,7 @@ def test_what_is_no_text_is_no_word(word: Any) -> None:
     assert kept.id == "b"
 
 
-def test_dates_decimals_and_uuids_have_a_text() -> None:
+def test_converts_dates_decimals_and_uuids_to_text() -> None:
     values = (Decimal("1.50"), date(2026, 1, 2), UUID(int=1))
     texts = ("1.50", "2026-01-02", "00000000-0000-0000-0000-000000000001")
     rows = [{"id": id, "tokens": values, "ner_tags": ["O"] * 3} for id in values]
@@ -283,7 +283,7 @@ def test_an_option_without_effect_is_refused(read: Callable[[], Corpus], name: s
         read()
 
 
-def test_lists_of_tags_come_back_and_wrong_ones_are_named() -> None:
+def test_tag_lists_survive_a_round_trip_and_invalid_ones_are_refused() -> None:
     words, tags = CORPUS.to_bio(scheme="BIOES")
     assert [s.labels for s in Corpus.from_bio(words, tags)] == [s.labels for s in CORPUS]
     with pytest.raises(DataError, match="3 lists of words and 2 lists of tags"):
@@ -300,7 +300,7 @@ def test_lists_of_tags_come_back_and_wrong_ones_are_named() -> None:
         CORPUS.to_bio(scheme=None)  # type: ignore[arg-type]
 
 
-def test_what_is_said_of_words_that_are_no_text_works(tmp_path: Path) -> None:
+def test_fix_for_words_that_are_not_text_works(tmp_path: Path) -> None:
     frame = pd.DataFrame({"sentence": [1, 1], "word": [b"a", b"b"], "tag": ["B-PER", "O"]})
     assert Corpus.from_pandas(frame.assign(word=frame["word"].str.decode("utf-8")))[0].words == ("a", "b")
     (tmp_path / "a.csv").write_text("sentence,word,tag\n1,true,O\n1,FALSE,O\n", "utf-8")
@@ -314,14 +314,14 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: st
         getattr(CORPUS, {"datasets": "to_dataset"}.get(library, f"to_{library}"))()
 
 
-def test_scores_of_other_sentences_are_absent() -> None:
+def test_leaves_out_scores_of_other_sentences() -> None:
     rows = [{"words": ["a"], "entities": [], "scores": {name: 0.5}} for name in ("certainty", "perplexity")]
     dataset = datasets.Dataset.from_list(rows)
     assert None in dataset[0]["scores"].values()
     assert [sentence.scores for sentence in Corpus.from_dataset(dataset)] == [row["scores"] for row in rows]
 
 
-def test_rows_that_nobody_has_labelled_are_no_sentences_without_entities(tmp_path: Path) -> None:
+def test_unlabelled_rows_are_not_sentences_without_entities(tmp_path: Path) -> None:
     parts = [{"tokens": [["Oslo"]], "ner_tags": [["B-LOC"]]}, {"tokens": [["Rome"]]}]
     dataset = datasets.concatenate_datasets([*map(datasets.Dataset.from_dict, parts)])
     with pytest.raises(DataError, match='"ner_tags" is None, expected a list'):
@@ -334,7 +334,7 @@ def test_rows_that_nobody_has_labelled_are_no_sentences_without_entities(tmp_pat
         assert [sentence.labels for sentence in open_text(path)] == [((0, 1, "LOC"),), ()]
 
 
-def test_types_to_number_may_be_a_stream_but_no_string() -> None:
+def test_types_may_be_an_iterator_but_not_a_string() -> None:
     corpus = Corpus([Sentence(("Oslo",), (Entity(0, 1, "LOC"),))])
     rows = corpus.to_dataset(types=(name for name in ("PER", "LOC")))  # type: ignore[arg-type]
     assert Corpus.from_dataset(rows) == corpus
@@ -344,6 +344,6 @@ def test_types_to_number_may_be_a_stream_but_no_string() -> None:
 
 
 @pytest.mark.parametrize("texts", [None, 5, Path("raw.txt")], ids=str)
-def test_what_are_no_texts_is_refused(texts: Any) -> None:
+def test_from_texts_refuses_other_objects(texts: Any) -> None:
     with pytest.raises(SettingsError, match=r"the texts are .*, expected a list of strings"):
         Corpus.from_texts(texts)

@@ -19,7 +19,7 @@ from nersery.io.jsonl import to_object
 from tests.io.strategies import sentences
 
 
-def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_the_extra_if_pyarrow_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     for action in (lambda: open_corpus(tmp_path / "a.parquet"), parquet.load_pyarrow):
@@ -27,7 +27,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
             action()
 
 
-def test_one_file_of_it_cannot_be_written() -> None:
+def test_refuses_to_write_a_single_file() -> None:
     with pytest.raises(
         SettingsError,
         match=r"in shards only, by `nersery augment`.*`crosslingual project` with `shards`\. Choose \.jsonl",
@@ -49,7 +49,7 @@ class TestWithPyarrow:
 
     @settings(deadline=None, max_examples=25)
     @given(st.lists(sentences(), max_size=5))
-    def test_all_of_a_sentence_comes_back(
+    def test_sentences_survive_a_round_trip(
         self, tmp_path_factory: pytest.TempPathFactory, corpus: list[Sentence]
     ) -> None:
         path = tmp_path_factory.mktemp("round") / "a.parquet"
@@ -70,14 +70,14 @@ class TestWithPyarrow:
         assert to_object(there) == to_object(sentence)
         assert corpus.description == "parquet"
 
-    def test_files_of_others_are_read_as_jsonl_would_be(self, tmp_path: Path) -> None:
+    def test_reads_files_of_other_programs_like_jsonl(self, tmp_path: Path) -> None:
         rows = [{"tokens": ["Ada", "wrote"], "ner_tags": ["B-PER", "O"], "id": None}] * 2
         corpus = open_corpus(self.write(rows, tmp_path / "a.parquet"))
         assert [(s.id, s.labels) for s in corpus] == [("a:1", ((0, 1, "PER"),)), ("a:2", ((0, 1, "PER"),))]
         assert corpus.description == "parquet, IOB2"
 
     @pytest.mark.parametrize("wrapped", [{"_type": "List"}, {"_type": "Sequence", "length": -1}, None])
-    def test_numbers_are_the_names_that_the_metadata_gives_them(
+    def test_tag_numbers_get_their_names_from_the_metadata(
         self, tmp_path: Path, wrapped: dict[str, Any] | None
     ) -> None:
         import pyarrow
@@ -100,7 +100,7 @@ class TestWithPyarrow:
             read(tmp_path / "a.parquet")
 
     @pytest.mark.parametrize("told", ["no JSON", "[]", '{"info": {}}', '{"info": {"features": {"ner_tags": 1}}}'])
-    def test_metadata_that_says_nothing_is_no_issue(self, tmp_path: Path, told: str) -> None:
+    def test_ignores_metadata_without_names(self, tmp_path: Path, told: str) -> None:
         import pyarrow
         from pyarrow import parquet as format
 
@@ -109,7 +109,7 @@ class TestWithPyarrow:
         assert len(read(tmp_path / "a.parquet")) == 1
 
     @pytest.mark.parametrize("column", [{"scores": [[{"label": "a", "value": 1.0}]]}, {"day": [date(2026, 1, 2)]}])
-    def test_columns_of_other_kinds_are_told_by_name(self, tmp_path: Path, column: dict[str, Any]) -> None:
+    def test_reports_columns_of_other_kinds_by_name(self, tmp_path: Path, column: dict[str, Any]) -> None:
         pyarrow = pytest.importorskip("pyarrow")
         pyarrow.parquet.write_table(pyarrow.table({"words": [["a"]], **column}), tmp_path / "a.parquet")
         with pytest.raises(DataError, match=rf"a\.parquet:1 .*\"{next(iter(column))}\""):
@@ -143,7 +143,7 @@ class TestWithPyarrow:
             },
         ],
     )
-    def test_a_row_for_each_word_is_read_as_is_said(self, tmp_path: Path, columns: dict[str, Any]) -> None:
+    def test_fix_for_a_row_for_each_word_works(self, tmp_path: Path, columns: dict[str, Any]) -> None:
         import pyarrow.csv
 
         path = tmp_path / "a.parquet"
@@ -155,7 +155,7 @@ class TestWithPyarrow:
         found = read(tmp_path / "a.csv")
         assert [(s.words, s.labels) for s in found] == [(("Zoë", '"'), ((0, 1, "PER"),)), (("Oslo",), ((0, 1, "LOC"),))]
 
-    def test_texts_are_read_as_is_said(self, tmp_path: Path) -> None:
+    def test_fix_for_whole_texts_works(self, tmp_path: Path) -> None:
         rows: list[dict[str, Any]] = [
             {"text": "Zoë left.", "entities": [{"start": 0, "end": 3, "label": "PER"}]},
             {"text": "so", "entities": []},
@@ -175,7 +175,7 @@ class TestWithPyarrow:
         rows = [{"text": "Ada left", "tokens": ["Ada", "left"], "ner_tags": ["B-PER", "O"]}]
         assert read(self.write(rows, tmp_path / "a.parquet"))[0].words == ("Ada", "left")
 
-    def test_no_column_is_lost_to_another_of_its_name(self, tmp_path: Path) -> None:
+    def test_refuses_two_columns_of_the_same_name(self, tmp_path: Path) -> None:
         import pyarrow
 
         table = pyarrow.Table.from_arrays([pyarrow.array([["a"]]), pyarrow.array([["b"]])], names=["words", "words"])
@@ -183,7 +183,7 @@ class TestWithPyarrow:
         with pytest.raises(DataError, match=r'the column "words" occurs 2 times, expected once'):
             read(tmp_path / "a.parquet")
 
-    def test_a_date_beyond_those_of_python_is_an_issue(self, tmp_path: Path) -> None:
+    def test_reports_a_date_out_of_range(self, tmp_path: Path) -> None:
         import pyarrow
 
         table = pyarrow.table({"words": [["a"]], "day": pyarrow.array([2**62], pyarrow.timestamp("us"))})
@@ -191,14 +191,14 @@ class TestWithPyarrow:
         with pytest.raises(DataError, match=r"this cannot be read as Parquet: date value out of range\nFix: leave out"):
             read(tmp_path / "a.parquet")
 
-    def test_what_is_left_out_may_be_no_number(self, tmp_path: Path) -> None:
+    def test_allows_nan_only_in_columns_that_are_left_out(self, tmp_path: Path) -> None:
         rows = [{"tokens": ["Ada"], "ner_tags": ["B-PER"], "weight": float("nan")}]
         assert read(self.write(rows, tmp_path / "a.parquet"))[0].labels == ((0, 1, "PER"),)
         rows = [{"words": ["Ada"], "scores": [{"name": "a", "value": float("nan")}]}]
         with pytest.raises(DataError, match=r"\"scores\" is \{'a': nan\}, expected an object of finite numbers"):
             read(self.write(rows, tmp_path / "a.parquet"))
 
-    def test_what_is_wrong_is_told_with_its_row(self, tmp_path: Path) -> None:
+    def test_reports_issues_with_their_row(self, tmp_path: Path) -> None:
         rows = [{"words": ["a"]}, {"words": [""]}]
         path = self.write(rows, tmp_path / "a.parquet")
         with pytest.raises(DataError, match=r"a\.parquet:2 .*empty"):
@@ -220,21 +220,21 @@ class TestWithPyarrow:
             (b"no parquet at all, but longer than twelve bytes", "name its format"),
         ],
     )
-    def test_what_is_no_parquet_is_refused(self, content: bytes, fix: str, tmp_path: Path) -> None:
+    def test_refuses_files_that_are_not_parquet(self, content: bytes, fix: str, tmp_path: Path) -> None:
         (tmp_path / "a.parquet").write_bytes(content)
         with pytest.raises(DataError, match=rf"this cannot be read as Parquet(?s:.*)\nFix: {fix}"):
             open_corpus(tmp_path / "a.parquet")
         with pytest.raises(DataError, match="no such file"):
             open_corpus(tmp_path / "b.parquet")
 
-    def test_damaged_bytes_are_called_so(self, tmp_path: Path) -> None:
+    def test_reports_a_damaged_file(self, tmp_path: Path) -> None:
         path = self.write([{"tokens": ["Ada", "ran"], "ner_tags": ["B-PER", "O"]}], tmp_path / "a.parquet")
         content = path.read_bytes()
         path.write_bytes(content[:20] + b"\xff" * 40 + content[60:])
         with pytest.raises(DataError, match=r"this cannot be read as Parquet: \w(?s:.*)\nFix: copy the file again"):
             read(path)
 
-    def test_it_is_recognised_under_another_name(self, tmp_path: Path) -> None:
+    def test_recognises_parquet_under_another_extension(self, tmp_path: Path) -> None:
         path = self.write([{"tokens": ["Ada", "ran"], "ner_tags": ["B-PER", "O"]}], tmp_path / "a.jsonl")
         with pytest.raises(DataError, match="this is Parquet"):
             read(path)
@@ -250,8 +250,8 @@ class TestWithPyarrow:
         assert ParquetFile(tmp_path / "a.parquet").num_row_groups == 3
         assert [s.id for s in read(tmp_path / "a.parquet")] == list(map(str, range(8)))
 
-    def test_datasets_could_read_it(self, tmp_path: Path) -> None:
-        """No column needs a type that other readers lack: lists, structs, strings and numbers alone."""
+    def test_writes_only_types_that_datasets_can_read(self, tmp_path: Path) -> None:
+        """No column needs a type that other readers lack: only lists, structs, strings and numbers."""
         from pyarrow.parquet import read_schema
 
         parquet.write_objects([], tmp_path / "a.parquet")

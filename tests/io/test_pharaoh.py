@@ -1,4 +1,4 @@
-"""Links in files: as they are, or an error that names the line."""
+"""Files of links: parsed, or refused with an error that names the line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINKS = st.dictionaries(
 
 
 @given(LINKS, st.sampled_from([0, 1]))
-def test_what_is_written_comes_back(alignment: Alignment, first: int):
+def test_alignments_survive_a_round_trip(alignment: Alignment, first: int):
     assert parse_alignment(format_alignment(alignment, first=first), first=first) == alignment
 
 
@@ -33,7 +33,7 @@ def test_without_probabilities(alignment: Alignment):
     assert [link[:2] for link in parse_alignment(text)] == [link[:2] for link in alignment]
 
 
-def test_forms():
+def test_parses_and_formats_every_form():
     assert parse_alignment("") == parse_alignment(" \n") == ()
     assert parse_alignment("3-1 0-0\r\n") == (Link(0, 0), Link(3, 1))
     assert parse_alignment("0-0:1e-05 1-1:.5 2-2:1") == (Link(0, 0, 1e-5), Link(1, 1, 0.5), Link(2, 2))
@@ -69,7 +69,7 @@ def test_malformed_lines(text: str, message: str):
         parse_alignment(text)
 
 
-def test_where_counting_begins_is_said_and_not_guessed():
+def test_the_first_position_is_given_not_guessed():
     assert parse_alignment("1-1", first=0) == (Link(1, 1),)
     with pytest.raises(ValueError, match="a link to the word 0, expected 1 for the first word"):
         parse_alignment("1-0 2-2", first=1)
@@ -77,8 +77,8 @@ def test_where_counting_begins_is_said_and_not_guessed():
         AlignmentFile("x", first=2)
 
 
-def test_a_file_that_counts_from_0_is_not_to_be_mended_where_it_should_count_from_1(tmp_path: Path):
-    """The fix named 0-0 as an example of what was expected, which is what the error refuses."""
+def test_fix_for_a_link_to_0_shows_no_zero_based_example(tmp_path: Path):
+    """The fix once gave 0-0 as an example, which is what the error refuses."""
     path = tmp_path / "x.align"
     path.write_text("0-0 1-1\n")
     with pytest.raises(DataError, match="a link to the word 0") as caught:
@@ -87,7 +87,7 @@ def test_a_file_that_counts_from_0_is_not_to_be_mended_where_it_should_count_fro
     assert caught.value.fix.startswith("leave out first=1 if the file counts words from 0; else expected pairs")
 
 
-def test_probabilities_beside():
+def test_reads_probabilities_of_a_separate_file():
     with pytest.raises(ValueError, match="2 links and 1 probabilities"):
         parse_alignment("0-0 1-1", probabilities="0.5")
     with pytest.raises(ValueError, match="links already have probabilities: omit the file of others"):
@@ -139,11 +139,11 @@ def test_shards_are_read_in_their_order(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["a.align", "a", "a.txt", "en-de", "a.en-de.links"])
-def test_names_of_files_of_links(name: str):
+def test_accepts_usual_names_for_a_file_of_links(name: str):
     check_output(Path(name))
 
 
-def test_a_name_that_promises_another_format_is_refused_before_any_file_is_read():
+def test_refuses_a_compressed_output_name_before_reading():
     with pytest.raises(SettingsError, match=r"a\.gz: links are not compressed.*Write a, then compress it"):
         nersery.align("missing", "missing", output="a.gz")
 
@@ -171,7 +171,7 @@ def test_a_file_of_probabilities(tmp_path: Path):
         list(AlignmentFile(alignment, probabilities=beside))
 
 
-def test_a_link_in_each_line_becomes_a_line_of_each_pair_as_the_error_says(tmp_path: Path) -> None:
+def test_fix_converts_one_link_per_line_to_one_pair_per_line(tmp_path: Path) -> None:
     """The form of the shared tasks of NAACL 2003 and ACL 2005."""
     (tmp_path / "old").write_text("0001 1 1 S\n0001 2 3 P\n0003 1 2\n")
     with pytest.raises(DataError, match="a link in each line") as caught:

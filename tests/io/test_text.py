@@ -1,4 +1,4 @@
-"""Raw text as people have it: what lines can hold, and what is no sentence."""
+"""Raw text as people have it: what lines can hold, and what is not a sentence."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ SHORT = 20
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file; lines of text may have 20 characters."""
+    """A file of text whose lines may have at most 20 characters."""
     monkeypatch.setattr(module, "LONGEST", SHORT)
     return tmp_path / "raw.txt"
 
 
-def test_what_cannot_be_seen_stays_in_the_words(path: Path) -> None:
+def test_keeps_invisible_characters_in_words(path: Path) -> None:
     path.write_bytes("\ufeffAda\n\u200b\nक्\u200dष नई\u200cद\n\ufeffBo\n".encode())
     assert [s.words for s in read(path)] == [("Ada",), ("क्\u200dष", "नई\u200cद"), ("\ufeffBo",)]
 
 
-def test_a_byte_order_mark_in_front_of_the_first_word_comes_back(path: Path) -> None:
+def test_leading_byte_order_mark_of_a_word_survives_a_round_trip(path: Path) -> None:
     sentences = [Sentence(("\ufeffIn",)), Sentence(("\ufeff", "x")), Sentence(("Oslo",))]
     write(sentences, path)
     assert path.read_text("utf-8") == "\ufeff\ufeffIn\n\ufeff x\nOslo\n"
@@ -63,7 +63,7 @@ def test_a_line_that_is_too_long_is_named(path: Path, line: str, encoding: str) 
     assert "put each sentence on a line of its own" in caught.value.fix
 
 
-def test_or_it_is_rejected_and_the_others_are_read(path: Path) -> None:
+def test_rejects_a_line_that_is_too_long_and_reads_the_others(path: Path) -> None:
     path.write_text("a " * 1000 + "\nb\n" + " " * 999 + "\nc", "utf-8")
     source = open_corpus(path, replace(ReadOptions(), repair=("drop-sentence",)))
     assert [s.id for s in source] == ["raw:2", "raw:4"]
@@ -97,7 +97,7 @@ def test_no_line_fills_the_memory(path: Path) -> None:
         ("राष्ट्रपति प्रतिनिधिमंडल के साथ\n", "spaces", True),
     ],
 )
-def test_phrases_of_a_script_without_spaces_are_told_of(tmp_path: Path, text: str, split: str, is_cut: bool) -> None:
+def test_reports_phrases_in_scripts_without_spaces(tmp_path: Path, text: str, split: str, is_cut: bool) -> None:
     path = tmp_path / "raw.txt"
     path.write_text(text, "utf-8")
     said = "" if is_cut else '; its script has no spaces, so whole phrases are taken for words (the split "characters"'
@@ -108,7 +108,7 @@ def test_phrases_of_a_script_without_spaces_are_told_of(tmp_path: Path, text: st
     assert [description.partition(" cuts")[0] for description in opened] == [f"text{said}", f"text, line by line{said}"]
 
 
-def test_zero_width_spaces_are_where_phrases_are_to_be_cut(tmp_path: Path) -> None:
+def test_suggests_splitting_phrases_at_zero_width_spaces(tmp_path: Path) -> None:
     path = tmp_path / "raw.txt"
     path.write_text("ខ្ញុំ\u200bរស់នៅ\u200bក្នុង\u200bទីក្រុង\u200bភ្នំពេញ\n", "utf-8")
     as_given, parted = (open_corpus(path, ReadOptions(split=split)).description for split in ("spaces", "punctuation"))
@@ -133,7 +133,7 @@ def test_zero_width_spaces_are_where_phrases_are_to_be_cut(tmp_path: Path) -> No
         ("Ada met Mr. Bo\n", ["Ada", "met", "Mr.", "Bo"], ""),
     ],
 )
-def test_text_is_split_by_what_it_looks_like(tmp_path: Path, text: str, words: list[str], told: str) -> None:
+def test_detects_how_to_split_text(tmp_path: Path, text: str, words: list[str], told: str) -> None:
     path = tmp_path / "raw.txt"
     path.write_text(text, "utf-8")
     sentence, source = read(path)[0], open_corpus(path)
@@ -146,7 +146,7 @@ def test_text_is_split_by_what_it_looks_like(tmp_path: Path, text: str, words: l
 
 
 @pytest.mark.parametrize("text", ["  «Ada» came to Oslo, (twice)…\n", "王小明在北京。\n", "Şırnak'ta “kaldı”.\n"])
-def test_labels_of_split_text_come_back_in_the_text_as_it_was(tmp_path: Path, text: str) -> None:
+def test_labels_of_split_text_return_to_the_original_text(tmp_path: Path, text: str) -> None:
     (tmp_path / "raw.txt").write_text(text, "utf-8")
     labelled = [sentence.with_entities([Entity(1, 3, "X")]) for sentence in read(tmp_path / "raw.txt")]
     write(labelled, tmp_path / "spans.jsonl", format="spans")
@@ -154,7 +154,7 @@ def test_labels_of_split_text_come_back_in_the_text_as_it_was(tmp_path: Path, te
     assert read(tmp_path / "spans.jsonl")[0].labels == labelled[0].labels
 
 
-def test_text_that_goes_with_labelled_sentences_is_split_like_these(tmp_path: Path) -> None:
+def test_splits_text_like_the_labelled_sentences(tmp_path: Path) -> None:
     (tmp_path / "raw.txt").write_text("Ada kam, sah.\n", "utf-8")
     for attached, count in {None: 5, 0.1: 5, 0.9: 3}.items():
         assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", attached_share=attached)] == [count]
@@ -185,7 +185,7 @@ def test_text_that_goes_with_labelled_sentences_is_split_like_these(tmp_path: Pa
         ("Ada came to Oslo, and Bo left.\n" * 2, "spaces", ""),  # too few to tell
     ],
 )
-def test_punctuation_in_words_is_told_of(tmp_path: Path, text: str, split: str, word: str) -> None:
+def test_reports_punctuation_in_words(tmp_path: Path, text: str, split: str, word: str) -> None:
     path = tmp_path / "raw.txt"
     path.write_text(text, "utf-8")
     said = f'; punctuation is in the words, as in "{word}" (the split "punctuation"' if word else ""
@@ -197,7 +197,7 @@ def test_punctuation_in_words_is_told_of(tmp_path: Path, text: str, split: str, 
     ("text", "found"),
     [("Herr M&uuml;ller kam .", "&uuml;"), ("it&#39;s &nbsp;", "&#39;"), ("AT&T; R&D , a && b;", ""), ("& ; &x;", "")],
 )
-def test_html_entities_are_told_of(tmp_path: Path, split: str, text: str, found: str) -> None:
+def test_reports_html_entities(tmp_path: Path, split: str, text: str, found: str) -> None:
     path = tmp_path / "raw.txt"
     path.write_text(f"Ada came .\n{text}\n", "utf-8")
     description = open_corpus(path, ReadOptions(split=split)).description
@@ -217,7 +217,7 @@ def test_html_entities_are_told_of(tmp_path: Path, split: str, text: str, found:
         ('<doc id="1">\n<seg id="1">She met Ada</seg>\n<seg>She left</seg>\n', "sed -E 's/<[^>]*>//g'"),
     ],
 )
-def test_rows_of_a_table_and_xml_are_told_of_and_the_advice_gives_text(tmp_path: Path, text: str, told: str) -> None:
+def test_reports_table_rows_and_xml_with_a_command_for_text(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "raw.txt").write_text(text, newline="")
     description = open_corpus(tmp_path / "raw.txt", ReadOptions(format="text")).description
     assert told in description
@@ -232,7 +232,7 @@ def test_rows_of_a_table_and_xml_are_told_of_and_the_advice_gives_text(tmp_path:
     "text",
     ["a\tb\n", "\ta b\n\tc d\n", "a\tb\nc\n", "a <unk> b\n<unk> c\nd e\n", "< 5 a\n< 6 > b\n", "a ||| b\nc\nd\n"],
 )
-def test_tabs_and_angle_brackets_in_plain_text_are_no_table(tmp_path: Path, text: str) -> None:
+def test_does_not_report_tabs_and_angle_brackets_in_plain_text(tmp_path: Path, text: str) -> None:
     (tmp_path / "raw.txt").write_text(text)
     assert open_corpus(tmp_path / "raw.txt", ReadOptions(format="text")).description == "text"
 
@@ -292,9 +292,7 @@ def test_blank_lines_in_front_of_sentences_are_left_out_with_a_note(
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x0b"])
-def test_a_note_says_that_a_line_has_an_inner_line_break(
-    mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_notes_line_breaks_within_a_line(mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "raw.txt"
     path.write_text(f"a{mark}\n{mark}b\nc{mark}d\n\u00a0e{mark}f\n", "utf-8")
     assert [sentence.words for sentence in open_corpus(path)] == [("a",), ("b",), ("c", "d"), ("e", "f")]

@@ -8,7 +8,7 @@ from nersery import Corpus
 from nersery.core.errors import DataError, SettingsError
 
 
-def test_texts_are_split_like_lines_of_a_file_and_know_where_their_words_were() -> None:
+def test_splits_texts_like_lines_of_a_file_and_keeps_offsets() -> None:
     texts = ["Ada kam, sah:\r\n«Oslo».", "東京は日本の首都であり、世界最大の都市である。", "x"]
     corpus = Corpus.from_texts(texts, language="de")
     assert [sentence.id for sentence in corpus] == ["texts:1", "texts:2", "texts:3"]
@@ -21,7 +21,7 @@ def test_texts_are_split_like_lines_of_a_file_and_know_where_their_words_were() 
     assert len(Corpus.from_texts([])) == 0
 
 
-def test_texts_that_are_none_are_named() -> None:
+def test_reports_invalid_texts() -> None:
     with pytest.raises(SettingsError, match="text 2 is 5, expected a string"):
         Corpus.from_texts(["Ada", 5])  # type: ignore[list-item]
     with pytest.raises(DataError, match="text 2 is blank, expected words"):

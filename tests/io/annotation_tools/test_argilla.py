@@ -1,4 +1,4 @@
-"""Records of Argilla: what people have submitted is read, and never what a model suggests."""
+"""Records of Argilla: submitted responses are read, suggestions of models are not."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_submitted_responses_are_the_labels(tmp_path: Path, value: dict[str, Any
 
 
 @pytest.mark.parametrize("value", [columns(("submitted", [])), record([]), of_argilla_1([])])
-def test_a_response_without_labels_says_that_there_are_none(tmp_path: Path, value: dict[str, Any]) -> None:
+def test_reads_a_response_without_labels_as_no_entities(tmp_path: Path, value: dict[str, Any]) -> None:
     [sentence] = read(save(tmp_path / "a.jsonl", value))
     assert not sentence.labels
 
@@ -81,7 +81,7 @@ def test_a_response_without_labels_says_that_there_are_none(tmp_path: Path, valu
         of_argilla_1([["PER", 0, 12]], "Discarded"),
     ],
 )
-def test_what_nobody_has_submitted_is_no_label(tmp_path: Path, value: dict[str, Any]) -> None:
+def test_refuses_records_without_submitted_labels(tmp_path: Path, value: dict[str, Any]) -> None:
     path = save(tmp_path / "a.jsonl", value)
     with pytest.raises(DataError, match="nobody has submitted labels for this Argilla record"):
         read(path)

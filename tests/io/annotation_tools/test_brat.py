@@ -40,7 +40,7 @@ def test_a_document_is_read_by_either_name_or_with_its_folder(folder: Path, name
     ]
 
 
-def test_a_text_whose_labels_are_lost_is_an_error_among_others(folder: Path) -> None:
+def test_refuses_a_text_without_labels_among_annotated_ones(folder: Path) -> None:
     (folder / "b.txt").write_text("plain, here\n", "utf-8")
     for options in ({}, {"format": "brat"}):
         with pytest.raises(DataError, match=r'b\.txt: there is no b\.ann .*: make an empty one if .*format="text"'):
@@ -51,7 +51,7 @@ def test_a_text_whose_labels_are_lost_is_an_error_among_others(folder: Path) -> 
     assert [s.words for s in read(folder)][2:] == [("plain", ",", "here")]
 
 
-def test_both_files_are_its_content(folder: Path) -> None:
+def test_fingerprint_covers_both_files(folder: Path) -> None:
     before = open_corpus(folder / "a.ann").fingerprint()
     (folder / "a.txt").write_bytes(TEXT.replace("too", "two").encode())
     assert open_corpus(folder / "a.ann").fingerprint() != before
@@ -68,7 +68,7 @@ def test_both_files_are_its_content(folder: Path) -> None:
         ("T9\tX 0 900\tAda", r"does not lie within the 48 characters"),
     ],
 )
-def test_issues_are_told_by_the_line_of_the_label(folder: Path, line: str, expected: str) -> None:
+def test_reports_issues_with_the_line_of_the_label(folder: Path, line: str, expected: str) -> None:
     with (folder / "a.ann").open("a", encoding="utf-8") as stream:
         stream.write(f"{line}\n")
     with pytest.raises(DataError, match=expected):
@@ -78,7 +78,7 @@ def test_issues_are_told_by_the_line_of_the_label(folder: Path, line: str, expec
     assert corpus.rejects
 
 
-def test_words_that_trigger_an_event_are_no_entities(folder: Path) -> None:
+def test_does_not_read_event_triggers_as_entities(folder: Path) -> None:
     with (folder / "a.ann").open("a", encoding="utf-8") as stream:
         stream.write("T9\tLive 13 18\tlived\nE1\tLive:T9 Who:T1\n")
     with collected_notes() as notes:
@@ -89,7 +89,7 @@ def test_words_that_trigger_an_event_are_no_entities(folder: Path) -> None:
     assert read(folder)[0].labels == ((0, 2, "PER"), (2, 3, "Live"), (4, 5, "LOC"))
 
 
-def test_a_file_of_other_kind_beside_a_text_is_told(folder: Path) -> None:
+def test_reports_an_ann_file_of_another_kind(folder: Path) -> None:
     (folder / "a.ann").write_text("notes on the text\n", "utf-8")
     with pytest.raises(DataError, match=r'a\.ann:1 .*expected e\.g\. T1(.|\n)*format="text"'):
         read(folder / "a.txt")
@@ -104,7 +104,7 @@ def test_neither_half_is_overwritten(folder: Path) -> None:
             refuse_same_file(folder / other, str(folder / name))
 
 
-def test_long_documents_take_no_longer_a_line(tmp_path: Path) -> None:
+def test_reading_time_grows_linearly_with_the_document(tmp_path: Path) -> None:
     lines = [f"line {number} is of Ada Lovelace 😀" for number in range(4000)]
     (tmp_path / "a.txt").write_text("\n".join(lines), "utf-8")
     ends = accumulate(len(line) + 1 for line in lines)
@@ -115,7 +115,7 @@ def test_long_documents_take_no_longer_a_line(tmp_path: Path) -> None:
     assert process_time() - began < 5, "quadratic it took a minute"
 
 
-def test_standard_input_is_one_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_standard_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (folder / "a.txt").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
         with pytest.raises(SettingsError, match="keeps a document in two files"):
@@ -123,7 +123,7 @@ def test_standard_input_is_one_file(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("half", "other"), [("a.txt", "a.ann"), ("a.ann", "a.txt")])
-def test_a_missing_half_is_told(folder: Path, half: str, other: str) -> None:
+def test_reports_a_missing_half(folder: Path, half: str, other: str) -> None:
     (folder / other).unlink()
     with pytest.raises(DataError, match=rf"{half}: {other}, the other file of .*\nFix: copy it there"):
         read(folder / half, format="brat")
@@ -137,7 +137,7 @@ def test_a_blank_document_has_no_sentence(folder: Path) -> None:
     assert not read(folder)
 
 
-def test_it_is_not_written() -> None:
+def test_does_not_write_ann_files() -> None:
     with pytest.raises(SettingsError, match=r'"\.ann" names no format'):
         format_of("a.ann")
 
@@ -167,8 +167,8 @@ def test_chinese_is_read_by_characters(tmp_path: Path) -> None:
     assert read(tmp_path / "a.ann")[0].labels == ((0, 3, "PER"),)
 
 
-def test_a_label_within_a_phrase_of_chinese_is_to_be_read_by_characters(tmp_path: Path) -> None:
-    """To cover the whole word would be a wrong label, because the word is a phrase."""
+def test_suggests_characters_for_a_label_within_a_chinese_phrase(tmp_path: Path) -> None:
+    """Covering the whole word would be wrong, because the word is a phrase."""
     (tmp_path / "a.txt").write_text("特朗普指出：他在北京工作很多年。\n", "utf-8")
     (tmp_path / "a.ann").write_text("T1\tPER 0 3\t特朗普\n", "utf-8")
     with pytest.raises(DataError, match=r'Fix: correct the file, or .*: split="characters"'):

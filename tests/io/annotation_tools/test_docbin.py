@@ -1,4 +1,4 @@
-"""spaCy's DocBin: what nersery writes comes back whole, and what others have made is read or refused by name."""
+"""spaCy's DocBin: round trips, and files of other programs, which are read or refused with a reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Doc, DocBin, Span = spacy.tokens.Doc, spacy.tokens.DocBin, spacy.tokens.Span
 
 @pytest.fixture
 def doc() -> Doc:
-    """Two sentences that another program has divided, with a line break between them."""
+    """Two sentences that another program has split, with a line break between them."""
     words = ["Ada", "lives", "in", "New", "York", ".", "\n", "Bo", "left", "."]
     starts = [True, *[False] * 6, True, False, False]
     doc = Doc(spacy.blank("en").vocab, words, [True] * 5 + [False, False, True, False, False], sent_starts=starts)
@@ -31,7 +31,7 @@ def doc() -> Doc:
     return doc
 
 
-def test_what_nersery_writes_comes_back_whole(tmp_path: Path) -> None:
+def test_sentences_survive_a_round_trip(tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "a.spacy")
     back = read(tmp_path / "a.spacy")
     assert [(s.words, s.labels, s.id, s.language, s.document, s.offsets) for s in back] == [
@@ -60,7 +60,7 @@ def test_documents_of_other_programs_are_divided_into_their_sentences(doc: Doc, 
     assert [doc.text[start:end] for start, end, _ in sentences[0].character_spans] == ["Ada", "New York"]
 
 
-def test_a_document_that_cannot_be_read_is_named_or_rejected_whole(doc: Doc, tmp_path: Path) -> None:
+def test_reports_or_rejects_a_document_that_cannot_be_read(doc: Doc, tmp_path: Path) -> None:
     crossing = doc.copy()
     crossing.ents = [Span(crossing, 5, 8, "X")]
     odd = doc.copy()
@@ -113,12 +113,12 @@ def test_other_bytes_are_refused(content: bytes, what: str, tmp_path: Path, monk
     assert error.value.issues[0].file == str(tmp_path / "a.spacy")
 
 
-def test_a_missing_file_is_missing(tmp_path: Path) -> None:
+def test_reports_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no such file|does not exist|No such file"):
         read(tmp_path / "none.spacy")
 
 
-def test_a_command_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_the_convert_command_reads_docbin_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     write(CORPUS, "a.spacy")
     monkeypatch.setattr("sys.argv", ["nersery", "dataset", "convert", "a.spacy", "b.conll"])

@@ -1,4 +1,4 @@
-"""Labels of data sets and tools whose JSON has a form of its own, as their files have them."""
+"""Labels of data sets and tools that use a JSON form of their own."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ FORMS: dict[str, Any] = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("in_array", [False, True])
-def test_what_each_says_is_the_same(tmp_path: Path, form: str, indent: int | None, *, in_array: bool) -> None:
+def test_reads_every_form_alike(tmp_path: Path, form: str, indent: int | None, *, in_array: bool) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps([FORMS[form]] if in_array else FORMS[form], indent=indent), "utf-8")
     [sentence] = read(path)
@@ -90,7 +90,7 @@ def test_what_each_says_is_the_same(tmp_path: Path, form: str, indent: int | Non
 
 
 @pytest.mark.parametrize("form", ["Dataturks", "CLUENER", "Stockmark", "UniversalNER"])
-def test_a_label_must_cover_what_it_repeats(tmp_path: Path, form: str) -> None:
+def test_a_label_must_cover_the_text_it_repeats(tmp_path: Path, form: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(FORMS[form]).replace("London.", "in London."), "utf-8")
     with pytest.raises(DataError, match="but should cover 'London'"):
@@ -115,7 +115,7 @@ def test_a_list_of_texts_in_one_object(tmp_path: Path, value: Any, indent: int |
     assert [(s.id, s.labels) for s in read(path)] == [("a:1", LABELS), ("a:2", LABELS)]
 
 
-def test_a_label_in_such_a_list_is_told_with_its_line(tmp_path: Path) -> None:
+def test_reports_a_label_in_a_nested_list_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"classes": [], "annotations": [PAIR, ["x", {"entities": [[0, 9, "Y"]]}]]}, indent=0))
     with pytest.raises(DataError, match=r"a\.json:21 \(sentence a:2\): Y \[0, 9\) does not lie within"):
@@ -186,7 +186,7 @@ def test_texts_at_another_depth_and_unknown_labels_are_refused(tmp_path: Path, v
         ("sentences", [{"start": 0, "end": 11, "entities": [{"start": 0, "end": 3, "label": "PER"}]}]),
     ],
 )
-def test_labels_deeper_in_an_object_are_an_error_instead_of_no_labels(tmp_path: Path, key: str, content: Any) -> None:
+def test_refuses_labels_deeper_in_an_object(tmp_path: Path, key: str, content: Any) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Ada in Oslo", key: content}), "utf-8")
     with pytest.raises(DataError, match=f'"{key}" has .*, which seems to be a label'):
@@ -196,14 +196,14 @@ def test_labels_deeper_in_an_object_are_an_error_instead_of_no_labels(tmp_path: 
 @pytest.mark.parametrize(
     "content", [{"start": 0, "end": 9}, {"input_ids": [1, 2], "offset_mapping": [[0, 3]]}, ["B-52"]]
 )
-def test_other_objects_are_no_labels(tmp_path: Path, content: Any) -> None:
+def test_does_not_read_other_objects_as_labels(tmp_path: Path, content: Any) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Ada in Oslo", "more": content}), "utf-8")
     assert read(path)[0].labels == ()
 
 
 @pytest.mark.parametrize(("key", "classes"), [("label", 2), ("label", "news"), ("labels", ["news", "sport"])])
-def test_classes_of_a_text_are_left_out_where_labels_do_not_count(tmp_path: Path, key: str, classes: Any) -> None:
+def test_open_text_ignores_classes_of_a_text(tmp_path: Path, key: str, classes: Any) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Ada in Oslo", key: classes}), "utf-8")
     assert [sentence.text for sentence in open_text(path)] == ["Ada in Oslo"]
@@ -212,7 +212,7 @@ def test_classes_of_a_text_are_left_out_where_labels_do_not_count(tmp_path: Path
 
 
 @pytest.mark.parametrize("key", ["text", "body"])
-def test_label_studio_writes_a_line_end_in_a_label_as_two_characters(tmp_path: Path, key: str) -> None:
+def test_reads_escaped_line_ends_in_label_studio_labels(tmp_path: Path, key: str) -> None:
     text = "In Oslo\nand \\nabla Rome"
     labels = [{"start": 3, "end": 8, "text": r"Oslo\n"}, {"start": 12, "end": 18, "text": r"\nabla"}]
     results = [{"type": "labels", "value": {**label, "labels": ["LOC"]}} for label in labels]
@@ -222,7 +222,7 @@ def test_label_studio_writes_a_line_end_in_a_label_as_two_characters(tmp_path: P
     assert [s.mention(e) for s in read(path, split="spaces") for e in s.entities] == [("Oslo",), (r"\nabla",)]
 
 
-def test_json_min_tells_tasks_without_an_annotation_from_those_without_labels(tmp_path: Path) -> None:
+def test_json_min_distinguishes_unannotated_tasks_from_empty_ones(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     tasks = [{"text": "Ada", "id": n, "annotator": n, "annotation_id": id} for n, id in enumerate((7, None))]
     path.write_text(json.dumps(tasks), "utf-8")
@@ -231,7 +231,7 @@ def test_json_min_tells_tasks_without_an_annotation_from_those_without_labels(tm
         read(path)
 
 
-def test_of_several_texts_of_a_task_the_one_is_read_in_which_the_labels_stand(tmp_path: Path) -> None:
+def test_reads_the_text_of_a_task_that_contains_the_labels(tmp_path: Path) -> None:
     value = {"start": 4, "end": 10, "text": "London", "labels": ["LOC"]}
     data = {"title": "London today", "body": "In, London.", "date": "1843"}
     path = tmp_path / "a.json"
@@ -241,7 +241,7 @@ def test_of_several_texts_of_a_task_the_one_is_read_in_which_the_labels_stand(tm
 
 
 @pytest.mark.parametrize("keys", [("start", "end"), ("start_idx", "end_idx"), ("start_pos", "end_pos")])
-def test_an_end_is_the_last_character_where_what_labels_repeat_shows_it(
+def test_inclusive_ends_are_detected_by_the_repeated_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], keys: tuple[str, str]
 ) -> None:
     """Chinese has no spaces at which a label that is one character short would be noticed."""
@@ -258,7 +258,7 @@ def test_an_end_is_the_last_character_where_what_labels_repeat_shows_it(
 
 
 @pytest.mark.parametrize("more", [{"end": 3, "name": "Ada "}, {"end": 2, "label": "Ada"}])
-def test_a_blank_behind_a_mention_or_a_type_like_the_text_moves_no_end(
+def test_trailing_blank_or_type_like_the_text_moves_no_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
 ) -> None:
     path = tmp_path / "a.jsonl"
@@ -279,7 +279,7 @@ def test_luis_counts_the_last_character_and_azure_the_length(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("more", [[""], [0], [1, "rgb(114, 4, 161)"], [None]])
-def test_what_a_tool_adds_behind_the_type_is_no_part_of_the_label(tmp_path: Path, more: list[Any]) -> None:
+def test_ignores_values_after_the_type_of_a_label(tmp_path: Path, more: list[Any]) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps([{"content": "in Oslo", "entities": [[3, 7, "LOC", *more]]}]))
     assert [sentence.labels for sentence in read(path)] == [((1, 2, "LOC"),)]
@@ -288,9 +288,7 @@ def test_what_a_tool_adds_behind_the_type_is_no_part_of_the_label(tmp_path: Path
         read(path)
 
 
-def test_what_a_reviewer_of_lighttag_found_wrong_is_left_out_with_a_note(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_leaves_out_labels_marked_as_wrong_in_lighttag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verdicts = {"PER": True, "LOC": False, "TIME": None}
     places = {"PER": (0, 12), "LOC": (13, 18), "TIME": (22, 28)}
     labels = [

@@ -1,4 +1,4 @@
-"""What annotation tools export in JSON becomes sentences; words and labels stay in step."""
+"""JSON exports of annotation tools become sentences; words and labels stay in step."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def issues(path: Path, *repair: str) -> list[str]:
         {**TASK, "annotations": [{"result": []}, {"result": RESULT, "ground_truth": True}]},
     ],
 )  # fmt: skip
-def test_every_tool_says_the_same(tmp_path: Path, value: dict[str, Any]) -> None:
+def test_reads_labels_of_every_tool_alike(tmp_path: Path, value: dict[str, Any]) -> None:
     [sentence] = read(save(tmp_path / "a.jsonl", value))
     assert (sentence.id, sentence.words, sentence.labels) == ("5", WORDS, LABELS)
 
@@ -101,7 +101,7 @@ def test_every_tool_says_the_same(tmp_path: Path, value: dict[str, Any]) -> None
         ("predictions", {"entity_group": "PER", "score": 0.9, "word": "ada", "start": 0, "end": 3}),
     ],
 )
-def test_labels_of_an_unknown_form_are_an_error_instead_of_no_labels(tmp_path: Path, key: str, label: Any) -> None:
+def test_refuses_labels_of_an_unknown_form(tmp_path: Path, key: str, label: Any) -> None:
     path = save(tmp_path / "a.jsonl", {"text": "Bo"}, {"text": "Ada in Oslo", key: [label]})
     with pytest.raises(DataError) as caught:
         read(path)
@@ -119,7 +119,7 @@ def test_labels_of_an_unknown_form_are_an_error_instead_of_no_labels(tmp_path: P
         {"spans": [], "predictions": [{"entity_group": "PER", "start": 0, "end": 3}]},
     ],
 )
-def test_what_has_places_and_no_types_is_no_label(tmp_path: Path, more: dict[str, Any]) -> None:
+def test_does_not_read_spans_without_types_as_labels(tmp_path: Path, more: dict[str, Any]) -> None:
     [sentence] = read(save(tmp_path / "a.jsonl", {"text": "Ada in Oslo", **more}))
     assert (sentence.words, sentence.entities) == (("Ada", "in", "Oslo"), ())
 
@@ -135,7 +135,7 @@ def test_an_array_is_read_as_lines_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rest", ["", ",", ', {"text": ', "] x", ' {"text": "b"}]', "}]"])
-def test_an_array_that_is_broken_is_told_with_its_line(tmp_path: Path, rest: str) -> None:
+def test_reports_a_broken_array_with_its_line(tmp_path: Path, rest: str) -> None:
     path = tmp_path / "a.json"
     path.write_text(f"[\n{json.dumps(DOCCANO)}\n{rest}", "utf-8")
     with pytest.raises(DataError, match=r"a\.json:[23]: not JSON"):
@@ -155,14 +155,14 @@ def test_prodigys_tokens_are_the_words(tmp_path: Path) -> None:
         assert '"tokens" are' in issues(save(tmp_path / "a.jsonl", {**value, "tokens": broken}))[0]
 
 
-def test_the_token_is_named_that_the_text_does_not_have(tmp_path: Path) -> None:
+def test_reports_a_token_that_the_text_does_not_have(tmp_path: Path) -> None:
     tokens = [{"text": "Oslo", "start": 0, "end": 4}, {"text": "is", "start": 4, "end": 6}]
     [issue] = issues(save(tmp_path / "a.jsonl", {"text": "Oslo is", "tokens": tokens, "spans": []}))
     assert issue.endswith("in order, e.g. {'text': 'is', 'start': 4, 'end': 6}, where the text has ' i'")
 
 
-def test_a_blank_token_of_prodigy_may_have_a_wrong_place(tmp_path: Path) -> None:
-    """Scripts that make tasks search the text for each token, and find white space in front."""
+def test_a_blank_prodigy_token_may_have_wrong_offsets(tmp_path: Path) -> None:
+    """Scripts that make tasks search the text for each token, and find earlier white space."""
     words = [{"text": "Oslo", "start": 0, "end": 4}, {"text": "a.b", "start": 6, "end": 9}]
     value = {"text": "Oslo\n\ta.b", "tokens": [words[0], {"text": "\n\t", "start": 0, "end": 2}, words[1]], "spans": []}
     assert [sentence.words for sentence in read(save(tmp_path / "a.jsonl", value))] == [("Oslo",), ("a.b",)]
@@ -226,7 +226,7 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({"text": "a\rb"}, "carriage return"),
     ],
 )  # fmt: skip
-def test_issues_are_told_or_rejected(tmp_path: Path, value: Any, expected: str) -> None:
+def test_reports_issues_or_rejects_the_text(tmp_path: Path, value: Any, expected: str) -> None:
     path = save(tmp_path / "a.jsonl", {"text": "first"}, value, {"text": "last"})
     for issue in issues(path):
         assert expected in issue
@@ -239,14 +239,14 @@ def test_issues_are_told_or_rejected(tmp_path: Path, value: Any, expected: str) 
         assert expected in reject.sentence.comments[-1]
 
 
-def test_what_has_words_of_its_own_is_read_as_before(tmp_path: Path) -> None:
+def test_reads_objects_with_words_as_jsonl(tmp_path: Path) -> None:
     both = {"text": "Ada lives", "tokens": ["Ada", "lives"], "ner_tags": ["B-PER", "O"]}
     assert open_corpus(save(tmp_path / "a.jsonl", both)).description.startswith("jsonl, IOB2")
     save(tmp_path / "a.jsonl", {**both, "ner_tags": [1, 0]})
     assert "numbers must be turned into tags first" in issues(tmp_path / "a.jsonl")[0]
 
 
-def test_an_array_whose_tokens_are_labels_has_no_text_for_them(tmp_path: Path) -> None:
+def test_refuses_an_array_with_labels_in_tokens(tmp_path: Path) -> None:
     """As UBIAI exports it; a line for each object would not help."""
     tokens = [{"text": "Ada", "start": 0, "end": 3, "entityLabel": "PER"}]
     (tmp_path / "a.json").write_text(json.dumps([{"document": "Ada met Bob", "tokens": tokens, "relations": []}]))
@@ -270,7 +270,7 @@ def test_an_array_on_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert [s.labels for s in open_corpus("-")] == [LABELS]
 
 
-def test_a_long_line_is_told_at_once(tmp_path: Path) -> None:
+def test_reports_a_long_line_at_once(tmp_path: Path) -> None:
     label = [[place, place + 1, "X"] for place in range(0, 200_000, 50)]
     [issue] = issues(save(tmp_path / "a.jsonl", {"text": "a " * 100_001, "label": label}))
     assert "more than 100,000 characters" in issue
@@ -278,22 +278,22 @@ def test_a_long_line_is_told_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["spans", "prodigy"])
 @pytest.mark.parametrize("word", ["\u3000", "a\xa0"])
-def test_words_that_would_not_come_back_are_not_written(tmp_path: Path, word: str, format: str) -> None:
+def test_refuses_to_write_words_that_could_not_be_read_back(tmp_path: Path, word: str, format: str) -> None:
     with pytest.raises(DataError, match=r"sentence a: the word .* begins or ends with white space"):
         write([Sentence(("b", word), id="a")], tmp_path / "a.jsonl", format=format)
 
 
-def test_ids_are_distinct_among_lines_too(tmp_path: Path) -> None:
+def test_refuses_duplicate_ids_of_lines_within_texts(tmp_path: Path) -> None:
     path = save(tmp_path / "a.jsonl", {"id": "x", "text": "a\nb"}, {"id": "x:2", "text": "c"})
     assert issues(path) == [f'{path}:2 (sentence x:2): the id "x:2" is already used in line 1; expected another']
 
 
-def test_the_same_label_twice_is_one(tmp_path: Path) -> None:
+def test_merges_duplicate_labels(tmp_path: Path) -> None:
     [sentence] = read(save(tmp_path / "a.jsonl", {"text": "a b", "label": [[0, 1, "X"], [0, 2, "X"]]}))
     assert sentence.labels == ((0, 1, "X"),)
 
 
-def test_words_are_cut_at_labels_when_asked_for(tmp_path: Path) -> None:
+def test_cut_words_repair_splits_words_at_labels(tmp_path: Path) -> None:
     path = save(tmp_path / "a.jsonl", {"text": "the Oslo-based 北京人 firm", "label": [[4, 8, "LOC"], [15, 17, "LOC"]]})
     corpus = open_corpus(path, ReadOptions(repair=("cut-words",)))
     [sentence] = corpus
@@ -303,14 +303,14 @@ def test_words_are_cut_at_labels_when_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["Ade\u0301bayo\u0323", "हिन्दी", "👩\u200d👩", "👍🏽", "🇳🇬"])
-def test_no_letter_is_cut_from_its_marks(tmp_path: Path, text: str) -> None:
+def test_never_splits_a_letter_from_its_marks(tmp_path: Path, text: str) -> None:
     path = save(tmp_path / "a.jsonl", {"text": text, "label": [[0, len(text) - 1, "X"]]})
     assert f"a part of {text!r}" in issues(path, "cut-words")[0]
     [sentence] = read(path, repair=("whole-words",))
     assert (sentence.words, sentence.labels) == ((text,), ((0, 1, "X"),))
 
 
-def test_labels_that_are_off_by_one_cover_whole_words_when_asked_for(tmp_path: Path) -> None:
+def test_whole_words_repair_extends_labels(tmp_path: Path) -> None:
     near = [[1, 12, "PER"], [13, 17, "X"], [22, 27, "LOC"]]
     path = save(tmp_path / "a.jsonl", {**DOCCANO, "label": near}, {"text": "a b", "label": [[2, 3, "X"]]})
     with pytest.raises(DataError, match='repair="whole-words"'):
@@ -331,20 +331,20 @@ def test_text_without_spaces_is_cut_into_characters(tmp_path: Path) -> None:
         read(path, split="punctuation")
 
 
-def test_words_that_were_cut_out_of_chinese_stay(tmp_path: Path) -> None:
+def test_keeps_words_of_segmented_chinese(tmp_path: Path) -> None:
     segmented = {"text": "王小明 在 北京 工作 。", "label": [[0, 3, "PER"], [6, 8, "LOC"]]}
     [sentence] = read(save(tmp_path / "a.jsonl", segmented))
     assert sentence.words == ("王小明", "在", "北京", "工作", "。")
 
 
 @pytest.mark.parametrize("words", [("王小明", "在", "北京工作"), ("王", "小", "明"), ("王",), ("Ada", "来", "了")])
-def test_words_without_spaces_are_written_and_read_again(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_words_of_text_without_spaces_survive_a_round_trip(tmp_path: Path, words: tuple[str, ...]) -> None:
     sentence = Sentence(words, (Entity(0, 1, "PER"),), id="a")
     nersery.write([sentence], tmp_path / "a.jsonl", format="spans")
     assert read(tmp_path / "a.jsonl")[0].words == words
 
 
-def test_places_that_javascript_counted(tmp_path: Path) -> None:
+def test_utf16_offsets_repair_moves_labels_counted_by_javascript(tmp_path: Path) -> None:
     text = "👩🏽‍🔬 Ada 😀"
     as_javascript = [[8, 11, "PER"], [12, 14, "X"]]
     path = save(tmp_path / "a.jsonl", {"text": text, "label": as_javascript}, {"text": "Ada", "label": [[0, 3, "PER"]]})
@@ -375,7 +375,7 @@ NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_
     st.sampled_from(["", "de", "fr", "zh"]),
     st.data(),
 )  # fmt: skip
-def test_what_is_written_is_read_again(
+def test_sentences_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], language: str, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, len(words) - 1))
@@ -408,7 +408,7 @@ def test_examples_that_were_rejected_in_prodigy_are_skipped_and_counted(tmp_path
     assert len(list(source.outcomes())) == 3
 
 
-def test_tasks_that_nobody_has_annotated_are_read_where_labels_do_not_count(tmp_path: Path) -> None:
+def test_open_text_reads_unannotated_tasks(tmp_path: Path) -> None:
     unlabelled = {"id": 6, "data": {"text": "Bo kam ."}, "predictions": [{"result": RESULT}]}
     (tmp_path / "in").mkdir()
     path = save(tmp_path / "in" / "a.jsonl", TASK, unlabelled, {**unlabelled, "id": 7, "annotations": []})

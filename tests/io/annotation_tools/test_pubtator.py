@@ -56,7 +56,7 @@ def test_title_and_abstract_are_a_sentence_each(tmp_path: Path) -> None:
         ("7\t0\t14", f"7\t0\t{'9' * 5000}", r":3 \(sentence 7\): '7\\t0\\t99.*expected a number, start"),
     ],
 )
-def test_broken_lines_are_told_or_the_document_is_rejected(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_reports_broken_lines_or_rejects_the_document(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = save(tmp_path, DOCUMENT.replace(old, new))
     with pytest.raises(DataError, match=message):
         read(path)
@@ -72,11 +72,11 @@ def test_a_title_begins_a_document(tmp_path: Path, before: str, separator: str) 
     assert [(s.id, len(s.entities)) for s in found] == [("8:1", "spasm" in before), ("7:1", 1), ("7:2", 1)]
 
 
-def test_an_abstract_before_its_title_is_no_other_document(tmp_path: Path) -> None:
+def test_an_abstract_before_its_title_is_the_same_document(tmp_path: Path) -> None:
     found = read(save(tmp_path, "8|a|A spasm\n8|t|No label\n8\t2\t7\tspasm\tDisease\n"))
     assert [(s.id, len(s.entities)) for s in found] == [("8:1", 1), ("8:2", 0)]
 
 
 @pytest.mark.parametrize("text", ["7|t|A title\nand a line\n", "a|x|b\nc|x|d\n", "7|t|A title\n8\tB-PER\n"])
-def test_text_that_only_looks_like_it_is_text(tmp_path: Path, text: str) -> None:
+def test_does_not_recognise_similar_text(tmp_path: Path, text: str) -> None:
     assert not open_corpus(save(tmp_path, text)).description.startswith("pubtator")

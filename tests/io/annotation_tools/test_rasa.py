@@ -1,4 +1,4 @@
-"""Training data of Rasa, whose labels stand in the sentences."""
+"""Training data of Rasa, with labels inside the sentences."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_label_without_a_single_type_is_an_error(tmp_path: Path, label: str) -
         read(path)
 
 
-def test_brackets_in_other_text_are_no_labels(tmp_path: Path) -> None:
+def test_does_not_read_brackets_in_other_text_as_labels(tmp_path: Path) -> None:
     path = tmp_path / "nlu.yml"
     path.write_text("nlu:\n- intent: go\n  examples: |\n    - to [Oslo] (now)\n    - [a] b\n", "utf-8")
     assert [sentence.labels for sentence in read(path)] == [(), ()]

@@ -28,7 +28,7 @@ def test_the_language_of_documents_of_spacy_is_checked() -> None:
         Corpus.from_spacy([], language="english")
 
 
-def test_spacy_documents_come_back(tmp_path: Path) -> None:
+def test_spacy_documents_survive_a_round_trip(tmp_path: Path) -> None:
     docs = CORPUS.to_spacy()
     assert [doc.lang_ for doc in docs] == ["en", "hi", "en"]
     assert [(span.text, span.label_) for span in docs[0].ents] == [("Ada Lovelace", "PER"), ("שלום", "MISC")]
@@ -60,7 +60,7 @@ def test_spacy_sentences_keep_their_place_in_the_document() -> None:
     assert [doc.text for doc in corpus.to_spacy()] == ["Ada Lovelace wrote.", "She lived in London."]
 
 
-def test_words_of_spacy_documents_come_back_under_other_boundaries() -> None:
+def test_keeps_words_if_sentence_boundaries_change() -> None:
     assert Corpus.from_spacy(Corpus([PLACED]).to_spacy()) == Corpus([PLACED])
     assert Corpus.from_spacy(CORPUS.to_spacy()) == CORPUS
     sentencizer = spacy.blank("en").add_pipe("sentencizer")
@@ -80,7 +80,7 @@ def test_merged_and_split_tokens_keep_their_place() -> None:
     assert sentence.offsets == ((7, 10), (12, 18), (18, 19), (19, 21), (22, 25), (25, 27))
 
 
-def test_offsets_are_those_of_the_document_where_its_tokens_no_longer_fit() -> None:
+def test_uses_offsets_of_the_doc_if_its_tokens_no_longer_fit() -> None:
     longer = Sentence(("Ada", "&", "Bo"), id="1", document="d", offsets=((0, 3), (4, 9), (10, 12)))  # &amp;
     (doc,) = Corpus([longer]).to_spacy()
     assert Corpus.from_spacy(doc)[0] == longer
@@ -106,7 +106,7 @@ def test_an_entity_across_sentences_is_an_error() -> None:
         Corpus.from_spacy(doc)
 
 
-def test_parts_of_documents_of_spacy_and_files_of_them_are_to_be_made_documents() -> None:
+def test_suggests_documents_for_spans_and_a_docbin() -> None:
     doc = spacy.blank("en")("Ada wrote")
     for spans in (doc[:1], [doc[:1]]):
         with pytest.raises(SettingsError, match=r"document 1 is the span Ada, expected a Doc. Give span.as_doc\(\)"):
@@ -116,6 +116,6 @@ def test_parts_of_documents_of_spacy_and_files_of_them_are_to_be_made_documents(
 
 
 @pytest.mark.parametrize("vocab", ["en", 5])
-def test_what_is_no_vocabulary_of_spacy_is_refused(vocab: Any) -> None:
+def test_refuses_other_objects_as_a_vocabulary(vocab: Any) -> None:
     with pytest.raises(SettingsError, match=f"vocab is {vocab!r}, expected a Vocab of spaCy, or a pipeline"):
         Corpus([Sentence(("Ada",))]).to_spacy(vocab)

@@ -1,4 +1,4 @@
-"""Offsets that count otherwise than in characters, in any format with labels by characters."""
+"""Offsets that do not count characters, in any format with labels by characters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def save(path: Path, counted: str, *, utf16: bool = False) -> Path:
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "folder"])
-def test_line_ends_that_count_once(tmp_path: Path, name: str) -> None:
+def test_crlf_offsets_repair_moves_labels_that_count_line_ends_once(tmp_path: Path, name: str) -> None:
     path = save(tmp_path / name, TEXT.replace("\r\n", "\n"))
     with pytest.raises(DataError) as caught:
         read(path)
@@ -55,13 +55,13 @@ def test_line_ends_that_count_once(tmp_path: Path, name: str) -> None:
     assert source.repaired == {"crlf-offsets": 4}
 
 
-def test_line_ends_that_count_once_and_emoji_that_count_twice(tmp_path: Path) -> None:
+def test_crlf_and_utf16_offsets_repairs_combine(tmp_path: Path) -> None:
     path = save(tmp_path / "a.jsonl", TEXT.replace("\r\n", "\n"), utf16=True)
     source = open_corpus(path, ReadOptions(repair=("crlf-offsets", "utf16-offsets")))
     assert {"".join(s.mention(e)): e.type for s in source for e in s.entities} == LABELS
 
 
-def test_line_ends_that_count_twice_as_they_should(tmp_path: Path) -> None:
+def test_reads_offsets_that_count_line_ends_as_two_characters(tmp_path: Path) -> None:
     assert {"".join(s.mention(e)): e.type for s in read(save(tmp_path / "a.jsonl", TEXT)) for e in s.entities} == LABELS
     path = tmp_path / "b.jsonl"
     path.write_text(json.dumps({"text": "One\r\nOslo-based, Rome", "label": [[5, 9, "LOC"], [17, 21, "LOC"]]}), "utf-8")
@@ -99,7 +99,7 @@ def counted(tmp_path: Path, unit: str, text: str = EMOJI, names: tuple[str, ...]
 
 
 @pytest.mark.parametrize(("unit", "repair"), [("utf-16-le", "utf16-offsets"), ("utf-8", "utf8-offsets")])
-def test_the_repair_with_which_labels_fit_is_the_only_one_that_is_named(tmp_path: Path, unit: str, repair: str) -> None:
+def test_suggests_only_the_repair_that_makes_labels_fit(tmp_path: Path, unit: str, repair: str) -> None:
     path = counted(tmp_path, unit)
     with pytest.raises(DataError) as caught:
         read(path)
@@ -117,7 +117,7 @@ DECOMPOSED = {
 
 @pytest.mark.parametrize("script", DECOMPOSED)
 @pytest.mark.parametrize("name", [True, False])
-def test_offsets_of_composed_text_beside_decomposed_text_are_told(tmp_path: Path, script: str, *, name: bool) -> None:
+def test_suggests_nfc_offsets_for_decomposed_text(tmp_path: Path, script: str, *, name: bool) -> None:
     text, mention = DECOMPOSED[script]
     start = text.index(mention)
     label = {"start": start, "end": start + len(mention), "label": "X", **({"text": mention} if name else {})}
@@ -130,7 +130,7 @@ def test_offsets_of_composed_text_beside_decomposed_text_are_told(tmp_path: Path
     assert [sentence.mention(entity) for entity in sentence.entities] == [(normalize("NFD", mention),)]
 
 
-def test_a_label_within_a_word_of_decomposed_text_does_not_count_composed_letters(tmp_path: Path) -> None:
+def test_does_not_suggest_nfc_offsets_for_a_label_within_a_word(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": normalize("NFD", "In Köln met Adas"), "label": [[14, 17, "X"]]}), "utf-8")
     with pytest.raises(DataError) as caught:
@@ -141,9 +141,7 @@ def test_a_label_within_a_word_of_decomposed_text_does_not_count_composed_letter
 @pytest.mark.parametrize(
     ("text", "mention", "start"), [("😀😀😀 no no", "no", 4), ("Hi Bob😀", "Bob😀", 3), ("😀", "😀", 0)]
 )
-def test_a_moved_label_that_fits_counts_before_its_old_place(
-    tmp_path: Path, text: str, mention: str, start: int
-) -> None:
+def test_prefers_the_moved_place_of_a_label_if_it_fits(tmp_path: Path, text: str, mention: str, start: int) -> None:
     units = [len(part.encode("utf-16-le")) // 2 for part in (text[:start], mention)]
     label = {"start": units[0], "end": sum(units), "label": "X", "text": mention}
     path = tmp_path / "a.jsonl"
@@ -161,7 +159,7 @@ def test_a_label_may_write_its_text_in_another_unicode_form(tmp_path: Path, text
     assert read(path)[0].labels == ((0, 1, "PER"),)
 
 
-def test_a_label_past_the_end_of_its_text_is_told_how_its_tool_counts(tmp_path: Path) -> None:
+def test_suggests_utf16_offsets_for_a_label_past_the_end(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Bob😀", "label": [{"start": 0, "end": 5, "label": "X", "text": "Bob😀"}]}))
     with pytest.raises(DataError, match=r"X \[0, 5\) does not lie within the 4 characters") as caught:
@@ -169,7 +167,7 @@ def test_a_label_past_the_end_of_its_text_is_told_how_its_tool_counts(tmp_path: 
     assert "--repair utf16-offsets" in caught.value.fix
 
 
-def test_a_repair_that_does_not_suit_is_to_be_left_out_or_replaced(tmp_path: Path) -> None:
+def test_suggests_removing_or_replacing_an_unsuitable_repair(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read(counted(tmp_path, "characters"), repair=("utf16-offsets",))
     assert "leave out --repair utf16-offsets: more labels fit without" in caught.value.fix
@@ -198,7 +196,7 @@ def test_labels_that_fit_however_an_emoji_counts_are_noted(tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize(("unit", "repair"), [("utf-16-le", "utf16-offsets"), ("utf-8", "utf8-offsets")])
-def test_all_texts_of_a_file_together_tell_how_it_counts(tmp_path: Path, unit: str, repair: str) -> None:
+def test_uses_all_texts_of_a_file_to_find_how_it_counts(tmp_path: Path, unit: str, repair: str) -> None:
     texts = ["😀 राम दिल्ली में रहता है", "😀 दिल्ली", "😀😀 दि दिल्ली 😀 में", "दिल्ली"]
     lines = [counted(tmp_path, unit, text, ("दिल्ली",)).read_text("utf-8") for text in texts]
     path = tmp_path / "all.jsonl"
@@ -208,7 +206,7 @@ def test_all_texts_of_a_file_together_tell_how_it_counts(tmp_path: Path, unit: s
     assert re.findall(r"--repair (\S+)", caught.value.fix) == [repair, "drop-sentence"]
 
 
-def test_a_label_of_a_part_of_a_word_does_not_count_bytes(tmp_path: Path) -> None:
+def test_does_not_suggest_utf8_offsets_for_part_of_a_word(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Häuser in Öslo", "label": [[0, 3, "X"]]}), "utf-8")
     with pytest.raises(DataError) as caught:
@@ -216,7 +214,7 @@ def test_a_label_of_a_part_of_a_word_does_not_count_bytes(tmp_path: Path) -> Non
     assert re.findall(r"--repair (\S+)", caught.value.fix) == ["whole-words", "cut-words", "drop-sentence"]
 
 
-def test_a_split_that_needs_no_labels_is_offered_if_it_fits(tmp_path: Path) -> None:
+def test_suggests_another_split_only_if_it_fits(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     for text, offered in (("TiO2-based cells", True), ("TiO2based cells", False)):
         path.write_text(json.dumps({"text": text, "label": [[0, 4, "MAT"]]}), "utf-8")
@@ -240,7 +238,7 @@ def test_types_that_seem_to_be_tags_are_noted(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(("name", "fix"), [("a.jsonl", "jq -c 'walk("), ("a.pubtator", r"tr '\r' '\n'")])
-def test_carriage_returns_are_replaced_by_a_tool_that_finds_them(tmp_path: Path, name: str, fix: str) -> None:
+def test_suggests_a_tool_that_finds_the_carriage_returns(tmp_path: Path, name: str, fix: str) -> None:
     text = "Ada in\rOslo"
     path = tmp_path / name  # JSON escapes the character, so tr would find none
     path.write_text(json.dumps({"text": text}) if name == "a.jsonl" else f"1|t|{text}\n1|a|\n", "utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""What other tools load: written, opened as they open it, and read again."""
+"""Files for other tools: written, opened as the tools open them, and read again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.io.annotation_tools.exported import CORPUS, TEXT, covered
 
 
 @pytest.mark.parametrize("name", ["prodigy", "spans"])
-def test_lines_of_objects_come_back(tmp_path: Path, name: str) -> None:
+def test_json_lines_survive_a_round_trip(tmp_path: Path, name: str) -> None:
     write(CORPUS, tmp_path / "a.jsonl", format=name)
     first = json.loads((tmp_path / "a.jsonl").read_text("utf-8").partition("\n")[0])
     assert first["text"] == TEXT.partition("\n")[0]
@@ -27,7 +27,7 @@ def test_lines_of_objects_come_back(tmp_path: Path, name: str) -> None:
     assert [s.labels for s in back] == [s.labels for s in CORPUS]
 
 
-def test_doccano_finds_the_encoding_and_the_same_keys_in_each_line(tmp_path: Path) -> None:
+def test_doccano_lines_are_ascii_with_the_same_keys(tmp_path: Path) -> None:
     write([*CORPUS, Sentence(("Bonn",), id="c", language="de")], tmp_path / "a.jsonl", format="spans")
     text = (tmp_path / "a.jsonl").read_text("ascii")
     assert len({tuple(json.loads(line)) for line in text.splitlines()}) == 1
@@ -67,9 +67,7 @@ CUT_OTHERWISE = [
 
 
 @pytest.mark.parametrize("format", ["prodigy", "spans", "label-studio"])
-def test_words_that_are_not_split_alike_come_back_and_scripts_without_spaces_get_none(
-    format: str, tmp_path: Path
-) -> None:
+def test_keeps_words_however_text_would_be_split(format: str, tmp_path: Path) -> None:
     write(CUT_OTHERWISE, tmp_path / "a.jsonl", format=format)
     text = (tmp_path / "a.jsonl").read_text("utf-8")
     tasks = json.loads(text) if format == "label-studio" else [json.loads(line) for line in text.splitlines()]
@@ -89,7 +87,7 @@ def test_words_of_another_tool_or_text_are_split_again(words: list[object], tmp_
     assert read(tmp_path / "a.json")[0].words == ("in", "Oslo", "!")
 
 
-def test_a_splitting_that_is_named_counts_more_than_written_words(tmp_path: Path) -> None:
+def test_a_given_split_overrides_stored_words(tmp_path: Path) -> None:
     text, words = "北京很大", [[0, 2], [2, 3], [3, 4]]
     task = {"data": {"text": text, "meta": {"id": "a", "words": words}}, "annotations": [{"result": []}]}
     (tmp_path / "a.json").write_text(json.dumps([task]), "utf-8")
@@ -97,13 +95,13 @@ def test_a_splitting_that_is_named_counts_more_than_written_words(tmp_path: Path
     assert read(tmp_path / "a.json", split="characters")[0].words == tuple(text)
 
 
-def test_brat_splits_text_again_so_that_words_keep_their_spaces(tmp_path: Path) -> None:
+def test_brat_keeps_spaces_between_words(tmp_path: Path) -> None:
     write(CUT_OTHERWISE[:3], tmp_path / "brat", format="brat")
     assert [s.words for s in read(tmp_path / "brat")] == [s.words for s in CUT_OTHERWISE[:3]]
 
 
 @pytest.mark.parametrize("format", ["prodigy", "label-studio"])
-def test_what_comes_back_in_another_order_is_known_by_its_ids(format: str, tmp_path: Path) -> None:
+def test_reordered_exports_keep_their_ids(format: str, tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "a.jsonl", format=format)
     text = (tmp_path / "a.jsonl").read_text("utf-8")
     tasks = json.loads(text) if format == "label-studio" else [json.loads(line) for line in text.splitlines()]
@@ -120,7 +118,7 @@ def test_what_comes_back_in_another_order_is_known_by_its_ids(format: str, tmp_p
             assert (place.document, place.character_spans) == (sentence.document, sentence.character_spans)
 
 
-def test_gliner_counts_the_last_word(tmp_path: Path) -> None:
+def test_gliner_ends_include_the_last_word(tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "a.json", format="gliner")
     examples = json.loads((tmp_path / "a.json").read_text("utf-8"))
     found = [
@@ -172,7 +170,7 @@ def test_brat_keeps_the_order_of_raw_lines_and_their_text(tmp_path: Path) -> Non
     assert [sentence.words for sentence in read(tmp_path / "brat")] == [sentence.words for sentence in labelled]
 
 
-def test_brat_has_two_files_for_each_document_whose_characters_are_not_known(tmp_path: Path) -> None:
+def test_brat_has_two_files_per_document_without_offsets(tmp_path: Path) -> None:
     known = Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), "1", document="a", offsets=((3, 5), (6, 10)))
     bare = [Sentence(("Oslo", "!"), (Entity(0, 1, "LOC"),), str(n), document=d) for n, d in enumerate("abab", start=2)]
     write([bare[0], known, *bare[1:]], tmp_path / "brat", format="brat")
@@ -181,9 +179,7 @@ def test_brat_has_two_files_for_each_document_whose_characters_are_not_known(tmp
     assert len(read(tmp_path / "brat")) == 5
 
 
-def test_brat_has_underscores_for_spaces_unless_two_types_would_be_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_brat_replaces_spaces_in_types_unless_types_collide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spaced = Sentence(("Oslo", "Rome"), (Entity(0, 1, "the city"), Entity(1, 2, "a town")), "1")
     write([spaced, replace(spaced, id="2")], tmp_path / "brat", format="brat")
     assert read(tmp_path / "brat")[0].labels == ((0, 1, "the_city"), (1, 2, "a_town"))
@@ -194,7 +190,7 @@ def test_brat_has_underscores_for_spaces_unless_two_types_would_be_one(
     assert not (tmp_path / "more").exists()
 
 
-def test_brat_has_no_text_of_a_gap_that_fills_the_memory(tmp_path: Path) -> None:
+def test_brat_refuses_a_gap_that_would_fill_the_memory(tmp_path: Path) -> None:
     far = Sentence(("Ada",), (), "far", document="d", offsets=((3_000_000_000, 3_000_000_003),))
     with pytest.raises(DataError, match="sentence far: 3,000,000,000 characters are before this sentence"):
         write([far], tmp_path / "brat", format="brat")
@@ -235,9 +231,7 @@ def test_a_folder_does_not_take_the_place_of_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["brat", "gliner"])
-def test_nothing_is_left_of_what_could_not_be_packed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_leaves_nothing_if_packing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""Texts that nobody has annotated are not taken for texts without entities where their tool tells them apart."""
+"""Unannotated texts are not read as texts without entities if their tool distinguishes them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LABEL = {"start": 0, "end": 3, "label": "PER"}
 
 
 @pytest.mark.parametrize("more", [{}, {"answer": None}, {"spans": []}, {"spans": [LABEL]}], ids=str)
-def test_a_task_of_prodigy_without_an_answer_is_no_gold(tmp_path: Path, more: dict[str, Any]) -> None:
-    """A model may have suggested its labels; texts that are labelled next need none."""
+def test_a_prodigy_task_without_an_answer_is_not_gold(tmp_path: Path, more: dict[str, Any]) -> None:
+    """A model may have suggested its labels. Texts that are to be labelled need none."""
     path = save(tmp_path / "a.jsonl", {"text": "Ada ran", **HASHES, "spans": [LABEL], "answer": "accept"})
     save(tmp_path / "b.jsonl", {"text": "Bo ran", **HASHES, **more})
     path.write_text(path.read_text() + (tmp_path / "b.jsonl").read_text())
@@ -48,9 +48,7 @@ def test_a_task_of_prodigy_without_an_answer_is_no_gold(tmp_path: Path, more: di
         ([{"text": "Bo ran", "meta": {"source": "x"}}], "a.jsonl: texts with neither labels nor a key for them: 1."),
     ],
 )
-def test_texts_without_labels_are_noted_where_nothing_says_that_they_are_annotated(
-    tmp_path: Path, values: list[Any], note: str
-) -> None:
+def test_notes_texts_without_labels_unless_marked_as_annotated(tmp_path: Path, values: list[Any], note: str) -> None:
     path = save(tmp_path / "a.jsonl", *([values] if isinstance(values[0], str) else values))
     with collected_notes() as notes:
         assert len(read(path)) == 1

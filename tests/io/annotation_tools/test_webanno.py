@@ -44,7 +44,7 @@ def tokens(*labels: str) -> str:
     return "\n#Text=Ada saw Berlin\n" + "\n".join(rows) + "\n"
 
 
-def test_the_labels_are_in_the_only_layer_of_spans_or_in_the_named_column(tmp_path: Path) -> None:
+def test_reads_labels_of_the_only_span_layer_or_the_named_column(tmp_path: Path) -> None:
     relation = "T_RL=webanno.custom.Knows|BT_webanno.custom.Who"
     slots = "T_SP=webanno.custom.Slot|ROLE_webanno.custom.Slot:a_webanno.custom.Link|uima.tcas.Annotation"
     path = save(
@@ -73,9 +73,7 @@ def test_the_labels_are_in_the_only_layer_of_spans_or_in_the_named_column(tmp_pa
 ENTITIES, MOODS = f"T_SP={ENTITY}", "T_SP=webanno.custom.Mood|value"
 
 
-def test_files_of_a_folder_share_a_layer_which_some_have_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_uses_one_layer_even_if_some_files_lack_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(tmp_path, f"T_SP={POS}", rest=tokens("N\tN", "V\tV", "N\tN"))
     save(tmp_path, MOODS, ENTITIES, rest=tokens("_\t*\tPER", "x\t_\t_", "_\t_\t_"), name="b.tsv")
     save(tmp_path, ENTITIES, rest=tokens("*\tPER", "_\t_", "_\t_"), name="c.tsv")
@@ -139,7 +137,7 @@ def test_two_documents_in_a_file_are_refused(tmp_path: Path) -> None:
         (tokens("_", "_", f"_\n1-4\t{'9' * 5000}-9\tx\t_"), ":8 .*expected e"),
     ],
 )
-def test_what_is_wrong_belongs_to_its_sentence(tmp_path: Path, rest: str, message: str) -> None:
+def test_assigns_each_issue_to_its_sentence(tmp_path: Path, rest: str, message: str) -> None:
     path = save(tmp_path, "T_SP=webanno.custom.X|value", rest=f"{rest}\n7-1\t30-32\tOh\tX[7]\n7-2\t33-34\t!\tX[7]\n")
     with pytest.raises(DataError, match=message):
         read(path)
@@ -149,13 +147,13 @@ def test_what_is_wrong_belongs_to_its_sentence(tmp_path: Path, rest: str, messag
         assert len(corpus.rejects) + len(list(corpus)) == 2 + ("\n2-1" in rest)
 
 
-def test_a_word_is_cut_where_a_label_ends_if_that_is_asked_for(tmp_path: Path) -> None:
+def test_cut_words_repair_splits_a_word_at_a_label(tmp_path: Path) -> None:
     rest = tokens("_", "_", "_\n1-3.1\t8-11\tBer\tX")
     [sentence] = read(save(tmp_path, "T_SP=webanno.custom.X|value", rest=rest), repair="cut-words")
     assert (sentence.words, sentence.labels) == (("Ada", "saw", "Ber", "lin"), ((2, 3, "X"),))
 
 
-def test_carriage_returns_alone_make_no_comment_of_the_whole_file(tmp_path: Path) -> None:
+def test_reports_bare_carriage_returns(tmp_path: Path) -> None:
     path = save(tmp_path, f"T_SP={ENTITY}")
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
     with pytest.raises(DataError, match=r"end with carriage returns, expected line feeds\nFix: .*tr "):

@@ -51,7 +51,7 @@ def save(path: Path, *values: Any, as_array: bool = False, indent: int | None = 
 @pytest.mark.parametrize("value", [GLINER, DYGIE, SPERT, ONEIE, W2NER], ids=["GLiNER", "DyGIE", "SpERT", "OneIE", "W2"])
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
 @pytest.mark.parametrize("as_array", [True, False])
-def test_each_form_says_the_same(tmp_path: Path, name: str, value: Any, *, as_array: bool) -> None:
+def test_reads_every_form_alike(tmp_path: Path, name: str, value: Any, *, as_array: bool) -> None:
     path = save(tmp_path / name, value, as_array=as_array)
     assert open_corpus(path).description == "entities by words"
     first, *rest = read(path)
@@ -68,7 +68,7 @@ def test_json_may_be_indented(tmp_path: Path, value: Any) -> None:
     assert next(iter(read(path))).labels == LABELS
 
 
-def test_what_gliner_is_given_comes_back(tmp_path: Path) -> None:
+def test_gliner_data_survives_a_round_trip(tmp_path: Path) -> None:
     save(tmp_path / "a.json", GLINER, as_array=True, indent=1)
     write(read(tmp_path / "a.json"), tmp_path / "b.json", format="gliner")
     assert [s.labels for s in read(tmp_path / "b.json")] == [LABELS]
@@ -92,7 +92,7 @@ def test_what_gliner_is_given_comes_back(tmp_path: Path) -> None:
         ({**SPERT, "entities": [{"type": "PER", "start": 0}]}, FORM),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line_or_rejected(tmp_path: Path, value: Any, message: str) -> None:
+def test_reports_issues_with_their_line_or_rejects_the_object(tmp_path: Path, value: Any, message: str) -> None:
     path = save(tmp_path / "a.jsonl", GLINER, value, GLINER)
     with pytest.raises(DataError, match=rf"a\.jsonl:2 .*({message})"):
         read(path)
@@ -108,14 +108,14 @@ def test_what_is_wrong_is_told_with_its_line_or_rejected(tmp_path: Path, value: 
     "value", ['{"tokenized_text": ["a"], "ner": [[0, N, "X"]]}', '{"text": "Ada", "label": [[0, N, "X"]]}']
 )
 @pytest.mark.parametrize("form", ["{}", "[{}]"])
-def test_no_number_is_too_large(tmp_path: Path, number: str, message: str, value: str, form: str) -> None:
+def test_reports_numbers_that_are_too_large(tmp_path: Path, number: str, message: str, value: str, form: str) -> None:
     path = tmp_path / "a.json"
     path.write_text(form.format(value.replace("N", number)), "utf-8")
     with pytest.raises(DataError, match=rf"a\.json:1.*: {message}\n"):
         read(path, format="gliner" if "ner" in value else "spans")
 
 
-def test_a_line_that_is_no_json_and_an_empty_array(tmp_path: Path) -> None:
+def test_reports_a_line_that_is_not_json_and_reads_an_empty_array(tmp_path: Path) -> None:
     path = save(tmp_path / "a.jsonl", GLINER)
     path.write_text(path.read_text("utf-8") + "\n{broken\n", "utf-8")
     with pytest.raises(DataError, match=r"a\.jsonl:2 .*not JSON"):

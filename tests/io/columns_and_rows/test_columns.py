@@ -74,7 +74,7 @@ TEN = "1 {} _ NOUN _ _ 0 root _ {}\n\n".replace(" ", "\t")
         ("# text d1\n1\ta\tO\n\n1\tb\tB-X\n", 0),
     ],
 )
-def test_the_word_of_conllu_is_known_where_each_sentence_has_one(text: str, word: int, tmp_path: Path) -> None:
+def test_finds_the_word_column_of_conllu_with_one_word_sentences(text: str, word: int, tmp_path: Path) -> None:
     layout = found(tmp_path, text)
     assert layout is not None
     assert (layout.word, layout.number) == (word, 0 if word else None)
@@ -88,7 +88,7 @@ def test_the_word_of_conllu_is_known_where_each_sentence_has_one(text: str, word
         ("d1 Ada B-X\n\nd2 saw O\n", 0, None),  # no sentence of several words
         ("d1 s1 Ada B-X\nd1 s1 saw O\n", 2, None),
         ("ha a B-X\nha a O\n", 0, None),
-        ("w B-NP O\nw I-NP O\nw O B-X\n", 0, None),  # tags are no words
+        ("w B-NP O\nw I-NP O\nw O B-X\n", 0, None),  # tags are not words
         ("Ada 1 B-X\nAda 2 O\n", 0, 1),
         ("w a O\n" * 2 + "\nx b B-X\ny c O\n", 0, None),
     ],
@@ -103,7 +103,7 @@ OFFSETS = "0 3 Ada\n4 8 went\n9 11 to\n12 16 Oslo\n16 17 .\n"
 
 
 @pytest.mark.parametrize(("before", "word"), [("{tag} ", 3), ("", 2), ("doc1 ", 3), ("{tag} NN ", 4)])
-def test_the_word_stands_behind_the_numbers_of_its_characters(tmp_path: Path, before: str, word: int) -> None:
+def test_word_column_follows_its_character_offsets(tmp_path: Path, before: str, word: int) -> None:
     """As in the output of brat's anntoconll.py, which begins with the tag."""
     rows = [f"{before}{row} {{tag}}" if "{tag}" not in before else f"{before}{row}" for row in OFFSETS.splitlines()]
     tags = ["B-PER", "O", "O", "B-LOC", "O"]
@@ -112,7 +112,7 @@ def test_the_word_stands_behind_the_numbers_of_its_characters(tmp_path: Path, be
     assert layout.word == word
 
 
-def test_what_is_as_long_as_the_word_does_not_take_its_place(tmp_path: Path) -> None:
+def test_a_column_as_long_as_the_word_does_not_replace_it(tmp_path: Path) -> None:
     rows = [" ".join([row.split()[2], row.upper(), "O"]) for row in OFFSETS.splitlines()]
     layout = found(tmp_path, "\n".join([*rows, "Bob 18 21 BOB B-PER"]))
     assert layout is not None
@@ -139,7 +139,7 @@ def test_the_outer_level_of_nested_entities_is_read(inner: str, outer: str, tag:
 
 
 @pytest.mark.parametrize("inner", ["O O O O O O O O O O O O", "B-X O O O O O O O O O O O"])
-def test_of_several_levels_the_one_with_most_entities_is_read(inner: str, tmp_path: Path) -> None:
+def test_reads_the_level_with_the_most_entities(inner: str, tmp_path: Path) -> None:
     """As in CADEC, where one of each overlapping pair of entities is in a column of its own."""
     outer, middle = "B-X I-X I-X B-X B-X O O O O O O O", "B-X I-X I-X O O O O O O O O O"
     rows = [f"w {' '.join(tags)}" for tags in zip(outer.split(), middle.split(), inner.split(), strict=True)]
@@ -156,7 +156,7 @@ def test_the_last_column_is_the_tag_if_a_mark_says_so(tmp_path: Path) -> None:
         assert layout.tag == tag
 
 
-def test_lines_of_another_width() -> None:
+def test_fits_lines_of_another_width_to_the_layout() -> None:
     layout = Layout(3, 0, 1, tabs=False)
     assert layout.fitted(["Oslo", "_", "B-LOC", "x"]) == ["Oslo", "B-LOC", "_"]
     for same in (["a", "B-LOC", "x"], ["B-LOC", "x"], ["B-LOC"], ["a", "b", "c", "d"]):
@@ -176,7 +176,7 @@ def test_lines_of_another_width() -> None:
         (False, "# text", True),
         (False, "#MH17 B-X", False),
         (False, "#MH17 -X", False),
-        (False, "#MH17\tB-X", True),  # parted otherwise
+        (False, "#MH17\tB-X", True),  # split differently
         (False, "# id B-X", True),
         (False, "# one\rtwo", False),
         (False, "-DOCSTART- O", True),
@@ -196,7 +196,7 @@ def test_lines_of_another_width() -> None:
         (True, "# O", True),
     ],
 )
-def test_comments(tabs: bool, line: str, is_comment: bool) -> None:
+def test_recognises_comments(tabs: bool, line: str, is_comment: bool) -> None:
     assert Layout(2, 0, 1, tabs=tabs).is_comment(line) is is_comment
 
 
@@ -214,7 +214,7 @@ def test_an_id_may_look_like_a_tag(line: str) -> None:
         (["# one", "# two", "a O"], False, 2),
         (["# one", "# two"], False, 2),
         (["#a x B-X", "b y O"], False, 1),
-        (["#a x B-X", "b y O"], True, 0),  # both of a width that may be mended
+        (["#a x B-X", "b y O"], True, 0),  # both of a width that can be repaired
         (["#a x B-X", "# y O"], True, 2),
         (["#a x B-X", "b O"], True, 1),
         (["#a\tx\tB-X", "b y O"], True, 1),
@@ -249,7 +249,7 @@ def test_paragraphs_have_the_numbers_of_their_first_lines(tmp_path: Path, monkey
         ("a\u00a0b\u2028 O", ["a\u00a0b\u2028", "O"]),
     ],
 )
-def test_lines_are_parted(line: str, values: list[str]) -> None:
+def test_splits_lines_into_columns(line: str, values: list[str]) -> None:
     assert split_line(line) == values
 
 
@@ -262,12 +262,14 @@ def test_lines_are_parted(line: str, values: list[str]) -> None:
         ("a b\nc d\n", {}, "looks like tags .*; the first line has: 'a', 'b'\nFix: name the column by `tag_col"),
     ],
 )
-def test_what_is_no_file_of_columns(text: str, options: dict[str, int], message: str, tmp_path: Path) -> None:
+def test_refuses_files_without_the_expected_columns(
+    text: str, options: dict[str, int], message: str, tmp_path: Path
+) -> None:
     with pytest.raises(DataError, match=r"^.*/a\.conll: (there is |no column |)" + message):
         found(tmp_path, text, **options)
 
 
-def test_a_column_may_be_the_last_one(tmp_path: Path) -> None:
+def test_the_word_may_be_the_last_column(tmp_path: Path) -> None:
     layout = found(tmp_path, "a x B-X\n", word_column=3, tag_column=2)
     assert layout is not None
     assert (layout.word, layout.tag) == (2, 1)
@@ -279,7 +281,7 @@ LABEL_STUDIO = (
 
 
 @pytest.mark.parametrize("text", [LABEL_STUDIO, LABEL_STUDIO.replace("-X- _ ", "")])
-def test_a_tag_with_spaces_between_spaces_is_told_once(tmp_path: Path, text: str) -> None:
+def test_reports_tags_with_spaces_once(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.conll"
     path.write_text(text, "utf-8")
     with pytest.raises(DataError, match="a tag seems to have spaces: 'B-New Person'") as caught:
@@ -291,14 +293,14 @@ def test_a_tag_with_spaces_between_spaces_is_told_once(tmp_path: Path, text: str
 
 
 @pytest.mark.parametrize("word", ["#MH17", "# id 3", "-DOCSTART-"])
-def test_words_that_may_be_comments_are_words_by_their_tags(tmp_path: Path, word: str) -> None:
+def test_words_like_comments_are_recognised_by_their_tags(tmp_path: Path, word: str) -> None:
     corpus = [Sentence((word,), (Entity(0, 1, "MISC"),), document="d", comments=("# from a tweet",))]
     write(corpus, tmp_path / "a.conll")
     [sentence] = read(tmp_path / "a.conll")
     assert (sentence.words, sentence.labels) == ((word,), ((0, 1, "MISC"),))
 
 
-def test_a_file_without_blank_lines_is_noted_with_a_way_to_part_its_sentences(
+def test_notes_a_missing_blank_line_with_a_command_to_split_sentences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     rows = ["Ada B-PER", "came O", ". O"] * 200

@@ -1,4 +1,4 @@
-"""What columns cannot hold is refused."""
+"""Values that columns cannot hold are refused."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SEVEN = "_\t" * 7
         ("a.conllu", f"# newdoc id = d\n1\tAda\t{SEVEN}NER=B-X\n\n1\tso\t{SEVEN}_\n", ["d", "d"]),
     ],
 )
-def test_marks_tell_the_document(tmp_path: Path, name: str, text: str, found: list[str]) -> None:
+def test_reads_the_document_from_marks(tmp_path: Path, name: str, text: str, found: list[str]) -> None:
     (tmp_path / name).write_text(text)
     corpus = io.read(tmp_path / name, repair="drop-sentence")
     assert [sentence.document for sentence in corpus] == found
@@ -57,7 +57,7 @@ def test_the_marks_of_a_file_stay_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "b.conll").read_text() == DOCUMENTS
 
 
-def test_drawn_sentences_stand_in_their_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampled_sentences_keep_their_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = "".join(f"-DOCSTART-\n\nw{d}a B-X\n\nw{d}b B-X\n\nw{d}c B-X\n\n" for d in range(9))
     Path("a.conll").write_text(text)
@@ -70,7 +70,7 @@ def test_drawn_sentences_stand_in_their_documents(tmp_path: Path, monkeypatch: p
     assert all(len(names) == 1 for names in by_number.values())
 
 
-def test_a_job_that_loses_marks_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_a_conversion_that_loses_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.conll").write_text(DOCUMENTS)
     assert "documents" not in call("dataset", "convert", "a.conll", "b.conll").err

@@ -1,4 +1,4 @@
-"""Files of words and types without letters, as ``Oslo LOC``."""
+"""Files of words and bare types, such as ``Oslo LOC``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TYPES = "Ada PER\nLovelace PER\nwrote O\nin O\nOslo LOC\n. O\n"
 
 
 @pytest.mark.parametrize("text", [TYPES, TYPES.replace(" ", "\t"), f"{TYPES}\nNo O\n"])
-def test_columns_with_types_alone_are_not_read_as_text_without_a_word(tmp_path: Path, text: str) -> None:
+def test_does_not_read_columns_of_bare_types_as_text(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.txt"
     path.write_text(text, "utf-8")
     with pytest.raises(DataError, match=r"a\.txt: its lines seem to be words and types .*'Ada', 'PER'\n") as caught:
@@ -27,7 +27,7 @@ def test_columns_with_types_alone_are_not_read_as_text_without_a_word(tmp_path: 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("outside", ["0", "OUT"])
-def test_whatever_stands_outside_entities_labels_are_no_words(tmp_path: Path, outside: str, end: str) -> None:
+def test_recognises_types_whatever_marks_no_entity(tmp_path: Path, outside: str, end: str) -> None:
     numbered = "".join(TYPES.replace("wrote", f"wrote{n}").replace("in O", f"in{n} O") for n in range(4))
     text = numbered.replace(" O", f"   {outside}").replace("\n", end)
     (tmp_path / "old.txt").write_bytes(text.encode())
@@ -57,15 +57,15 @@ def test_lines_of_two_words_are_text(tmp_path: Path, text: str) -> None:
 
 
 def test_a_few_types_of_many_words_are_labels(tmp_path: Path) -> None:
-    """As the languages of words, of which none stands in half of the lines."""
+    """Such as the languages of words, each of which is on less than half of the lines."""
     kinds = ("ENG", "SPA", "N")
     (tmp_path / "a.txt").write_text("".join(f"word{n}\t{kinds[n % 3]}\n" for n in range(60)))
     with pytest.raises(DataError, match="seem to be words and types"):
         open_corpus(tmp_path / "a.txt")
 
 
-def test_types_of_one_letter_are_to_be_written_as_tags(tmp_path: Path) -> None:
-    """As D and T for diseases and treatments."""
+def test_fix_converts_types_of_one_letter_to_tags(tmp_path: Path) -> None:
+    """Such as D and T for diseases and treatments."""
     path = tmp_path / "old.txt"
     path.write_text("aspirin T\nfor O\nchronic D\npain D\nin O\nall O\n", "utf-8")
     fixes = []

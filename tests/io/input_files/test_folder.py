@@ -23,7 +23,7 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_the_files_are_one_corpus_in_the_order_of_their_names(tmp_path: Path) -> None:
+def test_reads_files_as_one_corpus_ordered_by_name(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", b_txt="two words\n\nthree\n", a_conll="Ada B-PER\n\n", c_jsonl='{"words": ["x"]}\n')
     corpus = open_corpus(folder)
     assert [(s.id, s.text) for s in corpus] == [("a:1", "Ada"), ("b:1", "two words"), ("b:3", "three"), ("c:1", "x")]
@@ -37,13 +37,13 @@ def test_options_hold_for_every_file(tmp_path: Path) -> None:
     assert [(s.text, s.language) for s in corpus] == [("a", "hi"), ("b", "hi")]
 
 
-def test_an_id_of_another_file_is_an_issue_in_its_place(tmp_path: Path) -> None:
+def test_reports_an_id_that_another_file_uses(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", a_jsonl='{"id": "x", "words": ["a"]}\n', b_jsonl='\n{"id": "x", "words": ["b"]}\n')
     with pytest.raises(DataError, match=r'b\.jsonl:2 .*the id "x" is already used in line 1 of .*a\.jsonl'):
         read(folder)
 
 
-def test_broken_sentences_of_all_files_are_told_or_rejected(tmp_path: Path) -> None:
+def test_reports_or_rejects_broken_sentences_of_all_files(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", a_jsonl='{"words": []}\n', b_jsonl='{"words": ["b"]}\nno\n')
     with pytest.raises(DataError, match=r"(?s)a\.jsonl:1.*b\.jsonl:2"):
         read(folder)
@@ -52,7 +52,7 @@ def test_broken_sentences_of_all_files_are_told_or_rejected(tmp_path: Path) -> N
     assert len(corpus.rejects) == 2
 
 
-def test_what_a_job_leaves_beside_its_output_is_left_out(tmp_path: Path) -> None:
+def test_skips_files_that_a_job_leaves_beside_its_output(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", a_jsonl='{"words": ["a"]}\n', a_jsonl_rejects_jsonl="{}\n", _hidden="?")
     assert len(read(folder)) == 1
     write(folder, **{"rejects-00000_jsonl": "{}\n", "manifest_jsonl": '{"job": {}}\n{"total": {}}\n'})
@@ -78,7 +78,7 @@ def test_what_cannot_be_one_corpus_is_refused(tmp_path: Path) -> None:
         read(write(tmp_path / "odd", a_txt="a\n", b_xyz="a,b\n"))
 
 
-def test_what_inception_exports_is_explained(tmp_path: Path) -> None:
+def test_explains_folders_exported_by_inception(tmp_path: Path) -> None:
     path = write(write(tmp_path / "annotation") / "one.txt", admin_tsv="#FORMAT=WebAnno TSV 3.3\n") / "admin.tsv"
     with pytest.raises(DataError) as caught:
         open_corpus(tmp_path / "annotation")
@@ -88,7 +88,7 @@ def test_what_inception_exports_is_explained(tmp_path: Path) -> None:
     )
 
 
-def test_a_model_is_no_corpus(tmp_path: Path) -> None:
+def test_refuses_a_model_as_a_corpus(tmp_path: Path) -> None:
     for name in ("config_json", "nersery_json"):
         folder = write(tmp_path / name, **{name: "{}"})
         with pytest.raises(DataError, match=r"holds a model, expected a corpus\n.*predict takes the sentences first"):
@@ -97,14 +97,14 @@ def test_a_model_is_no_corpus(tmp_path: Path) -> None:
             open_corpus(folder)
 
 
-def test_a_folder_of_one_file_is_as_the_file(tmp_path: Path) -> None:
+def test_reads_a_folder_of_one_file_like_the_file(tmp_path: Path) -> None:
     sentences = [Sentence(("a", "b"), id="x", scores={"s": 0.5}), Sentence(("c",), id="y", comments=("# c",))]
     (tmp_path / "in").mkdir()
     io.write(sentences, tmp_path / "in" / "one.jsonl")
     assert read(tmp_path / "in").sentences == tuple(sentences)
 
 
-def test_what_tells_people_about_the_files_is_left_out_and_named(tmp_path: Path) -> None:
+def test_skips_and_names_documentation_files(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", a_jsonl='{"words": ["a"]}\n', README_md="# About\n", NOTE_rst="From\nthere\n")
     (folder / "LICENSE").write_text("Permission is granted\n")
     assert len(read(folder)) == 1
@@ -112,8 +112,8 @@ def test_what_tells_people_about_the_files_is_left_out_and_named(tmp_path: Path)
 
 
 @pytest.mark.parametrize("call", ["is_dir", "iterdir"])
-def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
-    """The system refuses to look into it, or to list it; root may do both, so the refusal is made up."""
+def test_reports_a_folder_without_read_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """The system refuses to open or to list it. Root may do both, so the refusal is simulated."""
     folder, allowed = write(tmp_path / "in", a_txt="a\n"), getattr(Path, call)
 
     def refuse(path: Path) -> Any:
@@ -139,7 +139,7 @@ def test_plain_text_beside_labelled_files_is_noted(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize(("mark", "split"), [("dataset_info.json", ""), ("dataset_dict.json", "['train']")])
-def test_what_datasets_has_saved_is_to_be_saved_as_parquet(tmp_path: Path, mark: str, split: str) -> None:
+def test_suggests_parquet_for_folders_saved_by_datasets(tmp_path: Path, mark: str, split: str) -> None:
     folder = write(tmp_path / "in", state_json="{}")
     (folder / mark).write_text("{}", "utf-8")
     with pytest.raises(DataError, match="has saved, in Arrow") as caught:
@@ -148,7 +148,7 @@ def test_what_datasets_has_saved_is_to_be_saved_as_parquet(tmp_path: Path, mark:
 
 
 def test_splits_that_are_read_together_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Else a tagger learns from the test set of a dataset whose folder is named."""
+    """Otherwise a tagger learns from the test set of a dataset whose folder is named."""
     sentence = '{"words": ["a"]}\n'
     read(write(tmp_path / "data", train_jsonl=sentence, test_jsonl=sentence, more_jsonl=sentence))
     assert "data: test, train are read together; to keep them separate, name the files" in capsys.readouterr().err
@@ -164,7 +164,7 @@ def test_splits_that_are_read_together_are_noted(tmp_path: Path, capsys: pytest.
     assert not capsys.readouterr().err
 
 
-def test_documents_of_bionlp_become_a_folder_of_brat_as_the_error_says(tmp_path: Path) -> None:
+def test_fix_converts_bionlp_documents_to_brat(tmp_path: Path) -> None:
     label, event = "T1\tPER 0 3\tAda\n", "T2\tTravel 4 8\tleft\nE1\tTravel:T2 Agent:T1\n"
     folder = write(tmp_path / "my texts", b_txt="Ada left\n", b_a1=label, b_a2=event, a_txt="Bo\n", a_a1="")
     with pytest.raises(DataError, match="make a brat folder of it: mkdir brat") as caught:
@@ -174,7 +174,7 @@ def test_documents_of_bionlp_become_a_folder_of_brat_as_the_error_says(tmp_path:
 
 
 @pytest.mark.parametrize("content", [b"5\n", b"\xff\n", b'{"audio": "a.wav"}\n'])
-def test_a_manifest_of_another_program_is_no_finished_job(tmp_path: Path, content: bytes) -> None:
+def test_refuses_a_manifest_of_another_program(tmp_path: Path, content: bytes) -> None:
     folder = write(tmp_path / "in", a_txt="one\n")
     (folder / "manifest.jsonl").write_bytes(content)
     with pytest.raises(DataError, match="not finished"):

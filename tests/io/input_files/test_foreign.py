@@ -1,4 +1,4 @@
-"""Files of formats that cannot be read say what they are and what to do, instead of being read as text."""
+"""Files in formats that cannot be read are refused with what to do, instead of being read as text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from nersery.io.input_files.foreign import COMPARED, FOREIGN
         ("a.txt", 'In <ENAMEX TYPE="LOCATION">New York</ENAMEX> .\n', r'inline labels.*\n.*format="text"'),
     ],
 )  # fmt: skip
-def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_reports_the_format_and_what_to_do(tmp_path: Path, name: str, text: str, message: str) -> None:
     path = tmp_path / name
     path.write_text(text, "utf-8")
     with pytest.raises(DataError, match=message):
@@ -61,7 +61,7 @@ def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, mess
 
 
 @pytest.mark.parametrize("part", ["word ", "a/b ", "a|b ", "O ", ",[{a", "<START:a> x ", "<AAA>x ", "(", "x"])
-def test_long_lines_are_compared_in_time_that_grows_with_their_length(part: str) -> None:
+def test_matching_time_grows_linearly_with_the_line(part: str) -> None:
     line = (part * COMPARED)[:COMPARED] + "\n"
     began = time.process_time()
     for foreign in FOREIGN:
@@ -130,7 +130,7 @@ def test_xliff_gives_a_text_for_each_side(tmp_path: Path, name: str, content: st
         ("a.txt", "Blood of group A,B or,O\nThe groups are A, B or O\nGive me an O\n"),
     ],
 )
-def test_signs_in_words_are_no_marks(tmp_path: Path, name: str, text: str) -> None:
+def test_does_not_read_signs_in_words_as_marks(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / name
     path.write_text(text, "utf-8")
     assert len(list(open_corpus(path))) > 0
@@ -139,9 +139,7 @@ def test_signs_in_words_are_no_marks(tmp_path: Path, name: str, text: str) -> No
 
 @pytest.mark.parametrize("tags", [("B-PER", "I-PER", "B-LOC"), ("PER", "PER", "LOC")])
 @pytest.mark.parametrize("end", ["\n", " \r\n"])
-def test_words_with_slashes_and_tags_become_columns_as_the_error_says(
-    tmp_path: Path, tags: tuple[str, ...], end: str
-) -> None:
+def test_fix_converts_words_with_slashes_and_tags_to_columns(tmp_path: Path, tags: tuple[str, ...], end: str) -> None:
     first, second, place = tags
     text = f"Ada/{first} Lovelace/{second} lives/O in/O and/or/O Oslo/{place}{end}"
     (tmp_path / "old.txt").write_text(text * 2, "utf-8", newline="")
@@ -154,7 +152,7 @@ def test_words_with_slashes_and_tags_become_columns_as_the_error_says(
     assert [s.labels for s in read(tmp_path / "new.conll", repair="bare-type")] == [labels] * 2
 
 
-def test_types_in_columns_are_read_as_the_error_says(tmp_path: Path) -> None:
+def test_fix_for_types_in_columns_works(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("National\tbuilding-theater\nTheatre\tbuilding-theater\n's\tO\nstage\tO\n\n", "utf-8")
     with pytest.raises(DataError, match="Few-NERD"):
@@ -165,7 +163,7 @@ def test_types_in_columns_are_read_as_the_error_says(tmp_path: Path) -> None:
     assert sentence.labels == ((0, 2, "building-theater"),)
 
 
-def test_data_of_spacy_2_is_named(tmp_path: Path) -> None:
+def test_reports_data_of_spacy_2(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('[\n  {\n    "id": 0,\n    "paragraphs": []\n  }\n]\n')
     with pytest.raises(DataError, match=r"training data of spaCy 2.*\n.*spacy convert"):
@@ -215,9 +213,7 @@ TRUTH = (
         ("a.manifest", f'{{"source": "Ada left", "job": {TRUTH}, "job-metadata": {{"x": 1}}}}\n', [((0, 1, "PER"),)]),
     ],
 )
-def test_the_command_that_an_error_names_makes_json_that_is_read(
-    tmp_path: Path, name: str, text: str, labels: list[object]
-) -> None:
+def test_fix_command_produces_readable_json(tmp_path: Path, name: str, text: str, labels: list[object]) -> None:
     (tmp_path / name).write_text(text, "utf-8")
     for reading in (open_corpus, open_text):
         with pytest.raises(DataError, match="this seems to be") as caught:
@@ -230,7 +226,7 @@ def test_the_command_that_an_error_names_makes_json_that_is_read(
     assert [sentence.labels for sentence in read(tmp_path / "new.jsonl")] == labels
 
 
-def test_translations_of_data_sets_become_a_text_for_each_language(tmp_path: Path) -> None:
+def test_fix_extracts_a_text_per_language_from_translations(tmp_path: Path) -> None:
     (tmp_path / "old.jsonl").write_text('{"id": "1", "translation": {"en": "Go\\n on .", "de": "Weiter ."}}\n', "utf-8")
     with pytest.raises(DataError, match="this seems to be parallel text") as caught:
         open_text(tmp_path / "old.jsonl")
@@ -245,9 +241,7 @@ ATIS = "BOS fly from new york EOS\tO O O B-from I-from atis_flight\n"
 
 @pytest.mark.parametrize("name", ["a.txt", "a.iob", "a.tsv"])
 @pytest.mark.parametrize("text", [ATIS, ATIS.replace("BOS ", "").replace("\tO", "\t").replace("\t ", "\t")])
-def test_sentences_with_their_tags_beside_them_become_columns_as_the_error_says(
-    tmp_path: Path, name: str, text: str
-) -> None:
+def test_fix_converts_sentences_beside_their_tags_to_columns(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text + "hello there\tO O\n", "utf-8")
     with pytest.raises(DataError, match="make columns of it: awk") as caught:
         open_corpus(tmp_path / name)
@@ -257,7 +251,7 @@ def test_sentences_with_their_tags_beside_them_become_columns_as_the_error_says(
 
 
 @pytest.mark.parametrize("labels", ["[(0, 3, 'PER')]", "[{'label': 'PER', 'start': 0, 'end': 3}]"])
-def test_a_table_with_labels_by_characters_becomes_json_as_the_error_says(tmp_path: Path, labels: str) -> None:
+def test_fix_converts_a_table_of_character_labels_to_json(tmp_path: Path, labels: str) -> None:
     (tmp_path / "a.csv").write_text(f'id,text,label\n1,"Ada, left","{labels}"\n', "utf-8")
     with pytest.raises(DataError, match="a table of texts with labels by characters") as caught:
         open_corpus(tmp_path / "a.csv")
@@ -266,7 +260,7 @@ def test_a_table_with_labels_by_characters_becomes_json_as_the_error_says(tmp_pa
     assert [s.labels for s in read(tmp_path / "new.jsonl")] == [((0, 1, "PER"),)]
 
 
-def test_a_table_of_parallel_text_is_told_to_be_cut(tmp_path: Path) -> None:
+def test_suggests_cut_for_a_table_of_parallel_text(tmp_path: Path) -> None:
     path = tmp_path / "deu.tsv"
     path.write_text("Go on.\tGeh weiter.\tCC-BY 2.0\nAda left.\tAda ging.\tCC-BY 2.0\n", "utf-8")
     for reading in (open_corpus, open_text):
@@ -282,7 +276,7 @@ def test_a_table_of_parallel_text_is_told_to_be_cut(tmp_path: Path) -> None:
         "In <START:LOC> New York <END> . <START:PER> Ada <END>\r\nno one\r\n",
     ],
 )
-def test_marks_in_text_become_labels_as_the_error_says(tmp_path: Path, text: str) -> None:
+def test_fix_converts_inline_marks_to_labels(tmp_path: Path, text: str) -> None:
     (tmp_path / "old.txt").write_text(text, "utf-8", newline="")
     with pytest.raises(DataError, match="inline labels") as caught:
         open_corpus(tmp_path / "old.txt")

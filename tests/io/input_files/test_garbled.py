@@ -14,7 +14,7 @@ NAMES = "José B-PER\nMüller I-PER\nin O\nMünchen B-LOC\n\nहिन्दी 
 
 @pytest.mark.parametrize("encoding", ["windows-1252", "latin-1"])
 @pytest.mark.parametrize("name", ["garbled.conll", "garbled.txt"])
-def test_garbled_text_is_noted_and_the_note_tells_what_it_was(
+def test_notes_garbled_text_and_its_probable_original(
     name: str, encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     written = NAMES.splitlines(keepends=True)[:4]
@@ -52,7 +52,7 @@ def test_the_command_restores_the_text(text: str, encoding: str):
         'JosÃ© is "José" read in another encoding; é, è, ê, ü, ö, ä, ß are not\n' * 9,
     ],
 )
-def test_other_text_is_not(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_does_not_note_other_text(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "text.txt"
     path.write_text(text, "utf-8")
     io.read(path)

@@ -1,4 +1,4 @@
-"""Where the files that come with nersery lie."""
+"""The location of the files that are shipped with nersery."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_an_example_comes_with_nersery():
     assert located("example:train.conll", Path("elsewhere")) == shipped("recipes/example") / "train.conll"
 
 
-def test_an_example_is_named_by_text():
+def test_example_refuses_a_name_that_is_not_text():
     with pytest.raises(
         SettingsError, match=r"the example file is None, expected its name; known: example:.*train\.conll"
     ):

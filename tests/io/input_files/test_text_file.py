@@ -1,4 +1,4 @@
-"""What a file says when it cannot be read as text."""
+"""Errors for files that cannot be read as text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_folder_and_a_link_to_itself(tmp_path: Path) -> None:
     ]
 
 
-def test_a_name_that_is_not_there(tmp_path: Path) -> None:
+def test_reports_a_missing_file_and_suggests_a_similar_name(tmp_path: Path) -> None:
     (tmp_path / "train.conll").touch()
     (tmp_path / "trian.conllu").touch()
     path = tmp_path / "trian.conll"
@@ -45,7 +45,7 @@ def test_a_name_that_is_not_there(tmp_path: Path) -> None:
     assert issues(tmp_path / "x/y")[1] == "check the name and the folder"
     (tmp_path / "odd.txt").touch()
     (tmp_path / "news.txt.part").touch()
-    for unlike in ("nope.txt", "news.txt"):  # the extension alone is no likeness, and a part no file to name
+    for unlike in ("nope.txt", "news.txt"):  # only the extension is equal, and a .part file is never suggested
         assert issues(tmp_path / unlike)[1] == "check the name and the folder"
 
 
@@ -63,7 +63,7 @@ def test_a_name_that_is_not_there(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_address_and_a_home_folder_are_no_names(
+def test_refuses_addresses_and_a_tilde_as_names(
     name: str, message: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -76,9 +76,9 @@ def test_an_address_and_a_home_folder_are_no_names(
 
 
 @pytest.mark.parametrize("is_folder", [True, False])
-def test_a_folder_that_may_not_be_entered(
+def test_reports_a_path_without_permission(
     is_folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # which tests that run as root always may
+) -> None:  # simulated, because root may enter any folder
     def refuse(path: Path) -> bool:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
@@ -100,7 +100,7 @@ def test_bytes_of_another_encoding_are_named_with_their_lines(encoding: str, tmp
     assert fix == naming("latin-1")
 
 
-def test_bytes_that_are_controls_in_latin_1_are_of_windows(tmp_path: Path) -> None:
+def test_suggests_cp1252_for_bytes_that_latin_1_reads_as_controls(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes("Zoë O’Brien".encode("cp1252"))
     assert issues(path) == ([("the byte 0x92 is not utf-8", str(path), 1)], naming("cp1252"))
@@ -109,7 +109,7 @@ def test_bytes_that_are_controls_in_latin_1_are_of_windows(tmp_path: Path) -> No
         assert issues(path, encoding)[1] == naming("latin-1"), "cp1252 has no such byte"
 
 
-def test_what_is_text_in_another_encoding_alone(tmp_path: Path) -> None:
+def test_reports_text_that_only_another_encoding_can_read(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("b\u00e9", "utf-8")
     assert issues(path, "ascii")[0] == [("the byte 0xc3 is not ascii", str(path), 1)]
@@ -140,7 +140,7 @@ def test_documents_of_other_programs_are_named(tmp_path: Path, content: bytes, m
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.parquet", "a.spacy"])
-def test_what_git_lfs_leaves_is_no_corpus(tmp_path: Path, name: str) -> None:
+def test_refuses_a_git_lfs_pointer(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n")
     with pytest.raises(DataError, match=r"pointer of Git LFS.*\nFix: download it: git lfs pull"):
         read(tmp_path / name)
@@ -150,9 +150,7 @@ def test_what_git_lfs_leaves_is_no_corpus(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("written", "read_as"), [("utf-16-le", "utf-8"), ("utf-16-be", "utf-16"), ("utf-16-be", "gbk")]
 )
-def test_utf_16_without_a_mark_is_called_so_before_any_of_its_bytes(
-    tmp_path: Path, text: str, written: str, read_as: str
-) -> None:
+def test_reports_utf_16_without_a_byte_order_mark(tmp_path: Path, text: str, written: str, read_as: str) -> None:
     path = tmp_path / "x.txt"
     path.write_text(text, written)
     assert issues(path, read_as) == ([(f"this seems to be {written}", str(path), None)], naming(written))
@@ -161,8 +159,8 @@ def test_utf_16_without_a_mark_is_called_so_before_any_of_its_bytes(
 
 @pytest.mark.parametrize("read_as", ["utf-8", "latin-1", "gb18030"])
 @pytest.mark.parametrize("written", ["utf-16-le", "utf-16-be"])
-def test_utf_16_of_chinese_is_known_by_its_line_ends(tmp_path: Path, written: str, read_as: str) -> None:
-    """They alone have nulls; without many of them, an error of another encoding still leads to the right one."""
+def test_recognises_chinese_utf_16_by_its_line_ends(tmp_path: Path, written: str, read_as: str) -> None:
+    """Only they have nulls. With few of them, the error for another encoding still suggests the right one."""
     path, line = tmp_path / "a.txt", "我们在北京大学学习自然语言处理的方法"
     path.write_bytes(f"{line * 50}\n".encode(written) * 4)
     assert issues(path, read_as)[0][0][0] == f"this seems to be {written}"
@@ -171,7 +169,7 @@ def test_utf_16_of_chinese_is_known_by_its_line_ends(tmp_path: Path, written: st
         assert f"--encoding {written}" in issues(path, read_as)[1]
 
 
-def test_nulls_in_a_damaged_file_are_no_utf_16(tmp_path: Path) -> None:
+def test_does_not_take_nulls_in_a_damaged_file_for_utf_16(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     for encoding in ("utf-8", "latin-1"):
         path.write_bytes("Zoë saw him there, and he had not seen her then\n\0".encode(encoding) * 9)
@@ -179,8 +177,8 @@ def test_nulls_in_a_damaged_file_are_no_utf_16(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_the_mark_of_a_byte_order_tells_the_encoding(tmp_path: Path, encoding: str) -> None:
-    """One option is for all files of a command, such as both sides of parallel text."""
+def test_detects_the_encoding_by_the_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    """One option applies to all files of a command, such as both sides of parallel text."""
     path = tmp_path / "x"
     path.write_text("Zoë\n北京\n", encoding)
     for named in ("utf-8", "utf-16", "cp1252"):
@@ -189,7 +187,7 @@ def test_the_mark_of_a_byte_order_tells_the_encoding(tmp_path: Path, encoding: s
     assert issues(path, "cp1252")[1].startswith(("write these lines in utf-8", "copy the file again"))
 
 
-def test_a_link_to_a_missing_file_is_called_so(tmp_path: Path) -> None:
+def test_reports_a_link_to_a_missing_file(tmp_path: Path) -> None:
     (tmp_path / "x").symlink_to("y")
     assert issues(tmp_path / "x") == (
         [("this is a link to y, which is missing", str(tmp_path / "x"), None)],
@@ -197,7 +195,7 @@ def test_a_link_to_a_missing_file_is_called_so(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_is_cut_within_a_character_need_not_have_another_encoding(tmp_path: Path) -> None:
+def test_reports_a_file_that_is_cut_off_within_a_character(tmp_path: Path) -> None:
     path = tmp_path / "x"
     cut = [("the file ends within a character", str(path), 3)]
     path.write_bytes("Zoë\n\nKö".encode()[:-1])
@@ -228,7 +226,7 @@ def test_only_so_many_lines_are_named(tmp_path: Path, monkeypatch: pytest.Monkey
     )
 
 
-def test_the_mark_of_a_byte_order_is_left_out_once(tmp_path: Path) -> None:
+def test_strips_one_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
         path.write_bytes(
@@ -240,7 +238,7 @@ def test_the_mark_of_a_byte_order_is_left_out_once(tmp_path: Path) -> None:
 
 
 def test_a_file_from_standard_input_can_be_read_by_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as this one has it, which removes the copy."""
+    """As long as this process has the file, because it removes the copy."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\nb\n")))
     file = TextFile("-")
     again = pickle.loads(pickle.dumps(file))
@@ -250,7 +248,7 @@ def test_a_file_from_standard_input_can_be_read_by_another_process(monkeypatch: 
     assert list(file.lines()) == ["a\n", "b\n"]
 
 
-def test_the_full_disk_of_the_copy_of_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_a_full_disk_when_copying_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(source: object, target: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -264,9 +262,7 @@ def test_a_name_need_not_be_text() -> None:
     assert TextFile(os.fsdecode(b"a\xffb.txt")).stem == "a?b"
 
 
-def test_the_end_of_a_line_that_is_cut_may_not_be_endless_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_limits_the_skipped_end_of_a_truncated_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nersery.io.input_files.text_file.LONGEST_LINE", 6)
     path = tmp_path / "x"
     path.write_text("a\nabcdefghi\nabcdefghi\n", "utf-8")
@@ -277,7 +273,7 @@ def test_the_end_of_a_line_that_is_cut_may_not_be_endless_either(
     assert [one.line for one in caught.value.issues] == [3]
 
 
-def test_long_lines_are_cut_and_too_long_ones_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncates_long_lines_and_reports_overlong_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     path.write_text("ab\nabcdef\nabc", "utf-8")
     assert list(TextFile(path).beginnings(3)) == ["ab\n", "abcd", "abc"]
@@ -295,7 +291,7 @@ def test_long_lines_are_cut_and_too_long_ones_named(tmp_path: Path, monkeypatch:
         TextFile(path).whole()
 
 
-def test_a_sentence_without_end_is_changed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_an_endless_sentence_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_TOGETHER", 2)
     asked: list[str] = []
     lines = (asked.append("a") or "a" for _ in range(9))  # type: ignore[func-returns-value]
@@ -326,8 +322,8 @@ def test_utf_8_that_is_read_as_something_else_is_noted(
 @pytest.mark.parametrize(
     ("written", "fix"), [("utf-8", "leave out --encoding: this file is UTF-8"), ("cp1252", "--encoding cp1252 if")]
 )
-def test_controls_that_latin_1_makes_of_letters_are_not_to_be_deleted(written: str, fix: str, tmp_path: Path) -> None:
-    """Nor is UTF-8 from Windows: of two files that --encoding is for, one may be in it."""
+def test_does_not_suggest_deleting_letters_that_latin_1_misreads(written: str, fix: str, tmp_path: Path) -> None:
+    """The same holds for UTF-8: of two files that --encoding applies to, one may be in it."""
     path = tmp_path / "x.txt"
     path.write_bytes("“Zoë” saw José\n".encode(written))
     with pytest.raises(DataError, match="control character") as caught:
@@ -335,7 +331,7 @@ def test_controls_that_latin_1_makes_of_letters_are_not_to_be_deleted(written: s
     assert caught.value.fix.split(": ", 1)[1].startswith(fix)
 
 
-def test_a_file_of_two_encodings_is_to_be_mended(tmp_path: Path) -> None:
+def test_suggests_correcting_a_file_of_two_encodings(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes("Zoë\nJosé\n".encode() + "O’Brien".encode("cp1252"))
     found, fix = issues(path)

@@ -1,4 +1,4 @@
-"""Ids are distinct or not, in memory as on disk."""
+"""Duplicate ids are found in memory and on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nersery.io.temporary_tables.ids import Ids
 
 
 @given(st.lists(st.text(st.characters(), max_size=2)), st.integers(0, 5))
-def test_a_small_memory_finds_what_a_large_one_does(names: list[str], in_memory: int) -> None:
+def test_finds_the_same_duplicates_whatever_the_memory(names: list[str], in_memory: int) -> None:
     ids, first = Ids(in_memory), {}
     for line, name in enumerate(names, start=1):
         assert ids.add(name, line, f"{line}.conll") == first.get(name)
@@ -49,13 +49,13 @@ def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_full_disk_is_told_of_with_the_folder(full_disk: Path) -> None:
+def test_reports_a_full_disk_with_the_folder(full_disk: Path) -> None:
     ids = Ids(in_memory=0)
     with pytest.raises(DiskError, match=f"temporary file .* cannot be written in {full_disk}: .* is full.*TMPDIR"):
         any(ids.add(str(line), line) for line in range(10_000))
 
 
-def test_and_so_it_is_where_sides_are_paired_by_id(full_disk: Path) -> None:
+def test_reports_a_full_disk_when_pairing_sides_by_id(full_disk: Path) -> None:
     made = [Sentence((str(number) * 99,), id=str(number)) for number in range(500)]
     for name in ("s.jsonl", "t.jsonl"):
         io.write(made, full_disk / name)

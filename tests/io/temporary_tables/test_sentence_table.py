@@ -1,4 +1,4 @@
-"""A table gives back what it was given, and refuses an id that stands twice."""
+"""A table returns the sentences it was given, and refuses duplicate ids."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.io.strategies import full_sentences
 
 
 @given(st.lists(full_sentences(), max_size=5, unique_by=lambda sentence: sentence.id))
-def test_every_sentence_comes_back(given: list[Sentence]) -> None:
+def test_sentences_survive_a_round_trip(given: list[Sentence]) -> None:
     table = SentenceTable(given)
     assert list(table) == given
     assert [sentence.scores for sentence in table] == [sentence.scores for sentence in given]
     assert [table.find(sentence.id) for sentence in given] == given
 
 
-def test_every_part_comes_back() -> None:
+def test_every_part_of_a_sentence_survives_a_round_trip() -> None:
     whole = Sentence(
         ("Ada", "है"), (Entity(0, 1, "PER", 0.5),), "a~1", "hi", Origin("melm", ("a",), 1), {"sure": -2.0},
         (("x", "_"),), ("# text",), (SoftLabel(0, "PER", 0.5, 0.25),), "letter", ((0, 3), (4, 6)),
@@ -34,7 +34,7 @@ def test_every_part_comes_back() -> None:
     assert found.entities[0].score == 0.5
 
 
-def test_an_id_stands_once() -> None:
+def test_refuses_duplicate_ids() -> None:
     one, other = Sentence(("Ada",), id="a"), Sentence(("Bob",), id="b")
     with pytest.raises(DataError, match="another sentence has the same id"):
         SentenceTable([one, other, one])

@@ -1,4 +1,4 @@
-"""Lines cut into words, of which no character is lost."""
+"""Splitting lines into words, without losing a character."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LINES = st.one_of(
 
 
 def visible(text: str) -> str:
-    """Without zero width spaces, which part words of some scripts."""
+    """The text without zero width spaces, which separate words of some scripts."""
     return text.replace("\u200b", "")
 
 
@@ -45,7 +45,7 @@ def test_no_character_is_lost(line: str, splitting: str, language: str):
 
 
 @given(LINES)
-def test_splitting_again_changes_nothing_where_no_language_is_known(line: str):
+def test_splitting_is_idempotent_without_a_language(line: str):
     split = splitter("spaces")
     assert split(" ".join(split(line))) == split(line)
 
@@ -150,7 +150,7 @@ def test_codes_of_three_letters_split_as_those_of_two():
         ("de-AT", "Der 3. Mann 2019.", "Der 3. Mann 2019 ."),
     ],
 )
-def test_languages(language: str, line: str, words: str):
+def test_splits_by_the_rules_of_each_language(language: str, line: str, words: str):
     assert splitter("punctuation", language)(line) == words.split(" ")
 
 
@@ -178,7 +178,7 @@ def test_characters(line: str, words: str):
 
 
 @pytest.mark.parametrize("splitting", ["punctuation", "characters", "signs"])
-def test_zero_width_spaces_part_words_of_scripts_without_spaces(splitting: str):
+def test_splits_at_zero_width_spaces_in_scripts_without_spaces(splitting: str):
     split = splitter(splitting)
     assert split("ក\u200bខ\u200b\u200b។") == ["ក", "ខ", "។"]
     assert split("ឆ្នាំ\u200b2020 Os\u200blo")[-2:] == ["2020", "Os\u200blo"]
@@ -189,13 +189,13 @@ def test_spaces_are_taken_as_given():
     assert splitter("spaces")(" Dr.  Müller, \u3000 x\n") == ["Dr.", "Müller,", "x"]
 
 
-def test_an_unknown_way():
+def test_refuses_an_unknown_splitting():
     with pytest.raises(SettingsError, match='no splitting "punctuaton"; did you mean "punctuation"'):
         splitter("punctuaton")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["a-" * 50_000, "Ab9+/" * 20_000 + "=", "กขค" * 30_000 + "."])
-def test_a_long_run_without_spaces_takes_no_longer_a_character(text: str):
+def test_splitting_time_grows_linearly_without_spaces(text: str):
     began = process_time()
     assert "".join(splitter("punctuation")(text)) == text
     assert process_time() - began < 5, "quadratic it took a minute"
@@ -215,5 +215,5 @@ def test_a_long_run_without_spaces_takes_no_longer_a_character(text: str):
         ("ߞߊ߲߫ ߞߏ߫߹", "punctuation"),
     ],
 )
-def test_the_splitting_that_lines_suggest(line: str, splitting: str):
+def test_suggests_a_splitting_for_lines(line: str, splitting: str):
     assert suggested_splitting([line]) == splitting
