@@ -65,7 +65,7 @@ SETS = {
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_every_type_of_the_common_sets_has_texts_of_its_own(name: str) -> None:
+def test_every_type_of_common_data_sets_has_distinct_texts(name: str) -> None:
     types = SETS[name].split()
     assert all(map(is_known, types))
     for said in (description, definition, question):
@@ -93,11 +93,11 @@ def test_sets_write_the_same_type_in_different_ways(spelled: str) -> None:
     assert definition(spelled, {}) == definition("WORK_OF_ART", {})
 
 
-def test_a_type_that_many_domains_have_is_not_asked_for_in_the_words_of_one() -> None:
+def test_question_for_a_type_of_many_domains_is_domain_neutral() -> None:
     assert question("BRAND", {}) == "Which brand or maker of products is mentioned in texts?"
 
 
-def test_without_a_question_of_its_own_a_type_is_asked_for_by_its_definition() -> None:
+def test_question_falls_back_to_the_definition() -> None:
     assert question("Politician", {}) == "Which named politician or ruler is mentioned in texts?"
 
 
@@ -122,19 +122,19 @@ def test_the_user_s_texts_go_before_the_defaults() -> None:
         ("👩‍🚀", "👩‍🚀"),
     ],
 )
-def test_an_unknown_type_is_told_by_its_name(type_: str, name: str) -> None:
+def test_describes_an_unknown_type_by_its_name(type_: str, name: str) -> None:
     assert not is_known(type_)
     assert definition(type_, {}) == description(type_, {}) == name
 
 
-def test_a_question_is_the_user_s_or_made_of_what_is_known() -> None:
+def test_question_uses_the_text_of_the_user_or_the_type() -> None:
     assert question("PER", {}) == "Who is the named person or family mentioned in texts?"
     assert question("PER", {"PER": "head of state"}) == "Which head of state is mentioned in texts?"
     assert question("SuperConductor", {}) == "Which super conductor is mentioned in texts?"
 
 
 @pytest.mark.parametrize("asked", ["Who leads?", "कौन है ?", "من هو؟", "誰ですか？", "Ποιος είναι;"])
-def test_a_question_of_the_user_s_is_asked_as_it_is(asked: str) -> None:
+def test_keeps_a_question_of_the_user_unchanged(asked: str) -> None:
     assert question("PER", {"PER": f" {asked}\n"}) == asked
 
 
@@ -157,13 +157,13 @@ def test_a_text_that_says_nothing_is_refused(empty: str) -> None:
         (" x", "a type is a name"),
     ],
 )
-def test_a_tag_is_no_name_of_a_type(name: str, message: str) -> None:
+def test_refuses_a_tag_as_a_type_name(name: str, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         check_types(["LOC", "व्यक्ति", "ALLOY", name], "--types")
     assert message in str(caught.value)
 
 
-def test_tags_of_one_type_show_each_other() -> None:
+def test_recognises_tags_by_others_of_the_same_type() -> None:
     with pytest.raises(SettingsError, match='has the type "B-Layer", which is a tag'):
         check_types(["B-Layer", "I-Layer"], "--types")
 

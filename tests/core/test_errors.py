@@ -1,4 +1,4 @@
-"""What a message shows of many issues."""
+"""Messages about many issues."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nersery.core.errors import SHOWN_ISSUES, DataError, Issue
 from nersery.core.sentence import Sentence
 
 
-def test_of_many_issues_each_message_is_shown_once() -> None:
+def test_shows_each_message_once_if_there_are_many_issues() -> None:
     alike = [Issue("no label", "a.json", line) for line in range(1, 81)]
     text = str(DataError([*alike[:40], Issue("no text", "a.json", 99), *alike[40:]]))
     assert text.splitlines() == ["81 issues:", "a.json:1: no label; also in 79 other places", "a.json:99: no text"]
@@ -20,7 +20,7 @@ def test_all_of_few_issues_are_shown() -> None:
     assert str(DataError([Issue("no label", "a", 1), Issue("no label", "a", 2)])).count("no label") == 2
 
 
-def test_a_sentence_without_an_id_has_no_place() -> None:
+def test_message_names_no_place_for_a_sentence_without_an_id() -> None:
     with pytest.raises(DataError) as error:
         Sentence(("a", "b")).replace_span(1, 3, ["c"])
     assert str(error.value) == "cannot edit words [1, 3): outside the sentence or overlapping"

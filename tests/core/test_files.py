@@ -25,7 +25,7 @@ from nersery.core.files import (
 
 
 class TestWriting:
-    def test_what_a_kill_has_left_is_replaced(self, tmp_path: Path):
+    def test_replaces_a_file_left_by_a_kill(self, tmp_path: Path):
         for name in ("x", "y"):
             (tmp_path / "x").write_text("left over")
             with open_new(tmp_path / name) as stream:
@@ -46,7 +46,7 @@ class TestWriting:
 
 
 class TestLinks:
-    def test_nothing_is_written_through_one(self, tmp_path: Path):
+    def test_writes_do_not_follow_a_link(self, tmp_path: Path):
         precious = tmp_path / "precious"
         for write in (
             lambda path: write_atomic(path, "new"),
@@ -67,7 +67,7 @@ class TestLinks:
     "write", [write_atomic, write_output, lambda path, text: copy_atomic(source_of(path, text), path)]
 )
 def test_a_reader_of_the_old_file_reads_it_to_its_end(write: Callable[[Path, str], None], tmp_path: Path):
-    """The new file takes the place of the old one, whose content a kill so cannot cut."""
+    """The new file replaces the old one, so that a kill cannot truncate it."""
     path = tmp_path / "folder/x"
     path.parent.mkdir()
     path.write_text("old")
@@ -86,7 +86,7 @@ def source_of(path: Path, text: str) -> Path:
 
 
 class TestWrittenBeside:
-    def test_what_a_kill_has_left_is_removed_and_what_is_being_written_stays(self, tmp_path: Path):
+    def test_removes_only_temporary_files_left_by_a_kill(self, tmp_path: Path):
         left, foreign = tmp_path / f"nersery-{'0' * 16}.tmp", tmp_path / "nersery-notes.tmp"
         left.touch()
         foreign.touch()
@@ -95,7 +95,7 @@ class TestWrittenBeside:
             assert re.fullmatch(r"nersery-[0-9a-f]{16}\.tmp", one.name)
         assert os.listdir(tmp_path) == [foreign.name]
 
-    def test_everything_that_is_left_is_removed_whatever_else_is_called_alike(self, tmp_path: Path):
+    def test_removes_all_left_files_despite_folders_with_similar_names(self, tmp_path: Path):
         for number in range(8):
             (tmp_path / f"nersery-{number:016}.tmp").touch()
             (tmp_path / f"nersery-a{number:015}.tmp").mkdir()
@@ -104,7 +104,7 @@ class TestWrittenBeside:
         assert sorted(os.listdir(tmp_path)) == [*(f"nersery-a{number:015}.tmp" for number in range(8)), "x"]
 
     @pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
-    def test_what_no_process_of_ours_has_left_stays(self, kind: str, tmp_path: Path):
+    def test_keeps_what_no_nersery_process_has_left(self, kind: str, tmp_path: Path):
         """Opening a pipe would wait for its other end."""
         (tmp_path / "thesis").write_text("years of work")
         foreign = tmp_path / f"nersery-{'0' * 16}.tmp"
@@ -117,7 +117,7 @@ class TestWrittenBeside:
         assert (tmp_path / "thesis").read_text() == "years of work"
 
 
-class TestContent:
+class TestContentHash:
     def test_names_and_content_of_a_folder_matter(self, tmp_path: Path):
         digests = set()
         for name, content in (("a", "x"), ("b", "x"), ("a", "y"), ("c/a", "x")):
@@ -147,13 +147,13 @@ class TestContent:
             assert content_hash(tmp_path / name) == hashlib.sha256(both.encode()).hexdigest()
         assert content_hash(str(tmp_path / "a.txt")) != alone
 
-    def test_of_one_file(self, tmp_path: Path):
+    def test_hash_of_a_single_file(self, tmp_path: Path):
         (tmp_path / "0").mkdir()
         (tmp_path / "0" / "a").write_text("x")
         assert content_hash(tmp_path / "0" / "a") == hashlib.sha256(b"x").hexdigest()
 
 
-def test_an_error_of_another_process_reads_as_it_did_there():
+def test_an_error_survives_pickling():
     error = DataError([Issue("one", "a.conll", 3), Issue("two\nlines")], fix="mend it")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.issues, again.fix) == (str(error), error.issues, "mend it")

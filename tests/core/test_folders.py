@@ -28,7 +28,7 @@ StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
 
 @pytest.fixture
 def stop_after(monkeypatch: pytest.MonkeyPatch) -> StopAfter:
-    """Within it, all stops after so many files and folders have moved: by an error, or the process is killed."""
+    """A context that stops after so many moves of files and folders, by an error or by a kill."""
     original = os.replace
 
     @contextlib.contextmanager
@@ -52,7 +52,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch) -> StopAfter:
 
 
 class TestNames:
-    def test_of_documents_of_brat(self, tmp_path: Path):
+    def test_files_of_brat_documents(self, tmp_path: Path):
         text, labels = tmp_path / "a.txt", tmp_path / "a.ann"
         text.write_text("Oslo")
         assert files_of(text) == [text]
@@ -62,10 +62,10 @@ class TestNames:
         for other in ("a", "a.conll"):
             assert files_of(tmp_path / other) == [tmp_path / other]
 
-    def test_of_what_is_unfinished(self):
+    def test_name_of_unfinished_output(self):
         assert unfinished_path(Path("a/b.conll")) == Path("a/b.conll.part")
 
-    def test_of_the_cache(self, monkeypatch: pytest.MonkeyPatch):
+    def test_cache_folder(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("HOME", "/home/ada")
         monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
         assert cache_folder() == Path("/cache/nersery")
@@ -74,14 +74,14 @@ class TestNames:
             assert cache_folder() == Path("/home/ada/.cache/nersery")
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows asks no table of users")
-    def test_of_the_cache_without_a_home_folder(self, monkeypatch: pytest.MonkeyPatch):
+    def test_refuses_a_cache_without_a_home_folder(self, monkeypatch: pytest.MonkeyPatch):
         for name in ("HOME", "XDG_CACHE_HOME"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
         with pytest.raises(SettingsError, match=r"no home folder.*XDG_CACHE_HOME"):
             cache_folder()
 
-    def test_of_folders_that_others_can_be_made_beside(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_real_folder_resolves_links_and_relative_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (tmp_path / "real/deep").mkdir(parents=True)
         (tmp_path / "link").symlink_to("real")
         assert real_folder(tmp_path / "link") == tmp_path / "real"
@@ -98,7 +98,7 @@ class TestFullDisk:
             raise OSError(number, os.strerror(number))
         assert (caught.value.errno, caught.value.filename) == (number, "x/y")
 
-    def test_other_errors_and_other_names_stay(self):
+    def test_keeps_other_errors_and_file_names(self):
         for error in (OSError(errno.EIO, "broken"), OSError(errno.ENOSPC, "full", "other"), ValueError("odd")):
             with pytest.raises(type(error)) as caught, naming_the_full_disk(Path("x")):
                 raise error
@@ -106,14 +106,14 @@ class TestFullDisk:
             assert getattr(error, "filename", None) == ("other" if "full" in str(error) else None)
 
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOENT])
-    def test_libraries_that_tell_it_in_words_only(self, number: int):
+    def test_converts_library_errors_to_os_errors(self, number: int):
         told = Exception(f"Error while serializing: I/O error: {os.strerror(number)} (os error {number})")
         with pytest.raises(OSError, match="x/weights") as caught, os_errors(Path("x/weights")):
             raise told
         assert (caught.value.errno, caught.value.strerror) == (number, os.strerror(number))
         assert (caught.value.filename, caught.value.__cause__) == ("x/weights", told)
 
-    def test_what_is_no_error_of_the_system_stays_as_it_is(self):
+    def test_keeps_errors_that_are_not_from_the_system(self):
         for error in (Exception("header too large"), OSError(errno.EIO, "broken (os error 28)")):
             with pytest.raises(type(error)) as caught, os_errors(Path("x")):
                 raise error
@@ -121,7 +121,7 @@ class TestFullDisk:
 
 
 class TestRemoval:
-    def test_what_is_missing_and_what_was_left_behind_it(self, tmp_path: Path):
+    def test_keeps_the_part_of_missing_output_but_not_of_finished_output(self, tmp_path: Path):
         (tmp_path / "x.part").mkdir()
         assert is_missing(tmp_path / "x")
         assert os.listdir(tmp_path) == ["x.part"], "it may be resumed"
@@ -130,14 +130,14 @@ class TestRemoval:
             assert not is_missing(tmp_path / "x")
         assert os.listdir(tmp_path) == ["x"]
 
-    def test_of_a_folder_with_what_a_kill_has_left_of_the_last_removal(self, tmp_path: Path):
+    def test_removes_a_folder_after_an_earlier_removal_was_killed(self, tmp_path: Path):
         for name in ("x/a/b", "x.part/c"):
             (tmp_path / name).mkdir(parents=True)
         remove_folder(tmp_path / "x")
         assert os.listdir(tmp_path) == []
         remove_folder(tmp_path / "x")
 
-    def test_a_part_of_a_folder_never_has_its_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_partly_removed_folder_never_has_its_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (tmp_path / "x").mkdir()
         monkeypatch.setattr("shutil.rmtree", lambda path, ignore_errors=False: seen.append(path))
         seen: list[Path] = []
@@ -149,7 +149,7 @@ class TestReplaceable:
     def check(self, folder: Path, *, force: bool = True) -> None:
         check_replaceable(folder, "mark.json", "dataset", ["mark.json", "*.jsonl"], force=force)
 
-    def test_a_new_one_is_and_one_of_ours_by_force(self, tmp_path: Path):
+    def test_accepts_a_new_folder_and_with_force_one_of_ours(self, tmp_path: Path):
         self.check(tmp_path / "x", force=False)
         folder = tmp_path / "x"
         folder.mkdir()
@@ -160,24 +160,24 @@ class TestReplaceable:
         with pytest.raises(SettingsError, match=r"x exists already\. Choose another folder, or overwrite"):
             self.check(folder, force=False)
 
-    def test_a_file_is_not(self, tmp_path: Path):
+    def test_refuses_a_file(self, tmp_path: Path):
         (tmp_path / "x").touch()
         with pytest.raises(SettingsError, match="x is a file, expected the folder to write the dataset to"):
             self.check(tmp_path / "x")
 
-    def test_other_folders_are_not_even_by_force(self, tmp_path: Path):
+    def test_refuses_other_folders_even_with_force(self, tmp_path: Path):
         (tmp_path / "train.jsonl").touch()
         with pytest.raises(SettingsError, match="holds no dataset, so even force=True does not overwrite it"):
             self.check(tmp_path)
 
-    def test_neither_is_one_with_files_of_others(self, tmp_path: Path):
+    def test_refuses_a_folder_with_files_of_others(self, tmp_path: Path):
         for name in ("mark.json", "thesis.tex", *"fedcba"):
             (tmp_path / name).touch()
         with pytest.raises(SettingsError, match="holds a, b, c, d, e, which is not part of the dataset and would be"):
             self.check(tmp_path)
 
     @pytest.mark.parametrize("name", [".", "..", "../link"])
-    def test_the_current_folder_and_those_around_it_are_not(
+    def test_refuses_the_current_folder_and_its_parents(
         self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         (tmp_path / "here").mkdir()
@@ -201,7 +201,7 @@ class TestReplacedFolder:
 
     @pytest.fixture(params=["made", "finished"])
     def replace(self, request: pytest.FixtureRequest, folder: Path) -> Callable[[], None]:
-        """Puts a new one in its place, by either way."""
+        """Replaces it with a new folder, in either way."""
 
         def made() -> None:
             with replaced_folder(folder) as new:
@@ -217,7 +217,7 @@ class TestReplacedFolder:
 
     @pytest.mark.parametrize("error", [OSError, Stopped])
     @pytest.mark.parametrize("moves", [0, 1])
-    def test_what_goes_wrong_while_folders_move_leaves_the_old_one(
+    def test_keeps_the_old_folder_if_a_move_fails(
         self, moves: int, error: type[BaseException], folder: Path, replace: Callable[[], None], stop_after: StopAfter
     ):
         with stop_after(moves, error), pytest.raises(error):
@@ -226,7 +226,7 @@ class TestReplacedFolder:
         assert not list(folder.parent.glob("x.*"))
 
     @pytest.mark.parametrize(("moves", "there"), [(0, "old"), (1, "old"), (2, "new")])
-    def test_after_a_kill_the_next_call_finds_the_last_whole_one(
+    def test_restores_the_last_complete_folder_after_a_kill(
         self, moves: int, there: str, folder: Path, replace: Callable[[], None], stop_after: StopAfter
     ):
         if (child := os.fork()) == 0:
@@ -238,7 +238,7 @@ class TestReplacedFolder:
         assert os.listdir(folder) == [there]
         assert not list(folder.parent.glob("x.*"))
 
-    def test_two_at_once_leave_each_other_alone(self, folder: Path):
+    def test_two_at_once_do_not_interfere(self, folder: Path):
         with replaced_folder(folder) as one:
             (one / "one").touch()
             with replaced_folder(folder) as other:
@@ -247,7 +247,7 @@ class TestReplacedFolder:
         assert os.listdir(folder) == ["one"]
         assert os.listdir(folder.parent) == ["x"]
 
-    def test_one_behind_a_link_is_replaced_there(self, folder: Path, replace: Callable[[], None]):
+    def test_replaces_the_target_of_a_link(self, folder: Path, replace: Callable[[], None]):
         real = folder.with_name("real")
         folder.rename(real)
         folder.symlink_to(real)
@@ -255,7 +255,7 @@ class TestReplacedFolder:
         assert folder.is_symlink()
         assert os.listdir(real) == ["new"]
 
-    def test_the_first_one_gets_its_folders(self, tmp_path: Path):
+    def test_creates_missing_parents_of_a_new_folder(self, tmp_path: Path):
         with replaced_folder(tmp_path / "a/b") as new:
             assert new.is_dir()
             (new / "x").touch()
@@ -268,7 +268,7 @@ class TestReplacedFolder:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         assert caught.value.filename == str(folder)
 
-    def test_a_folder_of_the_user_s_that_is_called_alike_stays(self, folder: Path):
+    def test_keeps_a_user_folder_with_a_similar_name(self, folder: Path):
         (folder.parent / "x.part-20240101").mkdir()
         (folder.parent / "x.part-20240101/thesis.tex").touch()
         with replaced_folder(folder):

@@ -6,7 +6,7 @@ from nersery.core.languages import TWO_LETTERS, canonical, primary
 from nersery.models.known_languages import LANGUAGES, MASKED_LANGUAGES
 
 
-def test_each_language_that_something_is_known_of_has_a_code_of_three_letters() -> None:
+def test_every_known_language_has_a_three_letter_code() -> None:
     known = {*LANGUAGES.split(), *MASKED_LANGUAGES.split(), *langs()}
     assert known <= {*TWO_LETTERS.values()}
     assert {primary(code.upper()) for code in TWO_LETTERS} == {primary(code) for code in TWO_LETTERS.values()}

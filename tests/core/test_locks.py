@@ -14,9 +14,7 @@ from nersery.core.locks import locked, turn
 
 
 class TestLock:
-    def test_a_lock_that_was_removed_while_it_was_opened_keeps_nobody_out(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_locks_again_if_the_file_was_removed_while_opening(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         """Another process may remove it, and a third make a new one, between our opening and locking it."""
         flock, file = fcntl.flock, tmp_path / "lock"
 
@@ -31,7 +29,7 @@ class TestLock:
         with locked(tmp_path), file.open("w") as other, pytest.raises(BlockingIOError):
             flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def test_it_leaves_nothing_but_the_lock_of_the_next(self, tmp_path: Path):
+    def test_removes_its_lock_but_not_that_of_the_next(self, tmp_path: Path):
         file = tmp_path / "lock"
         with locked(tmp_path):
             assert file.exists()
@@ -42,7 +40,7 @@ class TestLock:
         assert file.read_text() == "the next one's"
 
     @pytest.mark.parametrize("kind", ["link", "file", "folder", "pipe"])
-    def test_what_is_no_lock_is_refused_and_stays_as_it_is(self, tmp_path: Path, kind: str):
+    def test_refuses_and_keeps_what_is_not_a_lock(self, tmp_path: Path, kind: str):
         file, precious = tmp_path / "lock", tmp_path / "precious"
         precious.write_text("thesis")
         make = {
@@ -71,13 +69,13 @@ class TestLock:
         assert "has no locks" in capsys.readouterr().err
         assert os.listdir(tmp_path) == ["work"]
 
-    def test_another_process_keeps_its_lock_and_gets_its_error(self, tmp_path: Path):
+    def test_refuses_a_folder_locked_by_another_process(self, tmp_path: Path):
         with locked(tmp_path):
             with pytest.raises(SettingsError, match=f"another process is writing {tmp_path}"), locked(tmp_path):
                 pytest.fail("it was locked")
             assert os.listdir(tmp_path) == ["lock"]
 
-    def test_any_other_error_is_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_raises_any_other_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         def flock(stream: IO[str], how: int) -> None:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 

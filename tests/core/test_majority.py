@@ -23,7 +23,7 @@ def test_an_entity_counts_only_with_the_same_words_and_type() -> None:
     assert found.entities[0].score == pytest.approx(2 / 3)
 
 
-def test_half_is_no_majority() -> None:
+def test_half_is_not_a_majority() -> None:
     assert majority([labelled(WHOLE), labelled()]).entities == ()
     assert majority([labelled(WHOLE), labelled(WHOLE)]).entities == (WHOLE,)
 
@@ -36,12 +36,12 @@ def test_every_vote_counts_the_same_whatever_the_order() -> None:
         assert [entity.score for entity in found.entities] == pytest.approx([0.48, 0.6])
 
 
-def test_one_voice_stays_as_it_is() -> None:
+def test_keeps_a_single_vote_unchanged() -> None:
     alone = labelled(PART)
     assert majority([alone]) is alone
 
 
-def test_each_sentence_comes_once_in_the_order_of_the_first() -> None:
+def test_yields_each_sentence_once_in_order_of_first_occurrence() -> None:
     found = voted([labelled(WHOLE), labelled(PLACE, id="raw:2"), labelled(WHOLE, PLACE)])
     assert [sentence.id for sentence in found] == ["raw:1", "raw:2"]
     assert found[0].entities == (WHOLE,)

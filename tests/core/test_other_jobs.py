@@ -11,7 +11,7 @@ def test_differences_name_what_only_one_side_has():
     )
 
 
-def test_differences_are_told_by_their_whole_name_and_in_order():
+def test_differences_have_full_names_in_order():
     old = {"b": {"d": {"e": 1, "f": 2}}, "a": 0, "c": {"x": 1}, "same": {"x": [1]}}
     new = {"b": {"d": {"e": 2, "f": 2}}, "a": "0", "c": 1, "same": {"x": [1]}}
     assert differences(old, new).splitlines() == [
@@ -22,14 +22,14 @@ def test_differences_are_told_by_their_whole_name_and_in_order():
     assert differences(new, new) == ""
 
 
-def test_a_hash_inside_a_value_stands_for_content() -> None:
+def test_differing_hashes_are_reported_as_changed_content() -> None:
     old, new = ({"rows": [f"raw {digit * 64}", {"first": 0}]} for digit in "01")
     assert differences(old, new) == "  rows: the content has changed"
     new["rows"][1]["first"] = 1
     assert differences(old, new).startswith("  rows: was [")
 
 
-def test_a_long_value_is_cut_where_settings_differ() -> None:
+def test_shortens_a_long_value() -> None:
     line = differences({"systems": list(range(100))}, {})
     assert line.startswith("  systems: was [0, 1, 2,")
     assert line.endswith(" …, now nothing")

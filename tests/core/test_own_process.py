@@ -43,7 +43,7 @@ def watches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         ({"OMP_WAIT_POLICY": "ACTIVE"}, None, False),
     ],
 )
-def test_how_waiting_threads_spin_unless_the_user_says_otherwise(
+def test_sets_how_long_threads_spin_unless_the_user_does(
     given: dict[str, str], expected: str | None, watched: bool, watches: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "environ", dict(given))
@@ -51,7 +51,7 @@ def test_how_waiting_threads_spin_unless_the_user_says_otherwise(
     assert (os.environ.get("GOMP_SPINCOUNT"), bool(watches)) == (expected, watched)
 
 
-def test_threads_sleep_soon_where_nobody_tells_how_long_they_wait(
+def test_threads_sleep_soon_if_waiting_times_are_unknown(
     watches: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_process, "can_be_watched", lambda: False)
@@ -61,20 +61,22 @@ def test_threads_sleep_soon_where_nobody_tells_how_long_they_wait(
 
 
 @pytest.mark.parametrize(("value", "threads"), [(None, None), ("", None), ("4", 4), ("4,2", 4), (" 2 ", 2)])
-def test_threads_as_openmp_reads_them(value: str | None, threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_the_number_of_threads_like_openmp(
+    value: str | None, threads: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(THREADS) if value is None else monkeypatch.setenv(THREADS, value)
     assert wanted_threads() == threads
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", ","])
-def test_no_number_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_an_invalid_number_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(THREADS, value)
     with pytest.raises(SettingsError, match="expected a whole number of 1 or more"):
         wanted_threads()
 
 
-def test_a_command_sets_it_before_numeric_libraries_are_imported() -> None:
-    """A waiting policy would take its place: threads that never spin need 1.6 times as long for a training."""
+def test_a_command_sets_spinning_before_importing_numeric_libraries() -> None:
+    """A waiting policy would override it: training takes 1.6 times as long if threads never spin."""
     code = "from nersery.cli import main; main.with_commands = lambda: lambda: print(os.environ.get('GOMP_SPINCOUNT'))"
     code = f"import os; {code}; print(os.environ.get('OMP_WAIT_POLICY')); main._run()"
     ours = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "OMP_NUM_THREADS")

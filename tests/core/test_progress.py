@@ -19,7 +19,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_counts_and_speed_without_what_was_done_before(clock: list[float], capsys: pytest.CaptureFixture[str]):
+def test_speed_excludes_resumed_items(clock: list[float], capsys: pytest.CaptureFixture[str]):
     with Progress("train", total=100) as progress:
         progress.advance(40, resumed=True)
         clock[0] = 10.0
@@ -38,7 +38,7 @@ def test_a_log_gets_a_line_now_and_then(clock: list[float], capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(("seconds", "items", "line"), [(2.0, 4400, "4400, 2,200/s"), (20.0, 3, "3, 0.15/s")])
-def test_a_log_gets_no_line_twice(
+def test_a_log_gets_no_duplicate_line(
     seconds: float, items: int, line: str, clock: list[float], capsys: pytest.CaptureFixture[str]
 ):
     with Progress("read") as progress:
@@ -65,7 +65,7 @@ def test_quiet_counts_and_shows_nothing(clock: list[float], capsys: pytest.Captu
     assert capsys.readouterr() == ("", "")
 
 
-def test_names_do_nothing_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_cannot_control_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress("system \u202e", total=1) as progress:
         progress.advance()
     print_line("first\nsecond")

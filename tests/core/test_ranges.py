@@ -39,16 +39,16 @@ def test_numbers_within_a_range(rate: float) -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, "1", [1], pytest.param(10**400, id="huge")])
-def test_what_is_no_finite_number_is_in_no_range(value: object) -> None:
+def test_a_range_contains_only_finite_numbers(value: object) -> None:
     assert value not in Range()
 
 
 @pytest.mark.parametrize("value", [2.0, 2.5, True, "2"])
-def test_a_part_of_one_is_no_count(value: object) -> None:
+def test_a_count_is_a_whole_number(value: object) -> None:
     with pytest.raises(SettingsError, match=rf"^copies is {value!r}, expected a whole number of 1 or more$"):
         check_values(Settings(copies=value))  # type: ignore[arg-type]
     check_values(Settings(copies=np.int64(2)))  # type: ignore[arg-type]
 
 
-def test_a_number_is_shown_as_it_is() -> None:
+def test_shows_a_number_without_rounding() -> None:
     assert [*range_issues("rate", Rate, 1.0000001)] == ["rate is 1.0000001, expected a number in [0, 1]"]

@@ -26,8 +26,8 @@ def test_files_are_methods_and_helpers_are_not():
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in registry.KINDS for name in registry.names(kind)])
-def test_the_types_of_all_settings_are_there_when_it_runs(kind: str, name: str):
-    """`registry.check_values` checks no value of a class with a type that exists for type checkers only."""
+def test_types_of_all_settings_exist_at_run_time(kind: str, name: str):
+    """`registry.check_values` checks no values of a class with a type that exists only for type checkers."""
     assert get_type_hints(registry.get(kind, name), include_extras=True)
 
 
@@ -48,7 +48,7 @@ def test_summary_is_the_first_line():
 
 
 @pytest.mark.parametrize(("setting", "text"), [("mean_rate", "0.25"), ("top_k", "3"), ("by_subword", "true")])
-def test_text_is_neither_a_number_nor_true(setting: str, text: str):
+def test_refuses_text_as_a_number_or_boolean(setting: str, text: str):
     (issue,) = registry.check("augment", "masked_entity", {setting: text})
     assert issue.startswith(f"masked_entity.{setting} is '{text}': ")
 
@@ -85,7 +85,7 @@ def test_a_value_out_of_range_says_what_was_expected():
         registry.create("augment", "mention_replacement", {"rate": 1.5})
 
 
-def test_what_a_method_has_learnt_is_no_setting():
+def test_learnt_state_of_a_method_is_not_a_setting():
     assert registry.check("augment", "melm", {"descriptions": "person"}) == [
         "melm.descriptions is 'person': expected a table, e.g. { name = \"text\" }"
     ]
@@ -103,7 +103,7 @@ def test_numbers_within_tables_are_finite(settings: dict[str, Any]):
     assert issue.endswith(": expected finite numbers")
 
 
-def test_nan_is_no_number():
+def test_refuses_nan():
     (issue,) = registry.check("augment", "mention_replacement", {"rate": math.nan})
     assert issue == "mention_replacement.rate is nan: expected finite numbers"
 
@@ -178,7 +178,7 @@ def test_methods_of_other_packages_that_cannot_be_used(name: str, message: str):
     assert message in registry.check("augment", name, {})[0]
 
 
-def test_a_class_that_is_registered_nowhere_is_called_by_its_name():
+def test_an_unregistered_class_has_its_own_name():
     class Lonely(ShuffleWithinSegments):
         """Is in no folder of methods."""
 
@@ -195,7 +195,7 @@ def test_names_and_rule_methods_import_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_what_is_no_setting_may_have_choices_too() -> None:
+def test_fields_that_are_not_settings_may_have_choices() -> None:
     @dataclasses.dataclass
     class Other(Augmenter):
         kind: ClassVar[Literal["x"]] = "x"
@@ -216,7 +216,7 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("kind", "name", "key"), CHOICES)
-def test_what_is_no_choice_is_refused_by_the_constructor_too(kind: str, name: str, key: str) -> None:
+def test_constructor_refuses_an_invalid_choice(kind: str, name: str, key: str) -> None:
     cls = registry.get(kind, name)
     needed = {f.name: "x" for f in dataclasses.fields(cls) if typed_settings._is_required(f)}
     with pytest.raises(SettingsError, match=rf"{name}\.{key} is .*cosin.*: .*or '"):
@@ -234,21 +234,21 @@ class TestFilesOfSettings:
     def found(self, kind: str, name: str, **settings: Any) -> dict[str, str]:
         return file_settings.files_in(registry.get(kind, name), settings)
 
-    def test_they_are_known_by_the_type_of_the_setting(self):
+    def test_recognises_files_by_the_type_of_the_setting(self):
         assert self.found("augment", "synonym_replacement", table="words", stop_words="none-such", wordnet="") == {
             "table": hashlib.sha256(b"x").hexdigest()
         }
         assert self.found("augment", "synonym_replacement", table="x" * 9999) == {}
 
-    def test_another_setting_names_none_whatever_lies_here(self):
+    def test_other_settings_name_no_file(self):
         assert self.found("tagger", "transformer", head="crf", model="none-such", steps=3) == {}
 
-    def test_a_model_is_a_folder_and_none_that_comes_along(self):
+    def test_a_model_is_a_folder_that_is_not_bundled(self):
         assert self.found("tagger", "transformer", model="lm") == {"model": content_hash("lm")}
         assert self.found("tagger", "transformer", model="words") == {}
         assert self.found("tagger", "transformer", model="bundled") == {}
 
-    def test_in_tables_and_in_methods_within(self):
+    def test_finds_files_in_tables_and_nested_methods(self):
         assert [*self.found("augment", "code_mixing", vectors={"en": "words", "hi": "none-such"})] == ["vectors.en"]
         assert [*self.found("select", "self_training", tagger={"model": "lm", "head": "crf"})] == ["tagger.model"]
         assert [*self.found("annotate", "projected_labels", source="words", aligner={"priors": "lm"})] == [
@@ -262,12 +262,12 @@ class TestFilesOfSettings:
     ("kind", "name", "last"), [("augment", "bda", "trust"), ("annotate", "llm_labels", "definitions")]
 )
 def test_inherited_settings_are_documented_without_gaps(kind: str, name: str, last: str) -> None:
-    """Also those of a base class that another one without settings lies before."""
+    """Including those of a base class that follows another one without settings."""
     arguments = descriptions.documentation(registry.get(kind, name)).partition("Args:\n")[2].partition("\n\n")[0]
     assert f"\n    {last}" in arguments
 
 
 @pytest.mark.parametrize("kind", registry.KINDS)
-def test_summaries_that_are_read_are_those_of_the_classes(kind: str) -> None:
+def test_summaries_match_the_docstrings_of_the_classes(kind: str) -> None:
     for name in registry.names(kind):
         assert descriptions.summary(kind, name) == (registry.get(kind, name).__doc__ or "").split("\n")[0] != ""

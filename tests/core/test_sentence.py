@@ -1,4 +1,4 @@
-"""The nouns: editing text moves the labels with their words."""
+"""Sentences and corpora: edits move the labels with their words."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def test_edits_with_words_that_no_sentence_can_have_are_refused(words: list[str]
         Sentence(("a", "b"), (Entity(0, 1, "X"),), "1").replace_span(1, 2, words)
 
 
-def test_places_of_edits_may_be_numbers_of_numpy() -> None:
+def test_edit_positions_may_be_numpy_numbers() -> None:
     edited = Sentence(("a", "b"), (Entity(1, 2, "X"),), "1").replace_span(np.int64(0), np.int64(1), [])
     assert (edited.labels, type(edited.entities[0].start)) == (((0, 1, "X"),), int)
 
 
-def test_new_words_are_no_string() -> None:
+def test_refuses_a_string_as_new_words() -> None:
     """Each character would become a word."""
     with pytest.raises(DataError, match=r"the new words are the string 'Grace', expected a list of words"):
         Sentence(("Ada", "wrote")).replace_span(0, 1, "Grace")
@@ -78,12 +78,12 @@ def test_new_words_are_no_string() -> None:
         ({"scores": 5}, "scores must be numbers by name, got 5"),
     ],
 )
-def test_a_part_of_another_type_is_named(parts: dict[str, Any], message: str) -> None:
+def test_reports_a_part_of_the_wrong_type(parts: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Sentence(("Ada",), **parts)
 
 
-def test_views() -> None:
+def test_length_text_and_mentions() -> None:
     sentence = Sentence(("in", "New York", "City"), (Entity(1, 3, "LOC"),))
     assert (len(sentence), sentence.text) == (3, "in New York City")
     assert sentence.mention(sentence.entities[0]) == ("New York", "City")
@@ -115,7 +115,7 @@ def test_characters_of_words_and_entities() -> None:
     assert (known.character_offsets, known.character_spans) == (((7, 8), (10, 11)), ((7, 11, "X"),))
 
 
-def test_reordered_words_take_their_columns_along_and_have_no_place_in_the_document() -> None:
+def test_reordered_words_keep_columns_but_lose_document_and_offsets() -> None:
     sentence = Sentence(
         ("a", "b", "c"), (Entity(0, 2, "X", 0.5),), "1", "en", Origin("m"), {"s": 1.0},
         (("1", "2", "3"), ("x", "y", "z")), ("# c",), (SoftLabel(1, "X", 0.1, 0.0),), "d", ((0, 1), (2, 3), (4, 5)),
@@ -128,12 +128,12 @@ def test_reordered_words_take_their_columns_along_and_have_no_place_in_the_docum
 
 
 @pytest.mark.parametrize("order", [[0], [0, 0, 1], [0, 1, 7], [-1, 0, 1]])
-def test_an_order_that_has_not_each_word_once_is_refused(order: list[int]) -> None:
+def test_refuses_an_order_that_is_not_a_permutation(order: list[int]) -> None:
     with pytest.raises(DataError, match="expected each of 0 to 2 once"):
         Sentence(("a", "b", "c")).reordered(order)
 
 
-def test_edited_words_have_no_place_in_the_document_any_more() -> None:
+def test_edited_words_lose_document_and_offsets() -> None:
     sentence = Sentence(
         ("a", "b"), (Entity(0, 1, "X", 0.5),), "1", "en", Origin("m"), {"s": 1.0}, (), ("# c",),
         (SoftLabel(1, "X", 0.1, 0.0),), "d", ((0, 1), (2, 3)),
@@ -192,7 +192,7 @@ def test_replacing_one_span(
     assert child.columns == ((*PARENT.columns[0][:start], *[UNKNOWN_COLUMN] * len(words), *PARENT.columns[0][end:]),)
 
 
-def test_a_generated_sentence_has_the_content_and_what_is_said_about_it() -> None:
+def test_a_generated_sentence_has_only_the_content_and_its_origin() -> None:
     origin = Origin("m", ("a",), 2)
     source = Sentence(
         ("Ada", "wrote"), (Entity(0, 1, "PER", 0.5),), "a", "en", scores={"s": 1.0}, columns=(("x", "y"),),
@@ -215,7 +215,7 @@ def test_without_edits_a_sentence_stays_the_same() -> None:
     assert soft.replace_spans([]) is soft
 
 
-def test_edits_of_one_place_come_in_the_order_of_their_ends() -> None:
+def test_edits_at_one_position_are_ordered_by_their_ends() -> None:
     insertion, change = (3, 3, ["x"]), (3, 4, ["y"])
     assert PARENT.replace_spans([change, insertion]).text == "a b c x y e"
     assert PARENT.replace_spans([insertion, change]).text == "a b c x y e"
@@ -227,8 +227,8 @@ def test_spans_may_not_overlap() -> None:
 
 
 @given(sentences(columns=1), st.data())
-def test_after_any_edits_each_word_stands_under_the_label_it_had(sentence: Sentence, data: st.DataObject) -> None:
-    """The words say their label themselves, so that a drift shows whatever the edits were."""
+def test_words_keep_their_labels_after_any_edits(sentence: Sentence, data: st.DataObject) -> None:
+    """Each word contains its label, so that any drift shows."""
     said = [""] * len(sentence)
     for entity in sentence.entities:
         said[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)
@@ -265,7 +265,7 @@ def test_a_corpus_gives_ids_and_keeps_order() -> None:
     assert repr(corpus) == "Corpus(3 sentences, types: X)"
 
 
-def test_the_types_of_a_corpus_are_sorted_and_each_is_there_once() -> None:
+def test_types_of_a_corpus_are_sorted_and_unique() -> None:
     names = [f"T{number:02}" for number in range(20)]
     backwards = [Sentence(("a", "b"), (Entity(0, 1, name), Entity(1, 2, "T07"))) for name in reversed(names)]
     assert Corpus(backwards).types == tuple(names)
@@ -279,7 +279,7 @@ def test_a_position_is_a_whole_number() -> None:
             corpus[wrong]  # type: ignore[call-overload]
 
 
-def test_corpora_with_equal_ids_are_joined_as_the_message_says() -> None:
+def test_fix_for_joining_corpora_with_equal_ids_works() -> None:
     first, second = Corpus([Sentence(("a",), id="x")]), Corpus([Sentence(("b",), id="x")])
     with pytest.raises(DataError, match="2 sentences share the id 'x'") as caught:
         first + second
@@ -305,7 +305,7 @@ def test_an_empty_corpus() -> None:
     assert (len(Corpus()), Corpus().types, repr(Corpus())) == (0, (), "Corpus(0 sentences, types: none)")
 
 
-def test_a_message_says_nothing_to_the_terminal_but_text() -> None:
+def test_a_message_cannot_control_the_terminal() -> None:
     error = DataError([Issue("\x1b[2J\nFix: x", "a\r", 7, "\u202eb\x9b")], fix="the folder has a\nb")
     assert str(error) == "a\\r:7 (sentence \\u202eb\\x9b): \\x1b[2J\\nFix: x\nFix: the folder has a\\nb"
 
@@ -321,7 +321,7 @@ def test_control_characters_are_refused_with_their_place(character: str) -> None
         Sentence(("a", f"b{character}c"))
 
 
-def test_a_corpus_is_added_to_anything_that_has_sentences() -> None:
+def test_adds_anything_with_sentences_to_a_corpus() -> None:
     corpus, other = Corpus([Sentence(("a",), id="1")]), Sentence(("b",), id="2")
     made = Result(Corpus([other]), (), Tally(1, 1))
     for added in (Corpus([other]), made, [other], iter([other])):
@@ -331,7 +331,7 @@ def test_a_corpus_is_added_to_anything_that_has_sentences() -> None:
         corpus + iter(corpus)
 
 
-def test_what_is_added_to_a_corpus_is_named() -> None:
+def test_refuses_to_add_other_objects_to_a_corpus() -> None:
     corpus = Corpus([Sentence(("Ada",))])
     with pytest.raises(SettingsError, match=r"what is added is Tally\(.*, expected sentences"):
         corpus + Tally()  # type: ignore[operator]  # what a call with an output returns

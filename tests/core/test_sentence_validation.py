@@ -43,21 +43,21 @@ from nersery.core.sentence_validation import edit_issue, identity_issue
         (("a\x00", ""), "word 1 is empty"),
     ],
 )
-def test_words_that_cannot_be(words: tuple[str, ...], message: str) -> None:
+def test_refuses_invalid_words(words: tuple[str, ...], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Sentence(words, id="x")
 
 
 @pytest.mark.parametrize("kind", [tuple, list, iter])
 @pytest.mark.parametrize("wrong", [(0, 1, "X"), "X", None], ids=str)
-def test_what_is_no_entity_is_named(wrong: Any, kind: Any) -> None:
+def test_reports_an_object_that_is_not_an_entity(wrong: Any, kind: Any) -> None:
     message = f"sentence x: entity 1 is {wrong!r}, expected an Entity"
     with pytest.raises(DataError, match=re.escape(message)):
         Sentence(("a", "b"), kind((Entity(0, 1, "X"), wrong)), id="x")
 
 
 @given(st.lists(st.text("a \n\t\r\u2028", max_size=3), min_size=1, max_size=4))
-def test_the_quick_look_at_all_words_sees_what_a_look_at_each_would(words: list[str]) -> None:
+def test_quick_check_of_all_words_agrees_with_a_check_of_each(words: list[str]) -> None:
     sound = all(word and word == word.strip(" ") and not set(word) & set("\t\n\r") for word in words)
     try:
         Sentence(tuple(words))
@@ -91,7 +91,7 @@ def test_every_other_string_is_a_word(word: str) -> None:
         ([(0, 1, "X", True)], "its score is True"),
     ],
 )
-def test_entities_that_cannot_be(entities: list[tuple[Any, ...]], message: str) -> None:
+def test_refuses_invalid_entities(entities: list[tuple[Any, ...]], message: str) -> None:
     with pytest.raises(DataError, match=f"sentence x: .*{message}"):
         Sentence(("a", "b", "c"), tuple(Entity(*entity) for entity in entities), id="x")
 
@@ -112,7 +112,9 @@ def test_entities_come_in_the_order_of_the_words() -> None:
         (("a",), (Entity(0, 2, "X"),), "entity [0, 2) X does not lie within the 1 words"),
     ],
 )
-def test_what_an_edit_changes(words: tuple[str, ...], entities: tuple[Entity, ...], message: str | None) -> None:
+def test_validates_edited_words_and_entities(
+    words: tuple[str, ...], entities: tuple[Entity, ...], message: str | None
+) -> None:
     assert edit_issue(words, entities) == message
 
 
@@ -129,17 +131,17 @@ def test_what_an_edit_changes(words: tuple[str, ...], entities: tuple[Entity, ..
         ("a~1", Origin("x", ["a"]), "the parents of an origin must be a tuple, got ['a']"),  # type: ignore[arg-type]
     ],
 )
-def test_what_tells_a_generated_sentence_from_others(id: Any, origin: Origin, message: str | None) -> None:
+def test_validates_id_and_origin_of_a_generated_sentence(id: Any, origin: Origin, message: str | None) -> None:
     assert identity_issue(id, origin) == message
 
 
-def test_lists_are_taken_for_words_and_entities() -> None:
+def test_accepts_lists_for_words_and_entities() -> None:
     sentence = Sentence(["a"], [Entity(0, 1, "X")])  # type: ignore[arg-type]
     assert sentence == Sentence(("a",), (Entity(0, 1, "X"),))
     assert hash(sentence) == hash(Sentence(("a",), (Entity(0, 1, "X"),), scores={"x": 1}))
 
 
-def test_lists_are_taken_for_everything_else_too() -> None:
+def test_accepts_lists_for_all_other_parts() -> None:
     parts: dict[str, Any] = {"columns": [["b"]], "comments": ["# c"], "origin": Origin("x", ["p"])}  # type: ignore[arg-type]
     sentence = Sentence(("a",), **parts)
     expected = Sentence(("a",), columns=(("b",),), comments=("# c",), origin=Origin("x", ("p",)))
@@ -154,7 +156,7 @@ def test_columns_must_fit_the_words() -> None:
 
 
 @pytest.mark.parametrize("value", ["a\tb", "a\n", "\ra"])
-def test_a_value_of_a_column_has_no_tab_and_no_line_break(value: str) -> None:
+def test_refuses_tabs_and_line_breaks_in_a_column(value: str) -> None:
     with pytest.raises(DataError, match="an extra column has a tab or line break"):
         Sentence(("a", "b"), columns=(("", value),))
 
@@ -193,7 +195,7 @@ def test_no_text_holds_half_a_surrogate_pair(parts: dict[str, Any]) -> None:
         ({"entities": (Entity(0, 1, None),)}, "its type a string"),  # type: ignore[arg-type]
     ],
 )
-def test_parts_that_cannot_be(parts: dict[str, Any], message: str) -> None:
+def test_refuses_invalid_parts(parts: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Sentence(("a",), **parts)
 
@@ -218,12 +220,12 @@ def test_parts_that_cannot_be(parts: dict[str, Any], message: str) -> None:
         ([(0, "X", 0.5, 0.52)], "add up to 1.02,"),
     ],
 )
-def test_soft_labels_that_cannot_be(labels: list[tuple[Any, ...]], message: str) -> None:
+def test_refuses_invalid_soft_labels(labels: list[tuple[Any, ...]], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Sentence(("a", "b"), soft_labels=tuple(SoftLabel(*label) for label in labels))
 
 
-def test_soft_labels_come_in_the_order_of_the_words_and_may_be_rounded() -> None:
+def test_sorts_soft_labels_and_accepts_rounded_ones() -> None:
     labels = (SoftLabel(0, "X", 0, 1), SoftLabel(1, "X", 0.5, 0.25), SoftLabel(1, "Y", 0.2, 0.058))
     assert Sentence(("a", "b"), soft_labels=labels[::-1]).soft_labels == labels
 
@@ -243,7 +245,7 @@ def test_soft_labels_come_in_the_order_of_the_words_and_may_be_rounded() -> None
         (((5, 6), (1_000_005, 1_000_006)), "span 1,000,001 characters, expected at most 1,000,000"),
     ],
 )
-def test_offsets_that_cannot_be(offsets: tuple[Any, ...], message: str) -> None:
+def test_refuses_invalid_offsets(offsets: tuple[Any, ...], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Sentence(("a", "b"), offsets=offsets)
 
@@ -254,13 +256,13 @@ def test_offsets_may_touch_and_may_be_far_apart(offsets: tuple[tuple[int, int], 
     assert Sentence(("a", "b"), offsets=[[np.int64(at) for at in pair] for pair in offsets]).offsets == offsets  # type: ignore[arg-type]
 
 
-def test_scores_of_numpy_become_plain_ones() -> None:
+def test_converts_numpy_scores_to_plain_numbers() -> None:
     sentence = Sentence(("a",), (Entity(0, 1, "X", np.float32(0.5)),), scores={"s": np.float32(0.25), "n": np.int64(2)})  # type: ignore[arg-type]
     assert (sentence.entities[0].score, sentence.scores) == (0.5, {"s": 0.25, "n": 2})
     assert {type(sentence.entities[0].score), *map(type, sentence.scores.values())} == {float, int}
 
 
-def test_numbers_like_those_of_numpy_become_plain_ones() -> None:
+def test_converts_integer_like_objects_to_plain_numbers() -> None:
     class Number:
         """A whole number, but no int."""
 

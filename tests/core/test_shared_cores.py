@@ -14,7 +14,7 @@ from nersery.core.shared_cores import CoreWatch, can_be_watched
 LONGEST_WAIT = 20.0
 
 
-def until(reached: Callable[[], bool]) -> bool:
+def wait_until(reached: Callable[[], bool]) -> bool:
     end = time.monotonic() + LONGEST_WAIT
     while not reached() and time.monotonic() < end:
         time.sleep(0.005)
@@ -22,7 +22,7 @@ def until(reached: Callable[[], bool]) -> bool:
 
 
 class Cores:
-    """Cores on which each thread waits a share of the time."""
+    """Cores on which a thread waits for a share of the time."""
 
     def __init__(self) -> None:
         self.share, self.calls = 0.0, 0
@@ -54,26 +54,26 @@ def watch(cores: Cores) -> Iterator[CoreWatch]:
 def test_threads_sleep_while_other_processes_need_the_cores(cores: Cores, watch: CoreWatch) -> None:
     before = threading.active_count()
     cores.share = 0.5
-    assert until(lambda: watch.is_crowded)
+    assert wait_until(lambda: watch.is_crowded)
     assert threading.active_count() == before + 1
     cores.share = 0.0
-    assert until(lambda: not watch.is_crowded)
+    assert wait_until(lambda: not watch.is_crowded)
     assert threading.active_count() == before
 
 
-def test_a_small_change_is_none(cores: Cores, watch: CoreWatch) -> None:
+def test_ignores_a_small_change(cores: Cores, watch: CoreWatch) -> None:
     cores.share = 0.07
-    assert not until_calls(cores, 20, lambda: watch.is_crowded)
+    assert not reached_within(cores, 20, lambda: watch.is_crowded)
     cores.share = 0.5
-    assert until(lambda: watch.is_crowded)
+    assert wait_until(lambda: watch.is_crowded)
     cores.share = 0.07  # threads that sleep wait less
-    assert not until_calls(cores, 20, lambda: not watch.is_crowded)
+    assert not reached_within(cores, 20, lambda: not watch.is_crowded)
 
 
-def until_calls(cores: Cores, count: int, reached: Callable[[], bool]) -> bool:
-    """Whether it was reached within some intervals."""
+def reached_within(cores: Cores, count: int, reached: Callable[[], bool]) -> bool:
+    """Whether the condition is reached within some intervals."""
     first = cores.calls
-    assert until(lambda: reached() or cores.calls >= first + count)
+    assert wait_until(lambda: reached() or cores.calls >= first + count)
     return reached()
 
 
@@ -82,7 +82,7 @@ def test_a_closed_watch_leaves_no_thread(cores: Cores) -> None:
     before = threading.active_count()
     watch = CoreWatch()
     cores.share = 0.5
-    assert until(lambda: watch.is_crowded)
+    assert wait_until(lambda: watch.is_crowded)
     watch.close()
     assert threading.active_count() == before
 
@@ -91,12 +91,12 @@ def test_without_numeric_libraries_there_is_nothing_to_do(cores: Cores, monkeypa
     monkeypatch.delitem(shared_cores.sys.modules, "torch", raising=False)
     watch = CoreWatch()
     cores.share = 0.5
-    assert not until_calls(cores, 20, lambda: watch.is_crowded)
+    assert not reached_within(cores, 20, lambda: watch.is_crowded)
     watch.close()
 
 
 @pytest.mark.skipif(not can_be_watched(), reason="the system does not tell how long threads wait")
-def test_waiting_is_told_for_each_thread_while_threads_come_and_go() -> None:
+def test_measures_waiting_of_each_thread_while_threads_start_and_end() -> None:
     ended, began = threading.Event(), time.monotonic()
     thread = threading.Thread(target=ended.wait)
     thread.start()
@@ -105,10 +105,10 @@ def test_waiting_is_told_for_each_thread_while_threads_come_and_go() -> None:
     thread.join()
     assert {str(os.getpid()), str(thread.native_id)} <= during.keys()
     assert 0 <= during[str(thread.native_id)] < time.monotonic() - began
-    assert until(lambda: str(thread.native_id) not in shared_cores._waited())
+    assert wait_until(lambda: str(thread.native_id) not in shared_cores._waited())
 
 
-def test_other_systems_tell_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cannot_watch_other_systems(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(shared_cores, "TASKS", tmp_path)
     assert not can_be_watched()
 
@@ -124,7 +124,7 @@ def test_other_systems_tell_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ("-1", "0 0 0\n", False),  # the kernel does not count
     ],
 )
-def test_a_quota_makes_threads_wait_unseen(
+def test_does_not_watch_if_a_quota_hides_waiting(
     quota: str, told: str, watched: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     task = tmp_path / str(os.getpid())

@@ -1,4 +1,4 @@
-"""Tag schemes: what goes in comes out, what is broken is said, and repairs mend what they promise."""
+"""Tag schemes: round trips, issues of broken tags, and repairs."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def issues_of(tags: Sequence[str], scheme: str) -> list[tuple[int, str, str]]:
 
 
 @given(labelled(), st.sampled_from(list(SCHEMES)))
-def test_entities_come_back_from_every_scheme(sentence: Labelled, scheme: str) -> None:
+def test_entities_survive_a_round_trip_in_every_scheme(sentence: Labelled, scheme: str) -> None:
     length, entities = sentence
     assert decode(encode(entities, length, scheme), scheme) == (entities, ())
 
 
 @given(st.lists(labelled(), max_size=5), st.sampled_from(list(SCHEMES)))
-def test_the_scheme_found_reads_the_same_entities(sentences: list[Labelled], scheme: str) -> None:
+def test_the_detected_scheme_reads_the_same_entities(sentences: list[Labelled], scheme: str) -> None:
     written = [encode(entities, length, scheme) for length, entities in sentences]
     found = detect(set().union(*map(pairs_of, written)))
     assert [decode(tags, found) for tags in written] == [(entities, ()) for _, entities in sentences]
@@ -61,14 +61,14 @@ def test_broken_tags_are_read_as_conlleval_does(tags: list[str]) -> None:
 
 
 @pytest.mark.parametrize("scheme", [name for name in SCHEMES if name != "IOB1"])
-def test_tags_have_an_issue_exactly_when_no_entities_are_written_so(scheme: str) -> None:
+def test_tags_have_an_issue_unless_encoding_reproduces_them(scheme: str) -> None:
     alphabet = ["O", *(f"{letter}-{type_}" for letter in SCHEMES[scheme].letters for type_ in "AB")]
     for tags in product(alphabet, repeat=4 if len(alphabet) < 7 else 3):
         entities, issues = decode(tags, scheme)
         assert bool(issues) == (encode(entities, len(tags), scheme) != list(tags)), tags
 
 
-def test_iob1_takes_every_letter_for_what_it_can_only_mean() -> None:
+def test_iob1_reads_every_letter_in_its_only_possible_meaning() -> None:
     assert decode(["I-A", "I-A", "B-A", "O", "B-B"], "IOB1") == (
         (Entity(0, 2, "A"), Entity(2, 3, "A"), Entity(4, 5, "B")),
         (),
@@ -99,7 +99,7 @@ def test_iob1_takes_every_letter_for_what_it_can_only_mean() -> None:
         ("-A I-A B-B", "IOB2"),
     ],
 )
-def test_detection(tags: str, scheme: str) -> None:
+def test_detects_the_scheme(tags: str, scheme: str) -> None:
     assert detect(pairs_of(tags.split(" "))) == scheme
 
 
@@ -142,7 +142,7 @@ def test_issues_name_place_kind_and_repair(tags: str, scheme: str, issues: list[
 
 
 @pytest.mark.parametrize("tag", ["", "B", "o", "B–PER", "É-PER", "B-PER ", "B- PER", "B-P\nR", "B-\u3000"])
-def test_what_is_no_tag_is_never_read_as_one(tag: str) -> None:
+def test_never_reads_other_strings_as_tags(tag: str) -> None:
     entities, issues = decode([tag, "O"], "IOB2")
     assert entities == ()
     assert [issue.kind for issue in issues] == ["unknown tag"]
@@ -234,7 +234,7 @@ def test_each_repair_mends_its_own_issue_and_counts_it(
 
 
 @given(st.lists(st.sampled_from(BROKEN)), st.permutations(MENDING))
-def test_all_repairs_together_leave_nothing_broken_in_whatever_order(tags: list[str], names: list[str]) -> None:
+def test_all_repairs_together_fix_all_tags_in_any_order(tags: list[str], names: list[str]) -> None:
     mended, counts = repair(tags, "BIOES", names)
     assert decode(mended, "BIOES")[1] == ()
     assert (mended, counts) == repair(tags, "BIOES", MENDING)
@@ -270,11 +270,11 @@ def test_scheme_names() -> None:
         ("", False, False),
     ],
 )
-def test_form_of_tags(value: str, sure: bool, perhaps: bool) -> None:
+def test_recognises_the_form_of_tags(value: str, sure: bool, perhaps: bool) -> None:
     assert (looks_like_tag(value), looks_like_tag(value, broken=True)) == (sure, perhaps)
 
 
-def test_a_file_of_many_tags_does_not_fill_the_memory_with_them() -> None:
+def test_many_unknown_tags_do_not_fill_the_memory() -> None:
     from nersery.core.tags import parts_of
 
     before = len(parts_of("IOB2"))

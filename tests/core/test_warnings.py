@@ -9,7 +9,7 @@ from nersery.core.progress import print_line
 from nersery.core.warnings import advise, collected_notes, note, warn, without_advice, without_notes
 
 
-def test_what_is_not_told_within_is_told_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
+def test_shows_a_note_after_the_context_that_suppressed_it(capsys: pytest.CaptureFixture[str]) -> None:
     with without_notes():
         warn("the text is short")
     assert capsys.readouterr().err == ""
@@ -18,7 +18,7 @@ def test_what_is_not_told_within_is_told_afterwards(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == "note: the text is short\n"
 
 
-def test_advice_is_silent_where_it_cannot_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_advice_suppresses_only_advice(capsys: pytest.CaptureFixture[str]) -> None:
     with without_advice():
         advise("another model is better")
         warn("the text is short")
@@ -27,7 +27,7 @@ def test_advice_is_silent_where_it_cannot_be_followed(capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == "note: another model is better\n"
 
 
-def test_what_cannot_be_told_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignores_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class Unread(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError
@@ -37,7 +37,7 @@ def test_what_cannot_be_told_is_no_error(monkeypatch: pytest.MonkeyPatch) -> Non
     print_line("predict: 1/2")
 
 
-def test_what_was_told_before_is_still_heard(capsys: pytest.CaptureFixture[str]) -> None:
+def test_collects_notes_that_were_shown_before(capsys: pytest.CaptureFixture[str]) -> None:
     warn("the text is short")
     with collected_notes() as messages, without_notes():
         warn("the text is short")

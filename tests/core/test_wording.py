@@ -38,12 +38,12 @@ COMMANDS_ALONE = {
     "report/pictures/alignment_map.py": "--picture-of",
     "review/review_loader.py": "--beside",
 }
-"""Options of messages that only a command can cause."""
+"""Options in messages that only a command can cause."""
 COMMAND = re.compile(r"\b(?:nersery|pip|rasa|hf) [^`(),;\n]*")
 
 
 def messages(path: Path) -> Iterator[str]:
-    """The texts of a module for both readers: no docstrings, no arguments of programs, nothing in `either`."""
+    """The texts of a module for both readers, without docstrings, program arguments and texts in `either`."""
     tree = ast.parse(path.read_text("utf-8"))
     left_out = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -113,15 +113,15 @@ def test_options_become_parameters(of_command: str, of_library: str) -> None:
         assert str(SettingsError(of_command)) == of_command
 
 
-def test_notes_are_worded_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_use_the_wording_of_their_reader(capsys: pytest.CaptureFixture[str]) -> None:
     note("give --split spaces")
     with command_line():
         note("give --split spaces")
     assert capsys.readouterr().err == 'note: give split="spaces"\nnote: give --split spaces\n'
 
 
-class Heard:
-    """Stands in for a stage; its training tells whom the process writes for."""
+class WordingProbe:
+    """A stand-in for a stage. Its training records whose wording the process uses."""
 
     sentence_of = None
     found: ClassVar[list[bool]] = []
@@ -130,20 +130,20 @@ class Heard:
         """There is nothing to load."""
 
     def fit(self, *_: object) -> None:
-        """Note it."""
+        """Records the wording."""
         self.found.append(is_command_line())
 
 
-def test_workers_use_the_words_of_their_parent() -> None:
-    stage: Any = Heard()
+def test_workers_use_the_wording_of_their_parent() -> None:
+    stage: Any = WordingProbe()
     with command_line():
         of_command = pickle.dumps(WorkerTask(stage))
     for task in (of_command, pickle.dumps(WorkerTask(stage))):
         BatchRunner(pickle.loads(task))
-    assert Heard.found == [True, False]
+    assert WordingProbe.found == [True, False]
 
 
-def test_threads_use_the_words_of_the_process() -> None:
+def test_threads_use_the_wording_of_the_process() -> None:
     found: list[bool] = []
     with command_line():
         thread = threading.Thread(target=lambda: found.append(is_command_line()))
@@ -161,7 +161,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_bad_line(broken: Path) -> None:
+def test_wording_for_a_line_without_a_tag(broken: Path) -> None:
     with pytest.raises(DataError) as caught:
         nersery.read(broken)
     text = str(caught.value)
@@ -173,7 +173,7 @@ def test_a_bad_line(broken: Path) -> None:
     )
 
 
-def test_a_folder_of_another_recipe(tmp_path: Path) -> None:
+def test_wording_for_a_folder_without_a_run(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     with pytest.raises(SettingsError, match=r"holds no run. Choose another folder \(`output`\)"):
         nersery.run("demo", output=tmp_path)
@@ -182,7 +182,7 @@ def test_a_folder_of_another_recipe(tmp_path: Path) -> None:
         nersery.run("demo", overrides=["tagger"])
 
 
-def test_an_output_that_exists(tmp_path: Path) -> None:
+def test_wording_for_an_existing_output(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     output.touch()
     gold = nersery.read(nersery.example("train.conll"))
@@ -192,7 +192,7 @@ def test_an_output_that_exists(tmp_path: Path) -> None:
         nersery.augment(gold, "mention_replacement", output=output, workers=2)
 
 
-def test_too_little_data() -> None:
+def test_wording_for_too_little_data() -> None:
     empty = [nersery.Sentence(("Ada", "wrote"))]
     with pytest.raises(
         DataError, match=r"nothing to learn from\nFix: name a file with entities; nersery inspect stats"
@@ -202,14 +202,14 @@ def test_too_little_data() -> None:
         nersery.train(empty)
 
 
-def test_files_are_the_same_for_both() -> None:
+def test_files_have_the_wording_of_commands() -> None:
     error = SettingsError("give --format text")
     assert (str(error), error.text) == ('give format="text"', "give --format text")
     assert reason_of(UnfittedError("give --format text")) == "failed: UnfittedError: give --format text"
     assert failure_text(error) == "give --format text"
 
 
-def test_what_differs_in_more_than_a_name() -> None:
+def test_either_chooses_between_two_texts() -> None:
     assert either("a", "b") == "b"
     with command_line():
         assert either("a", "b") == "a"
