@@ -59,7 +59,7 @@ def rows_of(text: str, heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if not row.startswith("|:")]
 
 
-def test_jsonl_comes_back_as_it_was(tmp_path: Path):
+def test_jsonl_survives_a_round_trip(tmp_path: Path):
     folder = written(tmp_path)
     assert list(io.read(folder / "spans/train.jsonl")) == [GOLD[0], NEW]
     assert list(io.read(folder / "spans/validation.jsonl")) == [GOLD[1]]
@@ -87,7 +87,7 @@ def test_the_folder_is_a_corpus_of_all_splits(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("parquet")
-def test_parquet_is_a_corpus_that_needs_no_card(tmp_path: Path):
+def test_reads_parquet_files_without_the_card(tmp_path: Path):
     from pyarrow.parquet import read_schema
 
     folder = written(tmp_path, parquet=True)
@@ -136,7 +136,7 @@ def test_datasets_opens_sentences_with_offsets_and_soft_labels(tmp_path: Path, m
     assert loaded["train"][0]["soft_labels"] == [{"word": 0, "type": "PER", "begin": 0.9, "inside": 0.05}]
 
 
-def test_the_head_of_the_card(tmp_path: Path):
+def test_metadata_of_the_card(tmp_path: Path):
     front, _ = split_card(written(tmp_path, About(license="cc-by-4.0")))
     assert front["pretty_name"] == "data"
     assert front["language"] == ["en", "hi"]
@@ -178,7 +178,7 @@ def test_how_it_was_made(tmp_path: Path):
 @pytest.mark.parametrize(
     ("leaks", "said"), [("drop", "Left out of train, because"), ("keep", "Kept in train, although")]
 )
-def test_leaks_are_told(tmp_path: Path, leaks, said: str):
+def test_card_reports_leaks(tmp_path: Path, leaks, said: str):
     made = [GOLD[0], Sentence(GOLD[0].words, id="x"), GOLD[2]]
     divided = divide(made, {"a": "train", "x": "test", "c": "train"}, Division(leaks=leaks))
     record = publish(divided, tmp_path / "data", About(), RECORD, parquet=False)
@@ -189,7 +189,7 @@ def test_leaks_are_told(tmp_path: Path, leaks, said: str):
     assert record["dropped"] == (["a"] if leaks == "drop" else [])
 
 
-def test_known_errors_are_those_of_an_evaluation(tmp_path: Path):
+def test_card_lists_the_errors_of_an_evaluation(tmp_path: Path):
     guess = [GOLD[0].with_entities([Entity(0, 1, "PER")]), *GOLD[1:]]
     found = {**score(GOLD, guess).as_dict(), "errors": find_errors(GOLD, guess).as_dict(3)}
     (tmp_path / "found.json").write_text(json.dumps(found))
@@ -200,15 +200,15 @@ def test_known_errors_are_those_of_an_evaluation(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "no JSON", '{"micro": {"f1": 0.5}, "errors": {"per_type": {"PER": {}}}}'])
-def test_another_file_is_no_evaluation(tmp_path: Path, text: str):
+def test_refuses_another_file_as_an_evaluation(tmp_path: Path, text: str):
     (tmp_path / "found.json").write_text(text)
     with pytest.raises(
         DataError, match=r"--errors --json > errors\.json$"
-    ):  # to write into the other file would end it
+    ):  # redirecting into the same file would truncate it
         read_evaluation(tmp_path / "found.json")
 
 
-def test_one_sentence_is_not_several(tmp_path: Path):
+def test_card_uses_the_singular_for_one_sentence(tmp_path: Path):
     divided = divide([GOLD[0]], {"a": "train"}, Division())
     one = {**RECORD["inputs"][0], "sentences": 1}
     publish(divided, tmp_path / "data", About(), {**RECORD, "inputs": [one]}, parquet=False)
@@ -241,7 +241,7 @@ def test_hostile_text_is_text_in_the_card(tmp_path: Path):
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
 
 
-def test_name_and_licence_are_one_line_at_the_head_as_below(tmp_path: Path):
+def test_card_has_name_and_licence_on_one_line(tmp_path: Path):
     folder = written(tmp_path, About("my\ndata", license="cc-by-4.0\x85\n"))
     front, text = split_card(folder)
     assert (front["pretty_name"], front["license"]) == ("my data", "cc-by-4.0")
@@ -254,7 +254,7 @@ def test_same_input_same_bytes(tmp_path: Path):
     assert content_hash(one) == content_hash(other)
 
 
-def test_a_failure_leaves_nothing_and_the_old_one_as_it_was(tmp_path: Path, monkeypatch):
+def test_a_failure_leaves_no_files_and_keeps_the_old_folder(tmp_path: Path, monkeypatch):
     folder = written(tmp_path)
     before = content_hash(folder)
     monkeypatch.setattr("nersery.publish.dataset.card", lambda *args: 1 / 0)
@@ -294,24 +294,24 @@ def test_a_folder_that_appears_during_the_work_is_kept(tmp_path: Path, monkeypat
         shutil.rmtree(tmp_path / "data")
 
 
-def test_without_pyarrow_the_extra_is_named(monkeypatch):
+def test_names_the_extra_if_pyarrow_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingResourceError, match=r"nersery\[parquet\].*--no-parquet"):
         check_parquet()
 
 
-def test_nothing_is_no_dataset(tmp_path: Path):
+def test_refuses_an_empty_dataset(tmp_path: Path):
     with pytest.raises(SettingsError, match="no sentence"):
         publish(divide([], {}, Division()), tmp_path / "data", About(), RECORD, parquet=False)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dataset_without_a_name_has_that_of_its_folder(tmp_path: Path):
+def test_a_dataset_without_a_name_is_named_after_its_folder(tmp_path: Path):
     front, _ = split_card(written(tmp_path, About(" ")))
     assert front["pretty_name"] == "data"
 
 
-def test_what_the_user_says(tmp_path: Path):
+def test_reads_the_description_of_the_user(tmp_path: Path):
     path = tmp_path / "about.toml"
     path.write_text('name = "Mine"\nlicense = "cc0-1.0"\n[[sources]]\nname = "there"\nurl = "https://x.y"\n')
     assert read_about(path) == About("Mine", license="cc0-1.0", sources=[CitedSource("there", "https://x.y")])
@@ -330,7 +330,7 @@ def test_what_the_user_says(tmp_path: Path):
         read_about(tmp_path / "none.toml")
 
 
-def test_gather(tmp_path: Path):
+def test_gathers_sentences_and_records_of_files(tmp_path: Path):
     io.write(GOLD[:1], tmp_path / "one.jsonl")
     io.write(GOLD[1:], tmp_path / "two.jsonl")
     (tmp_path / "one.jsonl.rejects.jsonl").write_text('{"id": "z", "words": ["w"], "entities": [], "reason": "dull"}\n')
@@ -352,7 +352,7 @@ def test_gather(tmp_path: Path):
         gather([(one, ""), (io.open_corpus(tmp_path / "other.jsonl"), "test")])
 
 
-def test_what_is_no_part_of_a_dataset_is_never_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_never_deletes_other_files_or_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = written(tmp_path)
     (folder / ".git").mkdir()
     with pytest.raises(SettingsError, match=r"holds \.git, which is not part of the dataset and would be lost"):

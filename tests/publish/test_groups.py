@@ -20,12 +20,12 @@ def ids(sentences: list[Sentence], similarity: float = 0.8) -> list[list[str]]:
     return [[sentences[number].id for number in group] for group in groups(sentences, similarity)]
 
 
-def test_equal_but_for_case_and_the_way_an_accent_is_written():
+def test_groups_sentences_that_differ_in_case_or_unicode_form():
     made = [sentence("a", "Caf\u00e9 au lait"), sentence("b", "x"), sentence("c", "cafe\u0301 AU lait")]
     assert ids(made, 1) == [["a", "c"], ["b"]]
 
 
-def test_near_duplicates_hang_together_by_steps():
+def test_groups_near_duplicates_transitively():
     words = "one two three four five six seven eight nine ten".split()
     chain = [sentence(str(n), " ".join(words[n:] + ["x"] * n)) for n in range(4)]
     assert Indel.normalized_similarity(chain[0].words, chain[3].words) < 0.8
@@ -34,7 +34,7 @@ def test_near_duplicates_hang_together_by_steps():
 
 
 def test_a_sentence_that_is_like_two_others_joins_them():
-    """Not only to the one that it is most like."""
+    """Not only the one that is most similar."""
     left = sentence("l", "a b c d e f g h x y")
     right = sentence("r", "a b c d e f g h v w")
     between = sentence("m", "a b c d e f g h x w")
@@ -55,7 +55,7 @@ def test_children_stay_with_their_parents_and_each_other():
     assert ids(made) == [["1", "3", "6"], ["2", "4", "5"], ["7"]]
 
 
-def test_grandchildren_stay_where_nobody_has_kept_their_parents():
+def test_groups_grandchildren_whose_parents_are_missing():
     made = [sentence("1", "first"), sentence("1~melm-1~eda-2", "far away", "1~melm-1"), sentence("1~lwtr-1", "other")]
     assert ids(made) == [["1", "1~melm-1~eda-2", "1~lwtr-1"]]
 
@@ -100,5 +100,5 @@ def test_sentences_of_one_template_are_not_all_compared(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("similarity", [0.8, 1.0])
-def test_nothing_has_no_groups(similarity: float):
+def test_no_sentences_make_no_groups(similarity: float):
     assert groups([], similarity) == []

@@ -16,7 +16,7 @@ from tests.standins import sentences
 
 
 class Hub:
-    """In place of `huggingface_hub.HfApi`."""
+    """A stand-in for `huggingface_hub.HfApi`."""
 
     calls: list[tuple[str, Any]] = []  # noqa: RUF012
     fails = ""
@@ -87,7 +87,7 @@ def test_a_public_repository_is_not_taken_for_a_private_one(
         ("upload_folder", "me/data", 1, "is written, but the hub refused it: upload_folder said no"),
     ],
 )
-def test_what_fails_is_named(
+def test_reports_what_fails(
     published: Any,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -109,6 +109,6 @@ def test_the_command_that_repeats_the_upload_quotes_the_folder(monkeypatch: pyte
     assert f"hf upload me/data '{tmp_path / 'my data'}' --repo-type dataset" in str(refused.value)
 
 
-def test_without_push_the_hub_is_left_alone(published: Any) -> None:
+def test_does_not_contact_the_hub_without_push(published: Any) -> None:
     assert published().code == 0
     assert Hub.calls == []

@@ -44,14 +44,14 @@ def test_shares_are_met_over_many_small_languages(each: int, copies: int):
     assert {split: len(corpus) for split, corpus in backwards.splits.items()} == counts
 
 
-def test_what_one_language_cannot_have_is_no_burden_on_the_next():
+def test_shares_unmet_in_one_language_do_not_affect_the_next():
     big = [replace(sentence(f"big{n}", parent="one"), language="a") for n in range(300)]
     divided = divide([*big, *many(50, "b")], {}, Division())
     counts = {split: Counter(s.language for s in corpus) for split, corpus in divided.splits.items()}
     assert [counts[split]["b"] for split in SPLITS] == pytest.approx([40, 5, 5], abs=1)
 
 
-def test_groups_stay_whole_and_shares_hold_nearly():
+def test_keeps_groups_together_and_nearly_meets_the_shares():
     made = many(300)
     made += [sentence(f"{n}~1", parent=str(n)) for n in range(0, 300, 3)]
     divided = divide(made, {}, Division())
@@ -65,7 +65,7 @@ def test_groups_stay_whole_and_shares_hold_nearly():
     assert divided.generated == (), "train has room for all"
 
 
-def test_generated_sentences_are_left_out_where_their_parents_must_be_in_test():
+def test_leaves_out_generated_sentences_with_parents_in_test():
     made = [*many(40), *(sentence(f"{n}~{copy}", parent=str(n)) for n in range(40) for copy in (1, 2))]
     made.append(sentence("free", parent="elsewhere"))
     divided = divide(made, {}, Division())
@@ -82,7 +82,7 @@ def test_a_corpus_that_is_all_generated_is_divided():
     assert divided.generated == ()
 
 
-def test_documents_stay_whole_where_there_are_enough():
+def test_keeps_documents_together_if_there_are_enough():
     made = [replace(s, document=f"d{n % 20}") for n, s in enumerate(many(100))]
     divided = divide(made, {}, Division())
     documents = {split: {s.document for s in corpus} for split, corpus in divided.splits.items()}
@@ -118,7 +118,7 @@ def test_the_seed_decides_and_the_order_does_not():
     assert ids(one) != ids(divide(made, {}, Division(seed=2)))
 
 
-def test_the_order_does_not_matter_where_equal_sentences_have_two_languages():
+def test_division_ignores_order_of_equal_sentences_in_two_languages():
     made = [
         sentence(f"{n} {language}", f"only {n} says this", language) for n in range(30) for language in ("en", "hi")
     ]
@@ -170,12 +170,12 @@ def test_leaks_may_be_kept():
     assert divided.dropped == ()
 
 
-def test_what_belongs_to_train_joins_it():
+def test_sentences_with_relatives_in_train_join_it():
     divided = divide([*LEAKY[2:], *many(9)], {"c": "train"}, Division(0.4, 0.4))
     assert {"c", "d"} <= {*ids(divided)["train"]}
 
 
-def test_equal_sentences_within_a_split_are_no_leak():
+def test_equal_sentences_within_a_split_are_not_a_leak():
     made = [sentence("a", "same"), sentence("b", "same")]
     divided = divide(made, dict.fromkeys("ab", "test"), Division())
     assert ids(divided) == {"test": ["a", "b"]}
