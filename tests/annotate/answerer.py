@@ -1,4 +1,4 @@
-"""Stand-ins for question-answering models: one that finds words of the type it is asked for, and a tiny real one."""
+"""Stand-ins for question-answering models: one that finds words of the requested type, and a tiny real one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FakeAnswerer:
     """Stands in for `QuestionAnswerer`: in a run of words ``PER.1 PER.2`` it sees a mention of PER.
 
     Attributes:
-        types: Those that it can be asked for.
+        types: The types that questions can ask for.
         calls: The number of pairs of every call.
     """
 
@@ -59,7 +59,7 @@ class FakeAnswerer:
 
 
 def build_answerer(folder: Path) -> str:
-    """The folder of an untrained question-answering model, which gives some answers all the same."""
+    """The folder of an untrained question-answering model, which still gives some answers."""
     import torch
     from tokenizers import processors
     from transformers import AutoTokenizer, BertConfig, BertForQuestionAnswering

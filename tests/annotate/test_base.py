@@ -42,7 +42,7 @@ class Capitals(Annotator):
         return [Entity(at, at + 1, "NAME", 0.9) for at, word in enumerate(sentence.words) if word[0].isupper()]
 
 
-def test_sentences_get_labels_and_an_origin_and_keep_the_rest() -> None:
+def test_annotation_sets_labels_and_origin_and_keeps_the_rest() -> None:
     result = annotate(RAW, Capitals())
     assert str(result.tally) == "read 3, wrote 3, rejected 0"
     for before, after in zip(RAW, result.corpus, strict=True):
@@ -52,39 +52,39 @@ def test_sentences_get_labels_and_an_origin_and_keep_the_rest() -> None:
     assert result.corpus[0].entities[0].score == 0.9
 
 
-def test_a_definition_that_nobody_asks_for_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_a_definition_of_an_unknown_type(capsys: pytest.CaptureFixture[str]) -> None:
     gold = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))]
     assert GlinerLabels("m", definitions={"PERR": "king"}).types_to_find(gold) == ["LOC", "PER"]
     note = 'definitions has "PERR", which is not one of the types; did you mean "PER"? Known: LOC, PER'
     assert note in capsys.readouterr().err
 
 
-def test_it_is_fitted_once_on_what_is_given() -> None:
+def test_annotator_is_fitted_once_on_the_given_gold() -> None:
     annotator, training = Capitals(), Training(seed=3)
     annotate(RAW, annotator, RAW[:1], training=training, batch_size=1)
     assert annotator.fitted == [([RAW[0]], training)]
 
 
-def test_a_reject_says_of_which_sentence() -> None:
+def test_a_reject_names_its_sentence() -> None:
     result = annotate(RAW, Capitals(lambda s: s if s.entities else Reject("no name")))
     assert str(result.tally) == "read 3, wrote 2, rejected 1 (no name: 1)"
     assert result.rejects[0].sentence == RAW[2]
 
 
-def test_words_are_not_to_be_changed() -> None:
+def test_rejects_sentences_whose_words_were_changed() -> None:
     result = annotate(RAW, Capitals(lambda s: replace(s, words=("Rome",), columns=()) if len(s) == 1 else s))
     (reject,) = result.rejects
     assert reject.reason.startswith("failed: MethodError: Capitals changed the words")
     assert reject.sentence == RAW[1]
 
 
-def test_what_is_no_sentence_is_rejected() -> None:
+def test_rejects_answers_that_are_not_sentences() -> None:
     result = annotate(RAW, Capitals(lambda s: None if len(s) == 1 else s))
     (reject,) = result.rejects
     assert reject.reason == "failed: MethodError: Capitals answered with None, expected a Sentence or Reject"
 
 
-def test_every_sentence_needs_its_outcome() -> None:
+def test_too_few_outcomes_are_an_error() -> None:
     class Short(Capitals):
         def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
             return super().annotate(sentences)[1:]
@@ -93,14 +93,14 @@ def test_every_sentence_needs_its_outcome() -> None:
         annotate(RAW, Short())
 
 
-def test_scores_of_the_sentence_are_the_annotator_s() -> None:
+def test_sentence_scores_come_from_the_annotator() -> None:
     scored = Corpus([RAW[0].with_scores(old=0.1)])
     result = annotate(scored, Capitals(lambda s: replace(s, scores={"new": 1.0})))
     assert result.corpus[0].scores == {"new": 1.0}
 
 
 @pytest.mark.parametrize("cls", [GlinerLabels, LlmLabels, QaPrompting])
-def test_types_that_the_labelled_sentences_lack_are_refused(cls: type[Any]) -> None:
+def test_refuses_types_that_the_labelled_sentences_lack(cls: type[Any]) -> None:
     method = cls(model="m", types=["PRE", "LOC"])
     with pytest.raises(SettingsError, match=r"types has PRE, .* count as an error .* mean .PER.\?.*Leave PRE out"):
         method.check_types({"PER", "LOC"})
@@ -111,6 +111,6 @@ def test_types_that_the_labelled_sentences_lack_are_refused(cls: type[Any]) -> N
     ("settings", "learns"),
     [({}, False), ({"temperature": 1.0}, True), ({"examples": 1}, True), ({"types": None}, True)],
 )
-def test_labels_of_a_language_model_are_shared_if_it_samples_none(settings: dict[str, Any], learns: bool) -> None:
+def test_llm_labels_are_shared_unless_they_depend_on_gold_or_sampling(settings: dict[str, Any], learns: bool) -> None:
     own = {"types": ["PER"], "examples": 0, "server": "http://localhost", **settings}
     assert LlmLabels("tiny", **own).learns is learns

@@ -26,13 +26,13 @@ def labelled(monkeypatch: pytest.MonkeyPatch, words: str, *found: tuple[int, int
     return annotate(Corpus([Sentence(tuple(words.split()))]), GlinerLabels("m", types=["PER", "LOC"], **settings))
 
 
-def test_characters_become_whole_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_character_spans_become_whole_words(monkeypatch: pytest.MonkeyPatch) -> None:
     result = labelled(monkeypatch, "Ada Lovelace's Oslo", (1, 12, "person", 0.9), (15, 19, "location", 0.8))
     assert result.corpus[0].entities == (Entity(0, 2, "PER", 0.9), Entity(2, 3, "LOC", 0.8))
     assert [entity.score for entity in result.corpus[0].entities] == [0.9, 0.8]
 
 
-def test_of_overlapping_entities_the_best_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeps_the_best_of_overlapping_entities(monkeypatch: pytest.MonkeyPatch) -> None:
     result = labelled(monkeypatch, "New York Times", (0, 8, "location", 0.6), (4, 14, "person", 0.7))
     assert result.corpus[0].labels == ((1, 3, "PER"),)
 
@@ -41,7 +41,7 @@ def test_a_long_sentence_is_rejected_rather_than_cut(monkeypatch: pytest.MonkeyP
     assert [reject.reason for reject in labelled(monkeypatch, "a " * 9).rejects] == ["too long for the model"]
 
 
-def test_types_are_needed_and_differ() -> None:
+def test_refuses_missing_types_and_equal_definitions() -> None:
     with pytest.raises(SettingsError, match="does not know which types to find"):
         GlinerLabels("m").fit([])
     with pytest.raises(SettingsError, match="same definition"):
@@ -66,7 +66,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def test_a_real_model_labels_whatever_the_batch(tiny: str) -> None:
+def test_labels_of_a_real_model_do_not_depend_on_the_batch_size(tiny: str) -> None:
     sentences = Corpus(Sentence(("Ada", "met", "Grace", "in", "Oslo", *["x"] * n)) for n in range(6))
     results = [
         annotate(sentences, "gliner", model=tiny, types=["PER", "LOC"], threshold=0.0, batch_size=size)
@@ -77,7 +77,7 @@ def test_a_real_model_labels_whatever_the_batch(tiny: str) -> None:
     assert not results[0].rejects
 
 
-def test_gliner_learns_what_convert_writes(tiny: str, tmp_path: Path) -> None:
+def test_gliner_trains_on_the_files_that_convert_writes(tiny: str, tmp_path: Path) -> None:
     from gliner import GLiNER
 
     gold = Corpus(
@@ -104,7 +104,7 @@ def test_gliner_learns_what_convert_writes(tiny: str, tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_other_folders_are_refused(tmp_path: Path) -> None:
+def test_refuses_a_folder_without_a_gliner_model(tmp_path: Path) -> None:
     pytest.importorskip("gliner", exc_type=ImportError)
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
     with pytest.raises(MissingResourceError, match=r"expected gliner_config.json and model.safetensors"):

@@ -1,4 +1,4 @@
-"""What is particular to labels that a language model gives; for the client see tests/models/llm."""
+"""Labels by a large language model; for the client see tests/models/llm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GOLD = [Sentence(("Ada", "Jr", "."), (Entity(0, 1, "PER"),), id="g")]
     ],
     ids=["gold has no sign", "gold has the signs", "nothing is learnt from gold"],
 )
-def test_signs_that_gold_has_in_no_mention_are_outside(
+def test_strips_punctuation_that_no_gold_mention_has(
     settings: dict[str, Any], gold: list[Sentence], expected: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = json.dumps({"entities": [{"text": "Ada ,", "type": "PER"}, {"text": ",", "type": "PER"}]})

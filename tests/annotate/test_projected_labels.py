@@ -35,7 +35,7 @@ RAW = Corpus(
 
 @dataclass
 class Same(Aligner):
-    """Links words that are written alike."""
+    """Links equal words."""
 
     learnt: Sequence[Pair] = ()
 
@@ -73,7 +73,7 @@ def source(tmp_path: Path) -> str:
     return str(tmp_path / "en.jsonl")
 
 
-def test_labels_go_where_their_words_went(source: str) -> None:
+def test_labels_follow_their_aligned_words(source: str) -> None:
     result = annotate(RAW, ProjectedLabels(source))
     assert [(s.id, s.labels) for s in result.corpus] == [("d1", ((0, 1, "LOC"), (2, 4, "PER"))), ("d2", ())]
     assert result.corpus[0].origin
@@ -83,7 +83,7 @@ def test_labels_go_where_their_words_went(source: str) -> None:
     assert result.tally.reasons == {"an entity without an aligned word": 1}
 
 
-def test_a_sentence_that_lost_an_entity_says_so(source: str) -> None:
+def test_a_comment_names_entities_that_were_not_projected(source: str) -> None:
     raw = Corpus([replace(RAW[0], comments=("# seen",)), *RAW[1:]])
     result = annotate(raw, ProjectedLabels(source, projection={"keep_incomplete": True}))
     assert [len(sentence.comments) for sentence in result.corpus] == [1, 0, 1]
@@ -91,18 +91,18 @@ def test_a_sentence_that_lost_an_entity_says_so(source: str) -> None:
     assert "not projected: LOC Rome" in result.corpus[2].comments[0]
 
 
-def test_equal_ids_go_before_the_order(tmp_path: Path) -> None:
+def test_pairs_by_id_rather_than_by_order(tmp_path: Path) -> None:
     io.write([RAW[1], RAW[0].with_entities([Entity(0, 1, "LOC")]), RAW[2]], tmp_path / "same.jsonl")
     result = annotate(RAW, ProjectedLabels(str(tmp_path / "same.jsonl")))
     assert [s.labels for s in result.corpus] == [((0, 1, "LOC"),), (), ()]
 
 
-def test_settings_of_the_projection(source: str) -> None:
+def test_applies_the_settings_of_the_projection(source: str) -> None:
     result = annotate(RAW, ProjectedLabels(source, projection={"drop": ["LOC"], "rename": {"PER": "P"}}))
     assert [s.labels for s in result.corpus] == [((2, 4, "P"),), (), ()]
 
 
-def test_more_text_is_learnt_from_and_not_labelled(source: str, aligner: Same, tmp_path: Path) -> None:
+def test_learns_from_more_text_without_labelling_it(source: str, aligner: Same, tmp_path: Path) -> None:
     for name in ("more.en", "more.de"):
         (tmp_path / f"{name}.txt").write_text("a b\nc\n")
     method = ProjectedLabels(
@@ -113,7 +113,7 @@ def test_more_text_is_learnt_from_and_not_labelled(source: str, aligner: Same, t
     assert result.tally.read == 3
 
 
-def test_text_may_have_any_extension(tmp_path: Path, aligner: Same) -> None:
+def test_text_files_can_have_any_extension(tmp_path: Path, aligner: Same) -> None:
     for name, text in {
         "raw.de": "Oslo !\n",
         "raw.fr": "Oslo .\n",
@@ -131,7 +131,7 @@ def test_text_may_have_any_extension(tmp_path: Path, aligner: Same) -> None:
     ]
 
 
-def test_plain_text_is_cut_as_asked(tmp_path: Path, aligner: Same) -> None:
+def test_plain_text_is_split_as_requested(tmp_path: Path, aligner: Same) -> None:
     for name, text in {"en": "«Oslo»\n\n", "more.en": "(a)\n", "more.de": "(a) l'Oslo\n"}.items():
         (tmp_path / f"{name}.txt").write_text(text)
     names = {
@@ -145,7 +145,7 @@ def test_plain_text_is_cut_as_asked(tmp_path: Path, aligner: Same) -> None:
     assert aligner.learnt[1].target == ("(", "a", ")", "l'", "Oslo"), "more_target is in the language of the targets"
 
 
-def test_plain_text_is_split_like_gold_or_as_it_looks_unless_asked(tmp_path: Path, aligner: Same) -> None:
+def test_plain_text_is_split_like_gold_or_by_its_look_by_default(tmp_path: Path, aligner: Same) -> None:
     (tmp_path / "en.txt").write_text("Oslo, here.\n")
     attached = Sentence(("Oslo,", "Rome,", "Kiel."))
     for split, gold, words in (
@@ -163,7 +163,7 @@ def test_plain_text_is_split_like_gold_or_as_it_looks_unless_asked(tmp_path: Pat
     ("target", "source", "fits"),
     [("a\n\nb\nc\n", "A\nB\n\nC\n", False), ("a\n\nb\nc\n", "A\n\nB\nC\n", True), ("a\nb\nc\n", "A\nB\n\nC\n", True)],
 )
-def test_blank_lines_in_other_places(target: str, source: str, fits: bool, tmp_path: Path) -> None:
+def test_refuses_blank_lines_in_different_places(target: str, source: str, fits: bool, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text(target)
     (tmp_path / "s.txt").write_text(source)
     method = ProjectedLabels(str(tmp_path / "s.txt"), labels="predicted")
@@ -177,7 +177,7 @@ def test_blank_lines_in_other_places(target: str, source: str, fits: bool, tmp_p
 
 
 @pytest.mark.parametrize("labels", ["given", "predicted"])
-def test_translations_that_nobody_has_annotated_are_no_gold(tmp_path: Path, labels: Any) -> None:
+def test_refuses_unannotated_translations_as_given_labels(tmp_path: Path, labels: Any) -> None:
     rows: list[dict[str, Any]] = [{"entities": [{"start": 0, "end": 1, "type": "PER"}]}, {"entities": None}]
     path = tmp_path / "s.jsonl"
     path.write_text("".join(json.dumps({"words": ["Ada"], **row}) + "\n" for row in rows), "utf-8")
@@ -191,8 +191,8 @@ def test_translations_that_nobody_has_annotated_are_no_gold(tmp_path: Path, labe
         method.fit_candidates(targets)
 
 
-def test_numbers_in_ids_of_corpora_are_no_lines(tmp_path: Path) -> None:
-    """Samples of a corpus may have any numbers, and equal ids stand in any order."""
+def test_numbers_in_corpus_ids_are_not_line_numbers(tmp_path: Path) -> None:
+    """Samples of a corpus can have any numbers, and equal ids can be in any order."""
     targets = Corpus([Sentence((f"t{n}",), id=f"de:{n}") for n in (5, 9)])
     for ids, in_order in ((("en:4", "en:8"), ["en:4", "en:8"]), (("de:9", "de:5"), ["de:5", "de:9"])):
         io.write([Sentence((id,), id=id) for id in ids], tmp_path / "s.jsonl")
@@ -203,20 +203,20 @@ def test_numbers_in_ids_of_corpora_are_no_lines(tmp_path: Path) -> None:
         assert [origin.parents for origin in found if origin] == [(id,) for id in in_order]
 
 
-def test_a_tagger_labels_the_translations(source: str) -> None:
+def test_a_tagger_can_label_the_translations(source: str) -> None:
     training = Training(tagger=Nothing)  # type: ignore[arg-type]
     result = annotate(RAW, ProjectedLabels(source, labels="predicted"), training=training)
     assert [s.labels for s in result.corpus] == [(), (), ()]
 
 
-def test_what_the_aligner_rejects_is_rejected(tmp_path: Path) -> None:
+def test_rejects_what_the_aligner_rejects(tmp_path: Path) -> None:
     io.write([*ENGLISH, ENGLISH[0].replace_span(0, 1, ["Eva"])], tmp_path / "en.conll")
     raw = Corpus([*RAW, Sentence(("x",), id="d4")])
     result = annotate(raw, ProjectedLabels(str(tmp_path / "en.conll")))
     assert result.rejects[-1] == Reject("too long", raw[3])
 
 
-def test_a_shift_between_the_texts_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_a_shift_between_the_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here, there = (
         [Sentence(tuple(line.split()), id=f"{side}{number}") for number, line in enumerate(lines)]
         for side, lines in zip("st", translations(200), strict=True)
@@ -232,39 +232,39 @@ def test_a_shift_between_the_texts_is_noted(tmp_path: Path, capsys: pytest.Captu
     )
 
 
-def test_as_many_translations_as_sentences(source: str) -> None:
+def test_refuses_fewer_or_more_translations_than_sentences(source: str) -> None:
     with pytest.raises(DataError, match="3 sentences here, but 2 in the text that they translate"):
         annotate(RAW[:2], ProjectedLabels(source))
 
 
-def test_a_file_without_labels(tmp_path: Path) -> None:
+def test_refuses_a_source_file_without_labels(tmp_path: Path) -> None:
     io.write([sentence.with_entities(()) for sentence in ENGLISH], tmp_path / "en.txt")
     with pytest.raises(DataError, match='let a tagger label it: labels = "predicted"'):
         annotate(RAW, ProjectedLabels(str(tmp_path / "en.txt")))
 
 
-def test_files_are_looked_for_first(source: str) -> None:
+def test_check_looks_for_the_source_file(source: str) -> None:
     with pytest.raises(MissingResourceError, match=r"missing\.txt does not exist"):
         ProjectedLabels("missing.txt").check()
     ProjectedLabels(source).check()
 
 
-def test_settings_that_cannot_work(source: str) -> None:
+def test_reports_all_invalid_settings_together(source: str) -> None:
     with pytest.raises(SettingsError, match=r'(?s)has no setting "gap".*more_source and more_target go together'):
         ProjectedLabels(source, more_source="x", projection={"gap": 1})
 
 
-def test_a_tagger_that_labels_nothing_is_refused(source: str) -> None:
+def test_refuses_a_tagger_when_labels_are_given(source: str) -> None:
     with pytest.raises(SettingsError, match='tagger is for labels = "predicted", but labels is "given"'):
         ProjectedLabels(source, tagger="my-tagger")
 
 
-def test_asked_before_it_has_seen(source: str) -> None:
+def test_annotate_before_fit_candidates_is_an_error(source: str) -> None:
     with pytest.raises(NerseryError, match="call fit_candidates first"):
         ProjectedLabels(source).annotate(RAW)
 
 
-def test_sentences_without_ids_are_refused(source: str) -> None:
+def test_refuses_sentences_without_ids(source: str) -> None:
     raw = [replace(sentence, id="") for sentence in RAW]
     with pytest.raises(NerseryError, match="use the sentences of a Corpus"):
         annotate(raw, ProjectedLabels(source))

@@ -21,7 +21,7 @@ GOLD = [Sentence(("Oslo",), (Entity(0, 1, "LOC"),), id="g"), Sentence(("Ada",), 
 
 
 class Script:
-    """A model that says what is written for a question and a sentence, and notes what it is asked."""
+    """A model that gives scripted answers to a question and a sentence, and records what it is asked."""
 
     def __init__(self, answers: Mapping[tuple[str, str], Sequence[ExtractedAnswer]]) -> None:
         self.written = answers
@@ -53,7 +53,7 @@ def fitted(script: Script, gold: Sequence[Sentence] = (), **settings: Any) -> Qa
 
 
 def asking(found: Mapping[str, Sequence[ExtractedAnswer]], words: str, **settings: Any) -> tuple[Entity, ...]:
-    """The entities that answers to questions by type give."""
+    """The entities that result from answers to the questions of each type."""
     script = Script({(f"{type_}?", words): answers for type_, answers in found.items()})
     method = fitted(script, definitions={type_: f"{type_}?" for type_ in found}, **settings)
     return method.annotate([Sentence(tuple(words.split(" ")))])[0].entities
@@ -61,14 +61,14 @@ def asking(found: Mapping[str, Sequence[ExtractedAnswer]], words: str, **setting
 
 @pytest.fixture
 def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the user is told."""
+    """The notes to the user."""
     told: list[str] = []
     monkeypatch.setattr("nersery.annotate.qa_prompting.warn", told.append)
     return told
 
 
 class TestQuestions:
-    def test_all_pairs_of_a_batch_are_asked_at_once(self) -> None:
+    def test_asks_all_pairs_of_a_batch_at_once(self) -> None:
         script = Script({})
         fitted(script, types=["PER", "X"], definitions={"X": "Where?"}, answers=4, longest=5).annotate([ADA, NONE])
         ((pairs, limits),) = script.calls
@@ -84,7 +84,7 @@ class TestQuestions:
             ({"definitions": {"X": "ship"}, "types": ["X"]}, GOLD, ["X"]),
         ],
     )
-    def test_the_types_are_named_or_gold_s_or_the_defined_ones(
+    def test_types_come_from_settings_gold_or_definitions(
         self, settings: dict[str, Any], gold: list[Sentence], types: list[str]
     ) -> None:
         found = Script({})
@@ -95,25 +95,25 @@ class TestQuestions:
         assert method.annotate([ADA])[0].labels == ((0, 1, types[0]),)
 
     @pytest.mark.parametrize("gold", [[], [Sentence(("a",))]])
-    def test_without_any_type_it_says_what_to_do(self, gold: list[Sentence]) -> None:
+    def test_error_without_any_type_says_what_to_do(self, gold: list[Sentence]) -> None:
         with pytest.raises(
             SettingsError,
             match=r"does not know which types to find. Name them .types = .* .definitions., or .* as gold",
         ):
             fitted(Script({}), gold)
 
-    def test_a_type_without_a_definition_is_told_of_once(self, notes: list[str]) -> None:
+    def test_notes_types_without_a_definition_once(self, notes: list[str]) -> None:
         fitted(Script({}), types=["PER", "SuperConductor", "人"], definitions={"PER": "king"})
         assert len(notes) == 1
         assert "no definition of SuperConductor, 人" in notes[0]
         assert '"Which super conductor is mentioned in texts?"' in notes[0]
         assert 'definitions = { "SuperConductor" = "..." }' in notes[0]
 
-    def test_the_known_and_the_user_s_need_no_note(self, notes: list[str]) -> None:
+    def test_types_with_a_definition_need_no_note(self, notes: list[str]) -> None:
         fitted(Script({}), types=["PER", "X"], definitions={"X": "king"})
         assert notes == []
 
-    def test_mentions_that_are_too_long_to_be_found_are_counted(self, notes: list[str]) -> None:
+    def test_notes_the_share_of_gold_mentions_that_are_too_long(self, notes: list[str]) -> None:
         gold = [Sentence(("word",) * 14, (Entity(0, length, "PER"),)) for length in [3] * 9 + [12, 14]]
         fitted(Script({}), gold)
         assert notes == [
@@ -124,13 +124,13 @@ class TestQuestions:
         fitted(Script({}), gold, types=["LOC"])
         assert len(notes) == 2
 
-    def test_without_fit_there_are_no_questions(self) -> None:
+    def test_annotate_before_fit_is_an_error(self) -> None:
         with pytest.raises(UnfittedError, match="call fit before annotate"):
             QaPrompting(types=["PER"]).annotate([ADA])
 
 
 class TestEntities:
-    def test_answers_over_the_threshold_are_entities_with_scores(self) -> None:
+    def test_answers_at_or_above_the_threshold_become_entities_with_scores(self) -> None:
         found = {
             "PER": [ExtractedAnswer(0, 2, 0.9), ExtractedAnswer(2, 3, 0.4999)],
             "LOC": [ExtractedAnswer(3, 4, 0.5)],
@@ -144,7 +144,7 @@ class TestEntities:
         assert len(asking(found, ADA.text, threshold=0.0)) == 2
         assert asking(found, ADA.text, threshold=1.0) == ()
 
-    def test_a_type_may_have_several(self) -> None:
+    def test_a_type_can_have_several_entities(self) -> None:
         found = {"PER": [ExtractedAnswer(3, 4, 0.8), ExtractedAnswer(0, 1, 0.7), ExtractedAnswer(1, 2, 0.6)]}
         assert [e.start for e in asking(found, ADA.text)] == [0, 1, 3]
 
@@ -159,7 +159,7 @@ class TestEntities:
         ],
         ids=["score", "score again", "the first", "the longer", "the type that stands first"],
     )
-    def test_of_two_types_one_gets_the_words(self, per: Any, loc: Any, kept: Any) -> None:
+    def test_keeps_one_of_two_types_that_claim_the_same_words(self, per: Any, loc: Any, kept: Any) -> None:
         (entity,) = asking({"PER": [ExtractedAnswer(*per)], "LOC": [ExtractedAnswer(*loc)]}, ADA.text)
         assert (entity.start, entity.end, entity.type) == kept
 
@@ -171,24 +171,24 @@ class TestEntities:
         }
         assert [e.type for e in asking(found, ADA.text)] == ["A", "C"]
 
-    def test_an_answer_takes_all_of_a_name_in_katakana(self) -> None:
+    def test_an_answer_is_extended_to_a_whole_katakana_name(self) -> None:
         (entity,) = asking({"LOC": [ExtractedAnswer(1, 3, 0.9)]}, "北 ウ ェ ー ル ズ 議 会")
         assert (entity.start, entity.end) == (1, 6)
 
-    def test_a_model_reads_the_words_of_its_vocabulary_where_words_are_characters(self) -> None:
+    def test_characters_are_joined_into_words_of_the_vocabulary_for_the_model(self) -> None:
         script = Script({("LOC?", "a 北京 很"): [ExtractedAnswer(1, 2, 0.9)]})
         gold = [Sentence(tuple("北京很"), (Entity(0, 3, "LOC"),), id="g")] * 20
         method = fitted(script, gold, definitions={"LOC": "LOC?"}, longest=2)
         raw = Sentence(tuple("a北京很"), id="raw", comments=("# kept",))
         assert method.annotate([raw]) == [raw.with_entities([Entity(1, 3, "LOC")])]
 
-    def test_signs_alone_are_no_mention(self) -> None:
+    def test_punctuation_alone_is_not_a_mention(self) -> None:
         words = ". \u200b 5 % क । 京"
         found = {"X": [ExtractedAnswer(place, place + 1, 0.9) for place in range(7)]}
         assert [e.start for e in asking(found, words)] == [2, 4, 6]
         assert len(asking({"X": [ExtractedAnswer(2, 4, 0.9)]}, words)) == 1
 
-    def test_a_sentence_without_an_answer_is_written(self) -> None:
+    def test_writes_a_sentence_without_answers(self) -> None:
         result = annotate(
             Corpus([ADA, NONE]), fitted(Script({(WHO, ADA.text): [ExtractedAnswer(0, 2, 0.9)]}), types=["PER"])
         )
@@ -197,14 +197,14 @@ class TestEntities:
 
 
 class TestNotes:
-    def test_the_model_looks_at_the_first_text_only(self) -> None:
+    def test_checks_the_model_on_the_first_text_only(self) -> None:
         script = Script({})
         method = fitted(script, types=["PER"])
         for batch in ([], [ADA], [NONE]):
             method.annotate(batch)
         assert script.looked_at == [{""}]
 
-    def test_an_article_in_one_line_is_told_of_once(self, notes: list[str]) -> None:
+    def test_notes_a_very_long_sentence_once(self, notes: list[str]) -> None:
         method = fitted(Script({}), types=["PER"])
         for words in (200, 201, 500):
             method.annotate([ADA, Sentence(("a",) * words, id=f"raw:{words}\x1b[2J")])
@@ -225,7 +225,7 @@ class TestSettings:
             ({"types": ["PER", ""]}, "types has the type '': a type is a name"),
         ],
     )
-    def test_what_cannot_work_is_refused(self, settings: dict[str, Any], message: str) -> None:
+    def test_refuses_invalid_settings(self, settings: dict[str, Any], message: str) -> None:
         with pytest.raises(SettingsError, match=message):
             QaPrompting(**settings)
 
@@ -235,7 +235,7 @@ class TestModels:
     def model(self, tmp_path_factory: pytest.TempPathFactory) -> str:
         return build_answerer(tmp_path_factory.mktemp("answerer"))
 
-    def test_a_real_model_labels_text_of_any_kind(self, model: str) -> None:
+    def test_a_real_model_labels_any_kind_of_text(self, model: str) -> None:
         texts = [
             "Ada Lovelace wrote the first program in London .",
             "\u2060",
@@ -253,14 +253,14 @@ class TestModels:
         scores = [[e.score for e in s.entities] for s in result.corpus]
         assert scores == [[e.score for e in s.entities] for s in alone.corpus]
 
-    def test_a_model_of_another_kind_is_refused_before_any_work(self, tiny_masked_lm: str) -> None:
+    def test_refuses_a_model_of_another_kind_before_any_work(self, tiny_masked_lm: str) -> None:
         with pytest.raises(MissingResourceError, match="BertForMaskedLM; expected an extractive question-answering"):
             QaPrompting(tiny_masked_lm, types=["PER"]).check()
 
-    def test_a_question_that_leaves_no_room_is_refused_before_any_work(self, model: str) -> None:
+    def test_refuses_a_question_that_leaves_no_room_before_any_work(self, model: str) -> None:
         with pytest.raises(SettingsError, match=r'the question "Which long long .* Shorten it'):
             QaPrompting(model, definitions={"PER": "long " * 40}).fit([])
 
-    def test_a_model_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_refuses_a_missing_model_folder(self, tmp_path: Path) -> None:
         with pytest.raises(MissingResourceError, match="no model folder"):
             QaPrompting(str(tmp_path / "nowhere"), types=["PER"]).check()

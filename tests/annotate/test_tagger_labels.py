@@ -21,7 +21,7 @@ NAMES = {"Ada": "PER", "Bo": "PER", "Oslo": "LOC", "Monday": "MISC"}
 
 
 class Lexicon:
-    """A tagger that knows words."""
+    """A tagger that looks words up in `NAMES`."""
 
     types = ("LOC", "MISC", "PER")
 
@@ -40,7 +40,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_the_tagger_s_labels_with_their_scores(opened: list[str]) -> None:
+def test_gives_the_labels_of_the_tagger_with_their_scores(opened: list[str]) -> None:
     result = annotate(RAW, TaggerLabels("my-tagger"))
     assert [s.labels for s in result.corpus] == [((0, 1, "PER"), (1, 2, "PER"), (3, 4, "LOC")), ()]
     assert [e.score for e in result.corpus[0].entities] == [1 / 2, 1 / 3, 1 / 5]
@@ -71,7 +71,7 @@ def test_the_tagger_s_labels_with_their_scores(opened: list[str]) -> None:
         ("%", "%"),
     ],
 )
-def test_signs_that_no_mention_of_gold_has_at_its_ends_are_left_out_of_predictions(
+def test_strips_outer_punctuation_that_no_gold_mention_has(
     mention: str, words: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = mention.split()
@@ -88,14 +88,14 @@ def test_signs_that_no_mention_of_gold_has_at_its_ends_are_left_out_of_predictio
     assert labelled.labels == found.labels, "all seeds share the labels of a named tagger, whatever their gold"
 
 
-def test_the_full_stop_of_an_abbreviation_within_a_sentence_stays() -> None:
+def test_keeps_the_full_stop_of_an_abbreviation_within_a_sentence() -> None:
     signs = OuterWords.of(GOLD)
     mention = (Entity(0, 3, "PER"),)
     for words, end in ((("Ada", "Jr", ".", "spoke", "."), 3), (("Ada", "Jr", ".", '"'), 2)):
         assert signs.without_signs(Sentence(words, mention)).labels == ((0, end, "PER"),)
 
 
-def test_words_that_are_left_out_or_begin_a_mention_anew_are_certain() -> None:
+def test_stripped_words_and_new_first_words_lose_their_soft_labels() -> None:
     soft = tuple(SoftLabel(word, "PER", 0.4, 0.5) for word in range(5))
     found = Sentence(("/", "Ada", "King", ",", "Grace"), (Entity(0, 4, "PER"), Entity(4, 5, "PER")), soft_labels=soft)
     labelled = OuterWords.of(GOLD).without_signs(found)
@@ -103,7 +103,7 @@ def test_words_that_are_left_out_or_begin_a_mention_anew_are_certain() -> None:
     assert [label.word for label in labelled.soft_labels] == [2, 4]
 
 
-def test_a_named_tagger_is_opened_once_and_before_any_work(opened: list[str]) -> None:
+def test_opens_a_named_tagger_once_and_before_any_work(opened: list[str]) -> None:
     method = TaggerLabels("my-tagger")
     method.check()
     assert opened == ["my-tagger"]
@@ -122,7 +122,7 @@ def test_a_named_tagger_is_opened_once_and_before_any_work(opened: list[str]) ->
         ({"LOC": "", "MISC": ""}, ""),
     ],
 )  # fmt: skip
-def test_a_note_says_that_a_named_tagger_has_other_types_than_gold(
+def test_notes_that_the_types_of_a_named_tagger_differ_from_gold(
     types: dict[str, str], note: str, opened: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     annotate(RAW, TaggerLabels("t", types=types))
@@ -136,32 +136,32 @@ def test_a_note_says_that_a_named_tagger_has_other_types_than_gold(
     assert "note" not in capsys.readouterr().err, "a run has compared all its labelled sentences before"
 
 
-def test_types_get_other_names_or_go(opened: list[str]) -> None:
+def test_renames_or_drops_types(opened: list[str]) -> None:
     named = annotate(RAW, TaggerLabels("t", types={"PER": "person", "LOC": ""}))
     assert [s.labels for s in named.corpus] == [((0, 1, "person"), (1, 2, "person")), ()]
     assert [e.score for e in named.corpus[0].entities] == [1 / 2, 1 / 3]
 
 
-def test_types_may_swap_their_names_and_two_become_one(opened: list[str]) -> None:
+def test_types_can_swap_names_or_be_merged(opened: list[str]) -> None:
     swapped = annotate(RAW, TaggerLabels("t", types={"PER": "LOC", "LOC": "PER"})).corpus[0]
     assert [e.type for e in swapped.entities] == ["LOC", "LOC", "PER"]
     merged = annotate(RAW, TaggerLabels("t", types={"LOC": "PER"})).corpus[0]
     assert merged.labels == ((0, 1, "PER"), (1, 2, "PER"), (3, 4, "PER")), "neighbours stay two"
 
 
-def test_a_type_that_the_tagger_does_not_have_is_refused(opened: list[str]) -> None:
+def test_refuses_a_type_that_the_tagger_does_not_predict(opened: list[str]) -> None:
     with pytest.raises(SettingsError, match='types has "MSIC", which the tagger does not predict; did you mean "MISC"'):
         TaggerLabels("t", types={"MSIC": ""}).fit([])
     with pytest.raises(SettingsError, match="which the tagger does not predict"):
         TaggerLabels(types={"MSIC": ""}).fit([], Training(tagger=Lexicon))
 
 
-def test_without_a_name_the_run_s_tagger_is_taken() -> None:
+def test_uses_the_tagger_of_the_run_if_none_is_named() -> None:
     result = annotate(RAW, TaggerLabels(), training=Training(tagger=Lexicon))
     assert result.corpus[0].entities
 
 
-def test_or_one_is_trained_on_gold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trains_a_tagger_on_gold_if_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr(tagger_labels, "gold_tagger", lambda *args: given.append(args) or Lexicon())
     training = Training(GOLD, 7)
@@ -173,16 +173,16 @@ def test_or_one_is_trained_on_gold(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_without_tagger_and_gold_it_says_what_to_do() -> None:
+def test_error_without_tagger_and_gold_says_what_to_do() -> None:
     with pytest.raises(SettingsError, match=r"no tagger. Name one as tagger .*, or give labelled sentences as gold"):
         TaggerLabels().fit([])
 
 
-def test_without_fit_there_is_no_tagger() -> None:
+def test_annotate_before_fit_is_an_error() -> None:
     with pytest.raises(UnfittedError, match="call fit before annotate"):
         TaggerLabels().annotate(RAW)
 
 
-def test_a_name_that_no_type_can_have_is_refused() -> None:
+def test_refuses_an_invalid_type_name() -> None:
     with pytest.raises(SettingsError, match="types has the type 'a\\\\tb': a type is a name"):
         TaggerLabels("t", types={"PER": "a\tb"})
