@@ -36,19 +36,19 @@ FIVE = [projected(str(number), quality) for number, quality in enumerate([0.2, 0
     ("keep", "ids"),
     [(0.4, ["1", "3"]), (0.2, ["1"]), (0.3, ["1", "3"]), (1.0, ["0", "1", "2", "3", "4"]), (1e-10, ["1"])],
 )
-def test_the_best_share_is_kept_in_order(keep: float, ids: list[str]):
+def test_keeps_the_best_share_in_the_original_order(keep: float, ids: list[str]):
     assert kept(FIVE, keep=keep) == ids
 
 
-def test_a_share_of_thirty_sentences_is_a_whole_number():
+def test_share_of_thirty_sentences_has_no_rounding_error():
     assert len(kept([projected(str(n), (n + 1) / 30) for n in range(30)], keep=0.1)) == 3
 
 
-def test_equals_of_the_last_one_are_kept_too():
+def test_keeps_ties_with_the_last_kept_sentence():
     assert kept([projected(str(n), 0.5) for n in range(5)], keep=0.2) == ["0", "1", "2", "3", "4"]
 
 
-def test_reasons_and_scores():
+def test_rejects_have_reasons_and_kept_sentences_have_scores():
     result = chosen([*FIVE, projected("none", 0.95, entities=False)], keep=0.6, threshold=0.6, empty_rate=0)
     reasons = {reject.sentence.id: reject.reason for reject in result.rejects if reject.sentence}
     low = "alignment_quality < 0.6"
@@ -62,13 +62,13 @@ def test_reasons_and_scores():
 @pytest.mark.parametrize(
     ("measure", "reason"), [("entities", "entity_quality < 0.5"), ("both", "alignment_quality * entity_quality < 0.5")]
 )
-def test_the_reason_names_what_was_measured(measure: str, reason: str):
+def test_reject_reason_names_the_measure(measure: str, reason: str):
     sentence = projected("a", 0.9).with_scores(entity_quality=0.4)
     assert [reject.reason for reject in chosen([sentence], measure=measure, threshold=0.5).rejects] == [reason]
 
 
 @pytest.mark.parametrize(("measure", "id"), [("words", "a"), ("entities", "b"), ("both", "c")])
-def test_which_quality_decides(measure: str, id: str):
+def test_measure_chooses_which_quality_decides(measure: str, id: str):
     qualities = {"a": (0.9, 0.1), "b": (0.1, 0.9), "c": (0.7, 0.7)}
     sentences = [projected(id, words).with_scores(entity_quality=own) for id, (words, own) in qualities.items()]
     result = chosen(sentences, measure=measure, keep=0.3)
@@ -80,16 +80,16 @@ def test_which_quality_decides(measure: str, id: str):
     )
 
 
-def test_a_threshold_alone():
+def test_threshold_applies_without_a_share():
     assert kept(FIVE, keep=1.0, threshold=0.5) == ["1", "2", "3"]
 
 
-def test_sentences_without_entities_do_not_count_for_the_share():
+def test_sentences_without_entities_do_not_count_towards_the_share():
     empty = [projected(f"e{n}", 1.0, entities=False) for n in range(50)]
     assert kept([*FIVE, *empty], keep=0.4, empty_rate=0) == ["1", "3"]
 
 
-def test_a_few_without_entities_are_drawn_whatever_their_quality():
+def test_draws_a_few_sentences_without_entities_at_any_quality():
     empty = [projected(f"e{n}", 0.01, entities=False) for n in range(2000)]
     few = kept(empty, empty_rate=0.05, threshold=0.5)
     assert 60 <= len(few) <= 140
@@ -110,12 +110,12 @@ def test_no_kept_sentence_is_worse_than_a_rejected_one(qualities: list[float], k
     assert len(best) >= keep * len(qualities) - 1e-6
 
 
-def test_a_sentence_that_was_not_projected():
+def test_a_sentence_that_was_not_projected_is_an_error():
     with pytest.raises(DataError, match=r"sentence x: it has no score alignment_quality\nFix: give sentences that"):
         chosen([Sentence(("Ada",), (Entity(0, 1, "PER"),), id="x")])
 
 
-def test_without_fit_candidates():
+def test_accepts_before_fit_candidates_is_an_error():
     selector = AlignmentQuality()
     with pytest.raises(UnfittedError, match="call fit_candidates before accepts"):
         selector.accepts(FIVE[0], 0.2)
@@ -130,6 +130,6 @@ def test_without_fit_candidates():
         ({"empty_rate": 1.5}, "empty_rate is 1.5"),
     ],
 )
-def test_wrong_settings(settings: dict[str, float], message: str):
+def test_refuses_invalid_settings(settings: dict[str, float], message: str):
     with pytest.raises(SettingsError, match=message):
         AlignmentQuality(**settings)

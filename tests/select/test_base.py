@@ -14,7 +14,7 @@ from nersery.select.base import Selector, select, select_step
 
 @dataclass
 class Length(Selector):
-    """Likes long sentences."""
+    """Scores a sentence by its length."""
 
     avoids_held_out: ClassVar[bool] = True
     threshold: float = 3.0
@@ -33,7 +33,7 @@ class Length(Selector):
 
 @dataclass
 class Broken(Selector):
-    """Gives whatever it is told to."""
+    """Answers with whatever it is given."""
 
     threshold: float = 0.5
     answer: tuple = ()
@@ -55,19 +55,19 @@ CORPUS = Corpus(Sentence(("w",) * n, id=f"s{n}") for n in range(1, 6))
         ((1j,), "^sentence s1: Broken answered with the score 1j, expected a number"),
     ],
 )
-def test_what_is_no_list_of_numbers_is_an_error_of_the_method(answer, expected):
+def test_scores_that_are_not_a_list_of_numbers_are_an_error(answer, expected):
     with pytest.raises(NerseryError, match=expected):
         select(CORPUS[:1], Broken(answer=answer))
 
 
-def test_below_the_threshold_is_rejected_and_at_it_kept():
+def test_rejects_below_the_threshold_and_keeps_at_it():
     result = select(CORPUS, Length(), CORPUS)
     assert [sentence.id for sentence in result.corpus] == ["s3", "s4", "s5"]
     assert [reject.reason for reject in result.rejects] == ["Length < 3"] * 2
     assert str(result.tally) == "read 5, wrote 3, rejected 2 (Length < 3: 2)"
 
 
-def test_scores_stay_with_kept_and_rejected_sentences():
+def test_scores_are_stored_in_kept_and_rejected_sentences():
     before = Corpus([CORPUS[0].with_scores(other=0.5), CORPUS[4]])
     result = select(before, Length(), CORPUS)
     assert result.corpus[0].scores == {"Length": 5.0}
@@ -75,20 +75,20 @@ def test_scores_stay_with_kept_and_rejected_sentences():
     assert result.rejects[0].sentence.scores == {"other": 0.5, "Length": 1.0}
 
 
-def test_is_fitted_then_reads_candidates_then_scores_in_batches():
+def test_fits_then_reads_candidates_then_scores_in_batches():
     selector = Length()
     select(CORPUS, selector, CORPUS[:2], held_out=CORPUS[:3], batch_size=4)
     assert selector.calls == [("fit", 2, 3), ("fit_candidates", 5), ("score", 4), ("score", 1)]
 
 
-def test_held_out_sentences_that_would_do_nothing_are_refused():
+def test_refuses_held_out_sentences_that_the_selector_ignores():
     with pytest.raises(
         SettingsError, match=r"Broken does not check for held-out sentences.*a second selection, by duplicates"
     ):
         select(CORPUS, Broken(), CORPUS, held_out=CORPUS)
 
 
-def test_a_score_that_is_no_number_does_not_pass():
+def test_rejects_scores_that_are_nan_or_infinite():
     answer = (math.nan, math.inf, -math.inf, 1.0)
     result = select(CORPUS[:4], Broken(answer=answer), CORPUS)
     assert result.tally.reasons == {"Broken is not a number": 1, "Broken is infinite": 2}
@@ -96,18 +96,18 @@ def test_a_score_that_is_no_number_does_not_pass():
     assert all(io.reject_line(reject) for reject in result.rejects)
 
 
-def test_what_the_reader_rejected_passes_through():
+def test_passes_on_the_rejects_of_the_reader():
     dropped = Reject("wrong number of columns", Sentence(("broken",), id="q"))
     result = collect(run([CORPUS[3], dropped], select_step(Length())))
     assert result.rejects == (dropped,)
     assert result.tally.read == 2
 
 
-def test_a_score_for_each_sentence():
+def test_too_few_scores_are_an_error():
     with pytest.raises(NerseryError, match="given 5 items and answered with 1 scores"):
         select(CORPUS, Broken(answer=(1.0,)), CORPUS)
 
 
-def test_a_sentence_without_an_id_is_refused():
+def test_refuses_a_sentence_without_an_id():
     with pytest.raises(NerseryError, match="without an id cannot be judged"):
         select([Sentence(("a",))], Length(), CORPUS)

@@ -17,7 +17,7 @@ NEW = Corpus([Sentence(("Ada", "lost"), id="a~1"), Sentence(("Oslo", "is", "far"
 
 
 class Unsure:
-    """Surer of a word, the longer it is."""
+    """Is more certain of longer words."""
 
     types = ("PER",)
 
@@ -29,7 +29,7 @@ class Unsure:
         return [tuple(min(1.0, len(word) / 4) for word in s.words) for s in sentences]
 
 
-def test_the_score_is_the_mean_over_words():
+def test_score_is_the_mean_over_words():
     tagger = Unsure()
     result = select(NEW, Certainty(threshold=0.85, passes=3), GOLD, training=Training(seed=7, tagger=lambda: tagger))
     assert [s.scores for s in result.corpus] == [{"certainty": 0.875}]
@@ -38,7 +38,7 @@ def test_the_score_is_the_mean_over_words():
 
 
 @pytest.mark.parametrize(("entities", "is_noted"), [((), True), ((Entity(0, 1, "PER"),), False)])
-def test_a_note_says_that_there_are_no_labels_to_judge(entities, is_noted, capsys):
+def test_notes_that_there_are_no_labels_to_judge(entities, is_noted, capsys):
     candidates = [*NEW, Sentence(("Ada",), entities, id="c~1")]
     select(candidates, Certainty(), GOLD, training=Training(tagger=Unsure))
     assert ("note: no candidate has an entity, but certainty judges labels" in capsys.readouterr().err) == is_noted
@@ -46,7 +46,7 @@ def test_a_note_says_that_there_are_no_labels_to_judge(entities, is_noted, capsy
     assert "note" not in capsys.readouterr().err
 
 
-def test_a_real_tagger_of_a_folder_is_asked(tmp_path, monkeypatch):
+def test_scores_come_from_a_tagger_loaded_from_a_folder(tmp_path, monkeypatch):
     tagger = BiLSTMCRF(steps=20, word_size=8, spelling_size=8, hidden_size=8, dropout=0.2)
     tagger.fit(GOLD)
     tagger.save(tmp_path / "tagger")
@@ -56,7 +56,7 @@ def test_a_real_tagger_of_a_folder_is_asked(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("selector", [Certainty(), SelfTraining()], ids=name_of)
-def test_a_tagger_without_dropout_is_refused_before_it_is_trained(selector, tiny_model, tmp_path):
+def test_refuses_a_tagger_without_dropout_before_training(selector, tiny_model, tmp_path):
     selector.check_tagger(TransformerTagger(tiny_model))
     selector.check_tagger(BiLSTMCRF())
     selector.check_tagger(TransformerTagger(str(tmp_path / "nowhere")))
@@ -68,7 +68,7 @@ def test_a_tagger_without_dropout_is_refused_before_it_is_trained(selector, tiny
     selector.check_tagger(TransformerTagger(str(tmp_path), dropout=0.1))
 
 
-def test_a_named_tagger_without_dropout_is_refused_when_checked(tmp_path):
+def test_check_refuses_a_named_tagger_without_dropout(tmp_path):
     for dropout in (0.0, 0.2):
         tagger = BiLSTMCRF(steps=1, word_size=8, spelling_size=8, hidden_size=8, dropout=dropout)
         tagger.fit(GOLD)
@@ -79,18 +79,18 @@ def test_a_named_tagger_without_dropout_is_refused_when_checked(tmp_path):
     Certainty().check()
 
 
-def test_a_tagger_of_its_own_without_dropout_is_refused_when_checked():
+def test_check_refuses_own_tagger_settings_without_dropout():
     with pytest.raises(SettingsError, match="does not have"):
         SelfTraining(tagger={"method": "bilstm_crf", "dropout": 0.0}).check()
 
 
 @pytest.mark.parametrize("settings", [{"threshold": 1.1}, {"threshold": -0.1}, {"passes": 0}], ids=str)
-def test_settings_that_cannot_work_are_refused(settings):
+def test_refuses_invalid_settings(settings):
     with pytest.raises(SettingsError, match=next(iter(settings))):
         Certainty(**settings)
 
 
-def test_there_is_no_score_before_fit():
+def test_score_before_fit_is_an_error():
     with pytest.raises(UnfittedError, match="call fit before score"):
         Certainty().score(GOLD)
     with pytest.raises(UnfittedError, match="agreement is not fitted: call fit before score"):

@@ -23,13 +23,13 @@ TEST = corpus("test", "Oslo is a city")
 
 
 def reasons(candidates, gold=GOLD, held_out=TEST, **settings):
-    """Of each candidate: None when it is kept."""
+    """The reject reason of each candidate, or None if it is kept."""
     result = select(candidates, Duplicates(**settings), gold, held_out=held_out)
     rejected = {reject.sentence.id: reject.reason for reject in result.rejects}
     return [rejected.get(sentence.id) for sentence in candidates]
 
 
-def test_says_what_a_sentence_duplicates():
+def test_reject_reason_names_what_a_sentence_duplicates():
     new = corpus("new", "Ada wrote a program", "Oslo is a city", "a new one", "a new one", "another new one")
     assert reasons(new) == [
         "duplicate of gold",
@@ -40,16 +40,16 @@ def test_says_what_a_sentence_duplicates():
     ]
 
 
-def test_a_leak_is_named_before_a_duplicate_of_gold():
+def test_held_out_duplicates_take_precedence_over_gold_duplicates():
     assert reasons(corpus("new", "a b"), corpus("g", "a b"), corpus("t", "a b")) == ["duplicate of held-out data"]
 
 
-def test_dev_is_held_out_too_as_on_the_command_line():
+def test_dev_counts_as_held_out_data_as_on_the_command_line():
     result = select(corpus("new", "the result"), Duplicates(), GOLD, dev=corpus("dev", "the result"))
     assert [reject.reason for reject in result.rejects] == ["duplicate of held-out data"]
 
 
-def test_without_held_out_data():
+def test_works_without_held_out_data():
     assert reasons(corpus("new", "Ada wrote a program", "x", "x"), held_out=()) == [
         "duplicate of gold",
         None,
@@ -63,7 +63,7 @@ def test_scores_are_distances():
     assert scores == [{"duplicates": 0.25}, {"duplicates": 0.0}, {"duplicates": 1.0}]
 
 
-def test_the_default_keeps_everything_that_is_not_the_same():
+def test_default_rejects_only_exact_duplicates():
     new = corpus("new", "Ada wrote a programme", "Ada wrote program", "wrote Ada a program", "Ada wrote a program .")
     assert reasons(new) == [None] * 4
 
@@ -74,13 +74,13 @@ def test_labels_make_no_difference():
 
 
 @pytest.mark.parametrize("similarity", [1.0, 0.9])
-def test_a_text_split_into_other_words_is_the_same(similarity):
+def test_ignores_how_a_text_is_split_into_words(similarity):
     new = corpus("new", "Ada's firm (Oslo), 3 %", "東 京 へ")
     gold = corpus("g", "Ada 's firm ( Oslo ) , 3%", "東京 へ")
     assert reasons(new, gold, (), similarity=similarity) == ["duplicate of gold"] * 2
 
 
-def test_case_is_a_setting():
+def test_case_is_ignored_unless_set_otherwise():
     shouted = corpus("new", "ADA WROTE A PROGRAM")
     assert reasons(shouted) == ["duplicate of gold"]
     assert reasons(shouted, ignore_case=False) == [None]
@@ -89,14 +89,14 @@ def test_case_is_a_setting():
 
 
 @pytest.mark.parametrize("similarity", [1.0, 0.9])
-def test_encodings_of_one_text_are_the_same_and_joiners_are_not_lost(similarity):
+def test_unicode_forms_are_equal_but_joiners_are_kept(similarity):
     composed, decomposed = "caf\u00e9", "cafe\u0301"
     assert reasons(corpus("n", decomposed), corpus("g", composed), similarity=similarity) == ["duplicate of gold"]
     assert reasons(corpus("n", decomposed), corpus("g", composed), ignore_case=False) == ["duplicate of gold"]
     assert reasons(corpus("n", "\u0645\u06cc\u200c\u0631"), corpus("g", "\u0645\u06cc\u0631")) == [None]
 
 
-def test_near_duplicates_are_rejected_at_the_similarity_and_kept_below_it():
+def test_rejects_near_duplicates_at_the_similarity_and_keeps_them_below():
     parent = corpus("g", "a b c d e f g h i j")
     changed = corpus("n", "a b c d e f g h i X")  # 9 words of 10 in common: 2 * 9 / 20
     assert reasons(changed, parent, similarity=0.9) == ["near-duplicate of gold"]
@@ -104,7 +104,7 @@ def test_near_duplicates_are_rejected_at_the_similarity_and_kept_below_it():
     assert reasons(changed, parent) == [None]
 
 
-def test_near_duplicates_of_each_source():
+def test_finds_near_duplicates_of_each_source():
     new = corpus("n", "Oslo is a town", "one two three four", "one two three five", "one two three four")
     assert reasons(new, similarity=0.75) == [
         "near-duplicate of held-out data",
@@ -114,7 +114,7 @@ def test_near_duplicates_of_each_source():
     ]
 
 
-def test_a_lower_threshold_forgives():
+def test_a_lower_threshold_keeps_near_duplicates():
     new = corpus("n", "Ada wrote a poem", "Ada wrote a program")
     assert reasons(new, similarity=0.5, threshold=0.25) == [None, "duplicate of gold"]
     assert reasons(new, similarity=0.5, threshold=0.26) == ["near-duplicate of gold", "duplicate of gold"]
@@ -126,7 +126,7 @@ def test_a_lower_threshold_forgives():
     st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), min_size=2, max_size=12),
     st.sampled_from([0.3, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.9, 0.95]),
 )
-def test_the_index_misses_nothing(texts, similarity):
+def test_index_finds_all_that_brute_force_finds(texts, similarity):
     """The same as comparing each sentence with all before it."""
     gold, candidates = texts[: len(texts) // 2], texts[len(texts) // 2 :]
     new = Corpus(Sentence(tuple(text), id=f"n{n}") for n, text in enumerate(candidates))
@@ -140,7 +140,7 @@ def test_the_index_misses_nothing(texts, similarity):
     assert selector.score(new) == pytest.approx(expected)
 
 
-def test_the_index_misses_nothing_among_longer_sentences():
+def test_index_finds_all_that_brute_force_finds_in_longer_sentences():
     rng = random.Random(0)
     words = [f"w{n}" for n in range(60)]
     texts = [rng.choices(words, k=rng.randint(5, 30)) for _ in range(40)]
@@ -161,7 +161,7 @@ def test_the_index_misses_nothing_among_longer_sentences():
     assert selector.score(new) == pytest.approx([1 - value for value in alike])
 
 
-def test_many_sentences_without_a_common_word_take_no_time():
+def test_many_sentences_without_a_common_word_are_fast():
     new = corpus("new", *map(str, range(5000)))
     began = process_time()
     assert not any(reasons(new, similarity=0.9))
@@ -175,25 +175,25 @@ def test_can_be_fitted_again():
     assert select(new, selector, TEST).tally.rejected == 0
 
 
-def test_a_candidate_unknown_to_fit_candidates_is_an_error():
+def test_scoring_a_sentence_that_is_not_a_candidate_is_an_error():
     selector = Duplicates()
     selector.fit(GOLD)
     with pytest.raises(NerseryError, match="'n0', which is not among its candidates"):
         selector.score(corpus("n", "x"))
 
 
-def test_candidates_that_share_an_id_are_an_error():
+def test_candidates_with_the_same_id_are_an_error():
     with pytest.raises(DataError, match="another candidate has the same id"):
         Duplicates().fit_candidates([*corpus("n", "x"), *corpus("n", "y")])
 
 
 @pytest.mark.parametrize("similarity", [0.0, -1.0, 1.1])
-def test_settings_are_checked(similarity):
+def test_refuses_invalid_settings(similarity):
     with pytest.raises(SettingsError, match="similarity is"):
         Duplicates(similarity=similarity)
     assert check("select", "duplicates", {"similarity": similarity, "treshold": 1})[0].startswith("duplicates has no")
 
 
-def test_the_registry_builds_it():
+def test_registry_creates_the_selector():
     assert create("select", "duplicates", {"similarity": 0.9}) == Duplicates(similarity=0.9)
     assert "threshold is 2, expected" in check("select", "duplicates", {"threshold": 2.0})[0]

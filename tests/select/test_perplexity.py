@@ -17,7 +17,7 @@ NEW = Corpus(Sentence(tuple(text.split()), id=text) for text in ("0 0", "1 3", "
 
 
 class Reader:
-    """A model that takes the words for minus their log probabilities; ``-`` is no subword to it."""
+    """A model for which each word is its negative log probability; ``-`` has no subwords."""
 
     kind = "perplexity"
 
@@ -30,7 +30,7 @@ class Reader:
 
 @pytest.fixture(autouse=True)
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What models were opened, and how."""
+    """The models that were opened, with their settings."""
     asked: list[Any] = []
     monkeypatch.setattr(
         "nersery.models.fluency.open_scorer", lambda *args, **named: asked.append((args, named)) or Reader()
@@ -38,7 +38,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return asked
 
 
-def test_the_score_is_minus_the_perplexity():
+def test_score_is_the_negative_perplexity():
     result = select(NEW, Perplexity(threshold=-(math.e**3)), [])
     scores = {
         s.id: s.scores["perplexity"] for s in [*result.corpus, *(r.sentence for r in result.rejects if r.sentence)]
@@ -49,12 +49,12 @@ def test_the_score_is_minus_the_perplexity():
     assert [reject.reason for reject in result.rejects] == ["perplexity < -20.0855"]
 
 
-def test_a_sentence_without_subwords_is_rejected():
+def test_rejects_a_sentence_without_subwords():
     (reject,) = select([Sentence(("-",), id="x")], Perplexity(), []).rejects
     assert reject.reason == "perplexity is not a number"
 
 
-def test_the_model_is_opened_as_it_was_named(opened: list[Any]):
+def test_model_is_opened_with_the_given_settings(opened: list[Any]):
     Perplexity(model="my-lm", revision="v2", device="cpu", precision="fp32", trust_remote_code=True).fit([])
     (((source,), settings),) = opened
     assert (source.name, source.revision, source.trust_remote_code) == ("my-lm", "v2", True)
@@ -62,30 +62,30 @@ def test_the_model_is_opened_as_it_was_named(opened: list[Any]):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 20.0])
-def test_no_score_is_above_zero(threshold: float):
+def test_refuses_a_threshold_of_zero_or_more(threshold: float):
     with pytest.raises(SettingsError, match="expected a number below 0"):
         Perplexity(threshold=threshold)
     assert "below 0" in check("select", "perplexity", {"threshold": threshold})[0]
 
 
-def test_the_registry_builds_it():
+def test_registry_creates_the_selector():
     settings = {"threshold": -50, "model": "gpt2", "precision": "fp32"}
     assert create("select", "perplexity", settings) == Perplexity("gpt2", threshold=-50.0, precision="fp32")
 
 
-def test_it_needs_a_fit():
+def test_score_before_fit_is_an_error():
     with pytest.raises(UnfittedError, match="call fit before score"):
         Perplexity().score(list(NEW))
 
 
-def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
+def test_refuses_a_missing_model_folder(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.undo()
     with pytest.raises(MissingResourceError, match="no model folder"):
         Perplexity(model="./none").fit([])
 
 
 @pytest.mark.parametrize("gold", [[Sentence(("4",))], []])
-def test_a_model_that_does_not_suit_gold_or_else_the_text_is_told_once(
+def test_notes_once_that_the_model_does_not_suit_gold_or_the_text(
     gold: list[Sentence], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     looked_at: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""The selector that waits for a person, alone and in a run."""
+"""The selector that waits for a reviewer, by itself and in a run."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MADE = Corpus(
 
 
 def decide(file: Path, **verdicts: Sentence | None) -> None:
-    """Write what a review would: the accepted sentences, and the rejected ones."""
+    """Write the files of a review: the accepted sentences and the rejected ones."""
     io.write([s for s in verdicts.values() if s is not None], file)
     lines = [io.reject_line(Reject(REJECTED_BY_HAND, MADE.by_id[id])) for id, s in verdicts.items() if s is None]
     rejects_of(file).write_text("".join(lines), "utf-8")
 
 
-def test_the_labels_of_the_person_hold(tmp_path: Path) -> None:
+def test_labels_of_the_reviewer_replace_the_old_ones(tmp_path: Path) -> None:
     file = tmp_path / "checked.jsonl"
     right = MADE.by_id["b"].with_entities([Entity(0, 1, "PER")])
     decide(file, a=MADE.by_id["a"], b=right, c=None)
@@ -40,8 +40,8 @@ def test_the_labels_of_the_person_hold(tmp_path: Path) -> None:
     assert all(s.origin == Origin("melm") for s in result.corpus)
 
 
-def test_a_tagger_is_no_longer_in_doubt_about_what_a_person_has_accepted(tmp_path: Path) -> None:
-    """Also where the labels stay as they were, and the person's note is kept."""
+def test_accepted_sentences_lose_their_soft_labels(tmp_path: Path) -> None:
+    """This holds for unchanged labels, too. The note of the reviewer is kept."""
     doubtful = replace(MADE.by_id["a"], soft_labels=(SoftLabel(0, "LOC", 0.6, 0.0), SoftLabel(0, "PER", 0.4, 0.0)))
     file = tmp_path / "checked.jsonl"
     decide(file, a=replace(MADE.by_id["a"], comments=("# review: sure",)))
@@ -50,7 +50,7 @@ def test_a_tagger_is_no_longer_in_doubt_about_what_a_person_has_accepted(tmp_pat
     assert accepted.comments == ("# review: sure",)
 
 
-def test_it_waits_until_all_are_decided(tmp_path: Path) -> None:
+def test_stops_until_every_sentence_has_a_decision(tmp_path: Path) -> None:
     output, checked = tmp_path / "out.jsonl", tmp_path / "out.checked.jsonl"
     with pytest.raises(DataError, match="3 of 3 sentences have no decision") as waiting:
         nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True)
@@ -65,21 +65,21 @@ def test_it_waits_until_all_are_decided(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_each_worker_finds_the_decisions(is_first: bool, tmp_path: Path) -> None:
+def test_each_worker_reads_the_decisions(is_first: bool, tmp_path: Path) -> None:
     decide(tmp_path / "out.checked.jsonl", a=MADE.by_id["a"], b=None, c=MADE.by_id["c"])
     stage = SelectStage("reviewed", candidates=MADE)
     runner = BatchRunner(WorkerTask(stage, folder=tmp_path / "out.training", is_first=is_first, quiet=True))
     assert runner.answer(MADE).tally.reasons == {"rejected by hand": 1}
 
 
-def test_a_decision_about_other_words_is_none(tmp_path: Path) -> None:
+def test_ignores_a_decision_about_other_words(tmp_path: Path) -> None:
     file = tmp_path / "checked.jsonl"
     decide(file, a=Sentence(("other", "words"), id="a"), b=None, c=None)
     result = nersery.select(MADE, "reviewed", Corpus(), file=str(file), wait=False)
     assert result.tally.reasons == {"not reviewed yet": 1, "rejected by hand": 2}
 
 
-def test_wrong_settings(tmp_path: Path) -> None:
+def test_refuses_invalid_settings(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="threshold is 2"):
         nersery.select(MADE, "reviewed", Corpus(), threshold=2.0)
     with pytest.raises(SettingsError, match="does not know where to write"):
@@ -88,7 +88,7 @@ def test_wrong_settings(tmp_path: Path) -> None:
         nersery.select(MADE, "reviewed", Corpus(), file=str(tmp_path / "none.jsonl"))
 
 
-def test_a_run_waits_and_the_report_shows_acceptance(
+def test_run_waits_for_the_review_and_reports_the_acceptance(
     tmp_path: Path, memory: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -111,7 +111,7 @@ def test_a_run_waits_and_the_report_shows_acceptance(
     assert "Reviewed by people" in Path("run/report.html").read_text("utf-8")
 
 
-def test_another_file_of_that_name_is_kept(tmp_path: Path) -> None:
+def test_keeps_a_file_with_the_same_name_and_other_sentences(tmp_path: Path) -> None:
     mine = tmp_path / "out.to-review.jsonl"
     mine.write_text("mine", "utf-8")
     with pytest.raises(SettingsError, match="exists and has other sentences"):
@@ -119,13 +119,13 @@ def test_another_file_of_that_name_is_kept(tmp_path: Path) -> None:
     assert mine.read_text("utf-8") == "mine"
 
 
-def test_names_in_the_command_are_quoted(tmp_path: Path) -> None:
+def test_quotes_file_names_in_the_suggested_command(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"label review '.*/my out\.to-review\.jsonl' '.*/my out\.checked\.jsonl'"):
         nersery.select(MADE, "reviewed", Corpus(), output=tmp_path / "my out.jsonl", quiet=True)
 
 
-def test_a_file_without_ids_is_refused(tmp_path: Path) -> None:
-    """A decision is about a sentence by its id, so all would wait for ever."""
+def test_refuses_a_review_file_without_ids(tmp_path: Path) -> None:
+    """Decisions are matched by id, so all sentences would wait forever."""
     io.write(MADE, tmp_path / "checked.conll")
     with pytest.raises(SettingsError, match=r"expected \.jsonl: other formats lose the ids"):
         nersery.select(MADE, "reviewed", Corpus(), file=str(tmp_path / "checked.conll"))

@@ -26,7 +26,7 @@ DEV = [Sentence(("Rome", str(number)), (Entity(0, 1, "LOC"),), id=f"d{number}") 
 
 @dataclass
 class Scripted(Tagger):
-    """Is as sure of a sentence as its second word says, and right on as many dev sentences as the script says."""
+    """Takes its certainty from the second word of a sentence, and the number of correct dev sentences from a script."""
 
     script: list[int] = field(default_factory=list)
     trainings: list[list[str]] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Scripted(Tagger):
 
     def certainty(self, sentences: Sequence[Sentence], *, passes: int, seed: int = 0) -> list[tuple[float, ...]]:
         self.passes.append(passes)
-        return [(1.0, 2 * float(s.words[1]) - 1.0) for s in sentences]  # the mean is what the word says
+        return [(1.0, 2 * float(s.words[1]) - 1.0) for s in sentences]  # the mean is the number in the word
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -89,7 +89,7 @@ POOL = candidates(0.9, 0.5, 0.7, 0.1, 0.3)
 
 
 @pytest.mark.parametrize("relabel", [False, True])
-def test_a_note_says_that_candidates_have_no_labels_to_judge(relabel: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_that_candidates_have_no_labels_to_judge(relabel: bool, capsys: pytest.CaptureFixture[str]) -> None:
     chosen(Scripted([1] * 9), Corpus(sentence.with_entities(()) for sentence in POOL), relabel=relabel)
     assert ("self_training judges labels" in capsys.readouterr().err) != relabel
 
@@ -103,11 +103,13 @@ class TestStrategies:
             ("all", dict.fromkeys(["c0", "c1", "c2", "c3", "c4"], 1)),
         ],
     )
-    def test_who_joins_when(self, strategy: str, expected: dict[str, int]) -> None:
+    def test_strategy_decides_which_candidates_join_in_which_step(
+        self, strategy: str, expected: dict[str, int]
+    ) -> None:
         result = chosen(Scripted([1, 2, 3, 4, 5]), POOL, strategy=strategy, per_step=2)
         assert steps_of(result) == expected
 
-    def test_the_draw_is_proportional_to_the_exponential_of_the_certainty(self) -> None:
+    def test_draw_is_proportional_to_the_exponential_of_the_certainty(self) -> None:
         pool = candidates(1.0, 0.0)
         draws = Counter(
             next(iter(steps_of(chosen(Scripted([1, 2]), pool, seed, per_step=1, steps=1)))) for seed in range(600)
@@ -121,27 +123,27 @@ class TestStrategies:
         other = chosen(Scripted(script), Corpus(reversed(POOL.sentences)), per_step=2, steps=2)
         assert steps_of(one) == steps_of(other)
 
-    def test_only_some_are_examined(self) -> None:
+    def test_examines_only_a_sample_of_the_candidates(self) -> None:
         pool = candidates(*(number / 100 for number in range(100)))
         result = chosen(Scripted([1, 2]), pool, strategy="easy_first", per_step=5, examined=20, steps=1)
         assert len(result.corpus) == 5
         assert {sentence.id for sentence in result.corpus} != {f"c{number}" for number in range(95, 100)}
 
-    def test_certainty_stays_in_the_scores(self) -> None:
+    def test_scores_include_the_certainty(self) -> None:
         result = chosen(Scripted([1, 2]), POOL, strategy="easy_first", per_step=1, steps=1)
         assert result.corpus[0].scores == {"self_training.certainty": pytest.approx(0.9), "self_training": 1.0}
 
-    def test_the_score_of_another_selector_stays_as_it_was(self) -> None:
+    def test_keeps_the_score_of_another_selector(self) -> None:
         pool = Corpus(sentence.with_scores(certainty=0.25) for sentence in POOL)
         result = chosen(Scripted([1, 2]), pool, strategy="easy_first", per_step=1, steps=1)
         assert result.corpus[0].scores["certainty"] == 0.25
 
-    def test_passes_reach_the_tagger(self) -> None:
+    def test_passes_are_given_to_the_tagger(self) -> None:
         tagger = Scripted([1, 2])
         chosen(tagger, POOL, steps=1, passes=3)
         assert tagger.passes == [3]
 
-    def test_judging_is_shown_and_done_in_parts(
+    def test_judges_in_chunks_with_progress(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         script = [1, 2, 3]
@@ -156,8 +158,8 @@ class TestStrategies:
         assert "learn, judge: 3/3" in shown
 
 
-class TestTheEnd:
-    def test_the_best_step_is_kept(self) -> None:
+class TestBestStep:
+    def test_keeps_the_best_step(self) -> None:
         result = chosen(Scripted([1, 5, 7, 6]), POOL, strategy="easy_first", per_step=1, patience=1)
         assert steps_of(result) == {"c0": 1, "c2": 2}
         assert result.tally.reasons == {"did not join up to the best step": 3}
@@ -168,21 +170,21 @@ class TestTheEnd:
         assert len(result.corpus) == 4
         assert len(tagger.trainings) == 5
 
-    def test_where_nothing_helps_nothing_joins(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_keeps_nothing_if_no_step_beats_gold(self, capsys: pytest.CaptureFixture[str]) -> None:
         result = chosen(Scripted([5, 5, 4]), POOL, per_step=2)
         assert result.tally.written == 0
         assert result.tally.rejected == len(POOL)
         said = "note: no step beats gold alone (dev F1 66.7), so self_training keeps nothing\n"
         assert capsys.readouterr().err == said
 
-    def test_a_tagger_that_has_learnt_nothing_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_notes_that_the_tagger_has_learnt_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         chosen(Scripted([0, 0]), POOL, per_step=2)
         said = "(dev F1 0.0), so self_training keeps nothing. Its tagger has learnt nothing: train it longer"
         assert f"{said} (tagger.steps)\n" in capsys.readouterr().err
         chosen(Scripted([1, 2]), POOL, per_step=2, steps=1)
         assert not capsys.readouterr().err
 
-    def test_without_dev_all_steps_are_done_and_kept(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_does_and_keeps_all_steps_without_dev(self, capsys: pytest.CaptureFixture[str]) -> None:
         tagger = Scripted([0] * 9)
         training = Training(tagger=lambda: tagger, new_tagger=lambda: tagger)
         result = select(POOL, SelfTraining(per_step=1, steps=3), GOLD, training=training)
@@ -194,7 +196,7 @@ class TestTheEnd:
         select(POOL, SelfTraining(per_step=1, steps=1), GOLD, training=replace(training, dev=DEV))
         assert "the best step is unknown" not in capsys.readouterr().err
 
-    def test_what_is_a_candidate_is_not_gold_too(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_candidates_are_removed_from_gold(self, capsys: pytest.CaptureFixture[str]) -> None:
         tagger = Scripted([1, 2])
         training = Training(DEV, 0, None, None, lambda: tagger, lambda: tagger)
         select(POOL, SelfTraining(per_step=2, steps=1, strategy="easy_first"), [*GOLD, *POOL], training=training)
@@ -202,50 +204,50 @@ class TestTheEnd:
         told = f"note: 5 of the {len(GOLD) + 5} gold sentences have the id of a candidate, so they are judged"
         assert capsys.readouterr().err == f"{told}, not learnt from\n"
 
-    def test_a_candidate_with_the_id_of_another_gold_sentence_is_refused(self) -> None:
-        """As when data.conll is gold, and data.txt was labelled."""
+    def test_refuses_a_candidate_with_the_id_of_another_gold_sentence(self) -> None:
+        """For example, data.conll is gold, and data.txt was labelled."""
         other = [replace(GOLD[0], id=POOL[0].id), *GOLD[1:]]
         with pytest.raises(DataError, match=r"sentence c0.*have this id, but other words\nFix: .*rename"):
             select(POOL, SelfTraining(), other, training=Training(new_tagger=lambda: Scripted([1])))
 
     @pytest.mark.parametrize(("gold", "why"), [((), "to start from"), (POOL, "5 of the 5 gold sentences have the id")])
-    def test_no_gold_is_told_with_its_reason(self, gold: Sequence[Sentence], why: str) -> None:
+    def test_error_without_gold_names_the_reason(self, gold: Sequence[Sentence], why: str) -> None:
         tagger = Scripted([1])
         training = Training(DEV, 0, None, None, lambda: tagger, lambda: tagger)
         with pytest.raises(DataError, match="no gold sentence to start from") as caught:
             select(POOL, SelfTraining(), gold, training=training)
         assert why in str(caught.value)
 
-    def test_a_threshold_keeps_the_first_steps(self) -> None:
+    def test_threshold_keeps_the_first_steps(self) -> None:
         settings = {"strategy": "easy_first", "per_step": 1, "steps": 3}
         result = chosen(Scripted([1, 2, 3, 4]), POOL, threshold=0.5, **settings)
         assert steps_of(result) == {"c0": 1, "c2": 2}
         assert result.tally.reasons["joined after the first steps"] == 1
 
-    def test_no_candidates(self) -> None:
+    def test_works_without_candidates(self) -> None:
         assert chosen(Scripted([1]), Corpus()).tally.read == 0
 
 
 class TestTraining:
-    def test_each_step_has_gold_and_all_that_joined(self) -> None:
+    def test_each_step_trains_on_gold_and_all_joined_candidates(self) -> None:
         tagger = Scripted([1, 2, 3])
         chosen(tagger, POOL, strategy="easy_first", per_step=1, steps=2)
         gold = [s.id for s in GOLD]
         assert tagger.trainings == [[*gold, "c0"], [*gold, "c0", "c2"]]
 
-    def test_gold_is_repeated_up_to_its_share(self) -> None:
+    def test_gold_is_repeated_to_reach_its_share(self) -> None:
         tagger = Scripted([1, 2])
         chosen(tagger, candidates(*[0.5] * 16), strategy="all", upsampling=0.5)
         assert len(tagger.trainings[0]) == 32
 
-    def test_from_scratch_or_from_the_weights_before(self) -> None:
+    def test_trains_from_scratch_or_from_the_previous_weights(self) -> None:
         for warm, starts in ((False, [0, 0]), (True, [0, 1])):
             tagger = Scripted([1, 2, 3])
             chosen(tagger, POOL, per_step=1, steps=2, warm_start=warm)
             assert tagger.starts == starts
         assert tagger.done == 0, "the caller's own tagger is not trained on"
 
-    def test_each_step_ends_with_gold_alone(self) -> None:
+    def test_second_stage_trains_on_gold_only_in_each_step(self) -> None:
         tagger = Scripted([1, 2, 3, 4, 5])
         chosen(tagger, POOL, strategy="easy_first", per_step=1, steps=2, patience=2, second_stage={"steps": 2})
         gold = [s.id for s in GOLD]
@@ -253,7 +255,7 @@ class TestTraining:
         assert tagger.starts == [0, 1, 0, 3], "the second training goes on with what the first has learnt"
         assert tagger.steps == 5, "the settings of the first training are back"
 
-    def test_relabelled_candidates_bear_the_tagger_s_labels_and_are_drawn_anew(self) -> None:
+    def test_relabelled_candidates_get_the_tagger_s_labels_and_are_redrawn(self) -> None:
         bare = Corpus(sentence.with_entities(()) for sentence in POOL)
         tagger = Scripted([1, 2, 3])
         result = chosen(tagger, bare, strategy="hard_first", per_step=2, steps=2, relabel=True)
@@ -262,18 +264,18 @@ class TestTraining:
         assert all(s.labels == ((0, 1, "LOC"),) for s in result.corpus)
         assert all(reject.sentence.labels == () for reject in result.rejects)
 
-    def test_a_threshold_looks_at_the_first_step_at_which_a_relabelled_candidate_joined(self) -> None:
+    def test_threshold_uses_the_first_step_of_a_relabelled_candidate(self) -> None:
         settings = {"strategy": "hard_first", "per_step": 1, "steps": 3, "relabel": True}
         result = chosen(Scripted([1, 2, 3, 4]), POOL, **settings)
         assert steps_of(result) == {"c3": 1, "c4": 2, "c1": 3}
         assert steps_of(chosen(Scripted([1, 2, 3, 4]), POOL, threshold=0.5, **settings)) == {"c3": 1, "c4": 2}
 
-    def test_only_sentences_with_entities(self) -> None:
+    def test_with_entities_excludes_sentences_without_entities(self) -> None:
         mixed = Corpus(s if s.id in ("c1", "c3") else s.with_entities(()) for s in POOL)
         result = chosen(Scripted([1, 2, 3]), mixed, strategy="all", with_entities=True)
         assert {s.id for s in result.corpus} == {"c1", "c3"}
 
-    def test_settings_that_cannot_work(self) -> None:
+    def test_refuses_invalid_settings(self) -> None:
         with pytest.raises(
             SettingsError, match="per_step is 0, expected 1 or more\nupsampling is 1, expected a number in"
         ):
@@ -289,7 +291,7 @@ class TestTraining:
         with pytest.raises(SettingsError, match=r"second_stage: transformer.steps is '3'"):
             SelfTraining(second_stage={"steps": "3"}).fit(GOLD)
 
-    def test_asked_about_a_stranger(self) -> None:
+    def test_scoring_a_sentence_that_is_not_a_candidate_is_an_error(self) -> None:
         selector = SelfTraining()
         for strangers in (POOL, [Sentence(("without", "an", "id"))]):
             with pytest.raises(NerseryError, match="which is not among its candidates"):
@@ -307,7 +309,7 @@ class TestResume:
 
         monkeypatch.setattr("nersery.select.self_training.load_tagger", load)
 
-    def test_goes_on_at_the_step_that_was_not_finished(self, tmp_path: Path) -> None:
+    def test_resumes_at_the_unfinished_step(self, tmp_path: Path) -> None:
         whole = chosen(Scripted(self.SCRIPT), POOL, **self.SETTINGS)
         self.tagger = Scripted(self.SCRIPT, fail_at=2)
         with pytest.raises(KeyboardInterrupt):
@@ -319,9 +321,7 @@ class TestResume:
         assert self.tagger.trainings[: len(done)] == done
         assert len(self.tagger.trainings) == 4, "no finished step was trained again"
 
-    def test_a_kill_while_the_first_tagger_is_saved_leaves_a_folder_of_its_own(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_resumes_after_a_kill_during_the_first_save(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def killed(tagger: Scripted, folder: Path) -> None:
             folder.mkdir(parents=True)
             (folder / "half").touch()
@@ -336,7 +336,7 @@ class TestResume:
         again = chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
         assert again == chosen(Scripted(self.SCRIPT), POOL, **self.SETTINGS)
 
-    def test_history_tells_of_all_steps(self, tmp_path: Path) -> None:
+    def test_history_records_all_steps(self, tmp_path: Path) -> None:
         self.tagger = Scripted(self.SCRIPT)
         selector = SelfTraining(**self.SETTINGS)
         training = Training(DEV, 0, None, tmp_path, lambda: self.tagger, lambda: self.tagger)
@@ -349,7 +349,7 @@ class TestResume:
         assert f1s == sorted(f1s)
         assert len(list(tmp_path.glob("tagger-*"))) == 1, "the taggers of earlier steps take no room"
 
-    def test_another_job_s_state_is_refused(self, tmp_path: Path) -> None:
+    def test_refuses_the_state_of_another_job(self, tmp_path: Path) -> None:
         self.tagger = Scripted(self.SCRIPT)
         chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
         renamed = Corpus(replace(sentence, id=f"x{sentence.id}") for sentence in POOL)
@@ -357,7 +357,7 @@ class TestResume:
             with pytest.raises(SettingsError, match="holds an unfinished training with other settings"):
                 chosen(Scripted(self.SCRIPT), pool, folder=tmp_path, **{**self.SETTINGS, **settings})
 
-    def test_a_damaged_state_is_named(self, tmp_path: Path) -> None:
+    def test_error_about_a_damaged_state(self, tmp_path: Path) -> None:
         (tmp_path / "state.json").write_text("[]")
         with pytest.raises(NerseryError, match="cannot be read"):
             chosen(Scripted(self.SCRIPT), POOL, folder=tmp_path)
