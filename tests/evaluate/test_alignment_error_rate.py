@@ -1,4 +1,4 @@
-"""Precision, recall and error rate of links, by hand and by their bounds."""
+"""Precision, recall and error rate of links: calculated by hand, and within their bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignme
 PLACES = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
 
 
-def test_by_hand():
+def test_matches_a_calculation_by_hand():
     """Four links, three possible and two of them sure, of three sure ones."""
     links = [Link(0, 0, 0.5), Link(1, 1), Link(2, 3), Link(3, 3)]
     scores = count_alignment(links, sure={(0, 0), (1, 1), (4, 4)}, possible={(2, 3), (5, 5)})
@@ -25,7 +25,9 @@ def test_by_hand():
 
 
 @given(PLACES, PLACES, PLACES)
-def test_bounds(links: frozenset[tuple[int, int]], sure: frozenset[tuple[int, int]], more: frozenset[tuple[int, int]]):
+def test_scores_stay_within_their_bounds(
+    links: frozenset[tuple[int, int]], sure: frozenset[tuple[int, int]], more: frozenset[tuple[int, int]]
+):
     scores = count_alignment(links, sure, more)
     assert 0 <= scores.error_rate <= 1
     assert 0 <= min(scores.precision, scores.recall) <= max(scores.precision, scores.recall) <= 1
@@ -35,19 +37,19 @@ def test_bounds(links: frozenset[tuple[int, int]], sure: frozenset[tuple[int, in
         assert scores.error_rate == pytest.approx(1 - f1)
 
 
-def test_pairs_add_up():
+def test_counts_of_pairs_add_up():
     one, two = count_alignment([(0, 0)], {(0, 0)}), count_alignment([(1, 1), (2, 2)], {(1, 1), (3, 3)}, {(2, 2)})
     both = one + two
     assert both == AlignmentScores(3, 3, 2, 3)
     assert both.recall == 2 / 3
 
 
-def test_nothing_at_all():
+def test_empty_input():
     assert AlignmentScores().as_dict()["alignment_error_rate"] == 0
     assert count_alignment([], {(0, 0)}).error_rate == 1
 
 
-def test_gold_lines():
+def test_parses_lines_of_gold_links():
     assert parse_gold("1-1 2p3 4-1\n", first=1) == ({(0, 0), (3, 0)}, {(0, 0), (3, 0), (1, 2)})
     assert parse_gold("0-0 1?2") == parse_gold("0-0 1p2")
     assert parse_gold("") == (frozenset(), frozenset())

@@ -17,7 +17,7 @@ def labelled(*entities: tuple[int, int, str], id: str = "1") -> Sentence:
     return Sentence(WORDS, tuple(Entity(*entity) for entity in entities), id=id)
 
 
-def test_by_hand():
+def test_matches_a_calculation_by_hand():
     """Of ten words the first says PER to 3, LOC to 2; the second PER to 2 of the 3, LOC to 1 of the 2 and one more."""
     first = labelled((0, 3, "PER"), (5, 7, "LOC"))
     second = labelled((0, 2, "PER"), (6, 8, "LOC"))
@@ -35,7 +35,7 @@ labels = st.lists(st.sampled_from(["", "PER", "LOC"]), min_size=10, max_size=10)
 
 
 @given(labels, labels)
-def test_kappa_is_that_of_scikit_learn(first: list[str], second: list[str]):
+def test_kappa_equals_scikit_learn(first: list[str], second: list[str]):
     both = [
         labelled(*((place, place + 1, type_) for place, type_ in enumerate(types) if type_))
         for types in (first, second)
@@ -50,14 +50,14 @@ def test_kappa_is_that_of_scikit_learn(first: list[str], second: list[str]):
             assert kappa_.value is None
 
 
-def test_where_an_entity_begins_counts_for_entities_alone():
+def test_entity_borders_affect_only_the_agreement_on_entities():
     found = agreement([labelled((0, 4, "PER"))], [labelled((0, 2, "PER"), (2, 4, "PER"))])
     assert found.all_words.value == 1.0
     assert found.marked_words.value is None, "all marked words have one label"
     assert found.entities.micro.f1 == 0.0
 
 
-def test_it_is_the_same_either_way_round():
+def test_agreement_is_symmetric():
     first, second = labelled((0, 3, "PER"), (5, 7, "LOC")), labelled((0, 3, "PER"), (6, 8, "LOC"), (9, 10, "ORG"))
     one, other = agreement([first], [second]), agreement([second], [first])
     assert one.all_words == other.all_words
@@ -65,7 +65,7 @@ def test_it_is_the_same_either_way_round():
     assert one.entities.micro.f1 == other.entities.micro.f1 == 2 / 5
 
 
-def test_all_sentences_count_together_and_in_any_order():
+def test_pools_all_sentences_in_any_order():
     first = [labelled((0, 2, "PER"), id="a"), labelled((4, 5, "LOC"), id="b")]
     second = [labelled((0, 2, "PER"), id="a"), labelled((4, 5, "ORG"), id="b")]
     found = agreement(first, second[::-1])
@@ -73,13 +73,13 @@ def test_all_sentences_count_together_and_in_any_order():
     assert found.entities.micro.f1 == 0.5
 
 
-def test_without_any_label_there_is_no_kappa():
+def test_kappa_is_undefined_without_labels():
     found = agreement([labelled()], [labelled()]).as_dict()
     assert found["all_words"] == {"kappa": None, "words": 10, "observed": 1.0, "expected": 1.0}
     assert found["marked_words"] == {"kappa": None, "words": 0, "observed": 0.0, "expected": 0.0}
 
 
-def test_agreement_by_chance_is_none():
+def test_kappa_of_chance_agreement_is_zero():
     counts = Counter(dict.fromkeys(product("ab", repeat=2), 1))
     assert kappa(counts).value == 0.0
 
@@ -93,6 +93,6 @@ def test_agreement_by_chance_is_none():
         ([labelled(id="1"), labelled(id="2"), labelled(id="2")], "2 second sentences share the id '2'"),
     ],
 )
-def test_the_two_must_be_of_the_same_sentences(second: list[Sentence], message: str):
+def test_refuses_different_sentences(second: list[Sentence], message: str):
     with pytest.raises(DataError, match=message):
         agreement([labelled(id="1"), labelled(id="2")], second)

@@ -10,14 +10,14 @@ def labelled(*entities: Entity) -> list[Sentence]:
     return [GOLD.with_entities(entities)]
 
 
-def test_a_new_type_is_a_wrong_prediction_gone_and_an_entity_fixed():
+def test_a_corrected_type_is_one_gone_and_one_fixed_entity():
     wrong = Entity(4, 5, "PER")
     changes = find_changes([GOLD], labelled(ADA, wrong), labelled(ADA, OSLO))
     assert [(change.kind, change.entity) for change in changes] == [("fixed", OSLO), ("gone", wrong)]
     assert count_changes(changes) == {"LOC": {"fixed": 1}, "PER": {"gone": 1}}
 
 
-def test_fixed_minus_broken_is_the_difference_in_correct_entities():
+def test_finds_fixed_broken_new_and_gone_entities():
     before, after = labelled(ADA, Entity(1, 3, "PER")), labelled(BO, OSLO, Entity(3, 4, "LOC"))
     kinds = [change.kind for change in find_changes([GOLD], before, after)]
     assert sorted(kinds) == ["broken", "fixed", "fixed", "gone", "new"]

@@ -36,7 +36,7 @@ def figures(*generated: Sentence) -> tuple[float | None, float | None, float | N
     return found.entity.value, found.non_entity.value, found.length.value
 
 
-def test_by_hand():
+def test_matches_a_calculation_by_hand():
     # Of the entity words Grace and Oslo are new, Ada is not; of the others nothing is.
     assert figures(child("[Ada Grace|PER] wrote to [Oslo|LOC]", "a")) == (pytest.approx(2 / 3), 0, 0)
     # today and again are new among four; one word more.
@@ -47,43 +47,43 @@ def test_a_copy_has_nothing_new():
     assert figures(child("[Ada Lovelace|PER] wrote to [London|LOC]", "a")) == (0, 0, 0)
 
 
-def test_percentages_are_averaged_over_sentences_not_words():
+def test_averages_over_sentences_rather_than_words():
     one, many = child("[Grace|PER] came", "c"), child("[London London London|LOC] times", "b")
     assert figures(one, many) == (0.5, 0, 0.5)  # words together would have 1 of 4
 
 
-def test_sentences_without_such_words_do_not_count():
+def test_ignores_sentences_without_words_of_the_kind():
     new, without = child("[Grace|PER]", "b"), child("nobody left", "c")
     assert figures(new, without) == (1, 0.5, 1)
     assert figures(without)[0] is None
     assert figures(new)[1] is None
 
 
-def test_a_word_is_new_in_its_role():
+def test_a_word_in_a_new_role_is_new():
     assert figures(child("the [times|CW] London", "b")) == (1, 0.5, 0)
 
 
-def test_how_often_a_word_stands_there_does_not_matter():
+def test_frequency_of_a_word_does_not_matter():
     assert figures(child("the the [London London|LOC]", "b")) == (0, 0, 1)
 
 
-def test_shorter_is_as_far_as_longer():
+def test_shorter_and_longer_sentences_count_alike():
     longer, shorter = child("the [London|LOC] times is here", "b"), child("[London|LOC]", "b")
     assert figures(longer, shorter)[2] == 2
     assert figures(longer)[2] == figures(shorter)[2]
 
 
 @pytest.mark.parametrize("word", ["LONDON", "london", "Lo\u200bndon"])
-def test_case_makes_no_new_word(word: str):
+def test_ignores_case(word: str):
     assert figures(child(f"the [{word}|LOC] times", "b"))[0] == float("\u200b" in word)
 
 
-def test_the_encoding_of_an_accent_makes_no_new_word():
+def test_ignores_the_unicode_form_of_accents():
     parent, new = gold("x", "[Zo\u00eb|PER] STRASSE"), child("[zoe\u0308|PER] straße", "x")
     assert diversity([new], [parent]).entity.value == diversity([new], [parent]).non_entity.value == 0
 
 
-def test_two_parents():
+def test_compares_with_the_words_of_both_parents():
     mixed = child("the [Ada|PER] wrote [Paris|LOC]", "a", "b")
     assert figures(mixed) == (0.5, 0, (1 + 1) / 2)  # four words, of parents with five and three
     assert figures(child("the [Ada|PER] wrote [Paris|LOC]", "a"))[:2] == (0.5, 0.5)
@@ -99,7 +99,7 @@ def test_two_parents():
     ],
     ids=["unknown", "no name", "one of two", "no origin"],
 )
-def test_without_its_parents_a_sentence_counts_as_an_orphan_alone(orphan: Sentence):
+def test_a_sentence_without_known_parents_counts_only_as_an_orphan(orphan: Sentence):
     known = child("[Grace|PER] came", "c")
     found = diversity([orphan, known, orphan], GOLD)
     assert (found.sentences, found.orphans) == (1, 2)
@@ -125,7 +125,7 @@ def test_parts_add_up_without_rounding_in_any_order():
     assert diversity(new, pool) == whole
 
 
-def test_memory_does_not_grow_with_a_stream():
+def test_memory_does_not_grow_with_the_stream():
     def peak(count: int) -> int:
         words = ([f"{number} {place}" * 40 for place in range(100)] for number in range(count))
         tracemalloc.start()
@@ -138,7 +138,7 @@ def test_memory_does_not_grow_with_a_stream():
     assert peak(60) < 2 * peak(3)
 
 
-def test_nothing_at_all():
+def test_empty_input():
     assert diversity([], []) == Diversity()
     assert Mean().value is None
     assert (Mean(Fraction(1, 3), 1) + Mean(Fraction(2, 3), 2)).value == pytest.approx(1 / 3)

@@ -10,26 +10,26 @@ GOLD = [
 GUESS = [GOLD[0].with_entities([Entity(0, 1, "LOC"), Entity(4, 5, "PER")]), GOLD[1]]
 
 
-def test_the_groups_are_a_partition():
+def test_counts_of_the_groups_sum_to_the_total():
     for group_of in (novelty_groups(TRAIN), length_group):
         found = score_groups(GOLD, GUESS, group_of)
         assert sum(found.values(), Counts()) == score(GOLD, GUESS).micro
 
 
-def test_case_does_not_matter_and_the_type_does():
+def test_novelty_ignores_case_but_not_the_type():
     found = score_groups(GOLD, GUESS, novelty_groups(TRAIN))
     assert found["seen"] == Counts(2, 2, 2)
     assert found["seen with another type"] == Counts(0, 0, 1)
     assert found["unseen"] == Counts(0, 1, 1)
 
 
-def test_spellings_of_one_letter_in_unicode_do_not_matter():
+def test_novelty_ignores_the_unicode_form():
     train = [Sentence(("Zu\u0308rich",), (Entity(0, 1, "LOC"),), id="t")]
     gold = [Sentence(("Z\u00fcrich",), (Entity(0, 1, "LOC"),), id="1")]
     assert set(score_groups(gold, gold, novelty_groups(train))) == {"seen"}
 
 
-def test_lengths():
+def test_length_groups():
     assert set(score_groups(GOLD, GUESS, length_group)) == {"1 to 10", "over 40"}
     lengths = {length_group(Sentence(("x",) * words, (), id="1"), Entity(0, 1, "PER")) for words in (1, 10)}
     assert lengths == {"1 to 10"}

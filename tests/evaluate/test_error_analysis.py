@@ -41,7 +41,7 @@ def kinds(gold: Sentence, predicted: Sentence) -> list[tuple[str, str]]:
         ([(0, 2, "PER"), (2, 6, "LOC")], [(1, 6, "ORG")], [("missed", "PER"), ("both", "LOC")]),
     ],
 )
-def test_kinds(gold, predicted, expected):
+def test_kinds_of_errors(gold, predicted, expected):
     assert kinds(labelled(*gold), labelled(*predicted)) == expected
 
 
@@ -54,7 +54,7 @@ def labellings(draw: st.DrawFn) -> Sentence:
 
 
 @given(labellings(), labellings())
-def test_every_entity_is_in_exactly_one_kind(gold: Sentence, predicted: Sentence):
+def test_every_entity_has_exactly_one_kind(gold: Sentence, predicted: Sentence):
     errors = find_errors([gold], [predicted])
     right = [*({*gold.entities} & {*predicted.entities})]
     of_gold = [mistake.gold for mistake in errors.mistakes if mistake.gold]
@@ -77,7 +77,7 @@ def test_every_entity_is_in_exactly_one_kind(gold: Sentence, predicted: Sentence
 
 
 @given(labellings(), labellings())
-def test_counts_are_those_of_the_scores(gold: Sentence, predicted: Sentence):
+def test_counts_agree_with_the_scores(gold: Sentence, predicted: Sentence):
     counts = find_errors([gold], [predicted]).per_type
     scores = score([gold], [predicted]).per_type
     for type_, row in counts.items():
@@ -97,7 +97,7 @@ def test_examples_are_spread_over_each_kind():
     assert found == [("type", "1"), ("type", "11"), ("missed", "0"), ("missed", "10")]
 
 
-def test_an_example_has_the_sentence_under_both_labellings():
+def test_an_example_has_both_labellings_of_the_sentence():
     gold = Sentence(("Ada", "slept"), (Entity(0, 1, "PER"),), id="a", language="en")
     (shown,) = find_errors([gold], [gold.with_entities([])]).as_dict(3)["examples"]
     person = {"start": 0, "end": 1, "type": "PER"}
@@ -107,13 +107,13 @@ def test_an_example_has_the_sentence_under_both_labellings():
     }  # fmt: skip
 
 
-def test_types_and_kinds_come_in_order():
+def test_types_and_kinds_are_in_order():
     errors = find_errors([labelled((0, 2, "PER"))], [labelled((0, 2, "LOC"), (4, 5, "ART"))])
     assert [(type_, list(row)) for type_, row in errors.per_type.items()] == [
         ("ART", [CORRECT, *KINDS]), ("PER", [CORRECT, *KINDS])
     ]  # fmt: skip
 
 
-def test_other_sentences_are_refused():
+def test_refuses_different_sentences():
     with pytest.raises(DataError, match="no predicted sentence has this id"):
         find_errors([labelled(id="1"), labelled(id="2")], [labelled(id="1")])

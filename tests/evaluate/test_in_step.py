@@ -20,7 +20,7 @@ TYPES = ("LOC", "PER")
 
 
 def sentences(count: int, seed: int) -> Iterator[Sentence]:
-    """The same words for every seed, under other labels."""
+    """The same words for every seed, with different labels."""
     rng = random.Random(seed)
     for number in range(count):
         places = sorted(rng.sample(range(6), 2))
@@ -28,7 +28,7 @@ def sentences(count: int, seed: int) -> Iterator[Sentence]:
         yield Sentence(tuple(f"{number}-{place}" for place in range(6)), tuple(entities), id=f"s{number}")
 
 
-def test_it_finds_what_reading_everything_finds() -> None:
+def test_gives_the_same_scores_as_reading_everything() -> None:
     gold, *labelled = (list(sentences(50, seed)) for seed in range(3))
     found = score_in_step(gold, labelled, errors=True)
     assert found is not None
@@ -65,13 +65,13 @@ GOLD = list(sentences(4, 0))
         "other words",
     ],
 )
-def test_sentences_out_of_step_are_not_scored(other: list[Sentence]) -> None:
+def test_does_not_score_sentences_out_of_step(other: list[Sentence]) -> None:
     assert score_in_step(GOLD, [GOLD, other]) is None
     assert score_in_step(GOLD, [other, GOLD]) is None
 
 
 @pytest.mark.parametrize("count", [1, 4], ids=["one other id", "other ids only"])
-def test_sentences_with_ids_of_their_own_are_paired_by_order(count: int) -> None:
+def test_pairs_sentences_with_unknown_ids_by_order(count: int) -> None:
     guesses = list(sentences(4, 1))
     other = [replace(one, id=f"predicted:{number}") for number, one in enumerate(guesses[:count])] + guesses[count:]
     paired = list(paired_by_order(Corpus(GOLD), Corpus(other)))
@@ -81,7 +81,7 @@ def test_sentences_with_ids_of_their_own_are_paired_by_order(count: int) -> None
     assert found.errors == find_errors(GOLD, paired)
 
 
-def test_labellings_in_any_order_are_paired_by_id() -> None:
+def test_pairs_labellings_in_any_order_by_id() -> None:
     gold, *labelled = (list(sentences(50, seed)) for seed in range(3))
     mixed = [random.Random(seed).sample(guesses, 50) for seed, guesses in enumerate(labelled)]
     assert score_in_step(gold, mixed) is None
@@ -105,18 +105,18 @@ def test_labellings_in_any_order_are_paired_by_id() -> None:
     ],
     ids=["a sentence too few", "a sentence too many", "another id", "other words", "an id twice"],
 )
-def test_labellings_of_other_sentences_are_not_scored_by_id(other: list[Sentence]) -> None:
+def test_does_not_score_other_sentences_by_id(other: list[Sentence]) -> None:
     assert score_by_id(GOLD, [GOLD, other]) is None
     assert score_by_id(GOLD, [other, GOLD]) is None
     assert score_by_id([*GOLD, GOLD[0]], [GOLD]) is None
 
 
-def test_an_id_twice_is_not_scored() -> None:
+def test_does_not_score_duplicate_ids() -> None:
     twice = [GOLD[0], GOLD[0]]
     assert score_in_step(twice, [twice]) is None
 
 
-def test_broken_data_is_left_to_who_reads_all_of_it() -> None:
+def test_gives_up_on_broken_data_without_an_error() -> None:
     def broken() -> Iterator[Sentence]:
         yield GOLD[0]
         raise DataError("line 2 is broken", fix="mend it")
@@ -125,7 +125,7 @@ def test_broken_data_is_left_to_who_reads_all_of_it() -> None:
 
 
 class Many:
-    """Sentences that are made anew each time they are read."""
+    """Sentences that are generated again each time they are read."""
 
     def __init__(self, count: int, seed: int) -> None:
         self._given = count, seed

@@ -30,7 +30,7 @@ NEW = [
 
 
 class Counting(Memory):
-    """Counts the sentences that it is asked about."""
+    """Counts the sentences to predict."""
 
     asked = 0
 
@@ -45,7 +45,7 @@ def oracle_of(*gold: str) -> Counting:
     return tagger
 
 
-def test_counts_by_hand():
+def test_counts_match_a_calculation_by_hand():
     found = novelty(NEW, GOLD)
     assert found.as_dict() == {
         "total": {"distinct": 5, "new": 3, "valid": None},
@@ -56,17 +56,17 @@ def test_counts_by_hand():
     }
 
 
-def test_gold_among_the_generated_adds_nothing_new():
+def test_gold_sentences_add_no_new_mentions():
     assert novelty([*GOLD, *NEW, *NEW], GOLD).total.new == novelty(NEW, GOLD).total.new
     assert novelty(GOLD, GOLD).total == MentionCounts(3, 0)
 
 
 @pytest.mark.parametrize("mention", ["ada", "Ada Lovelace", "ADA"])
-def test_other_words_are_another_mention(mention: str):
+def test_other_words_or_case_make_another_mention(mention: str):
     assert novelty([sentence(f"[{mention}|PER] came")], GOLD).total.new == 1
 
 
-def test_another_unicode_form_is_nothing_new():
+def test_another_unicode_form_is_not_a_new_mention():
     assert novelty([sentence("[Zoe\u0308|PER] wrote")], [sentence("[Zo\u00eb|PER] wrote")]).total.new == 0
 
 
@@ -77,7 +77,7 @@ def test_valid_needs_the_same_words_and_type():
     assert found.total.valid == 1
 
 
-def test_once_valid_is_valid():
+def test_one_valid_occurrence_makes_a_mention_valid():
     oracle = oracle_of("[Lima|LOC]", "[Lima greets|GRP]")  # so that the one in the second sentence is not found
     assert novelty(NEW[1:2], GOLD, oracle).total.valid == 0
     for order in (NEW[:2], NEW[1::-1]):
@@ -85,7 +85,7 @@ def test_once_valid_is_valid():
 
 
 @pytest.mark.parametrize("size", [1, 2, 1000])
-def test_the_size_of_batches_does_not_matter(size: int, monkeypatch: pytest.MonkeyPatch):
+def test_batch_size_does_not_matter(size: int, monkeypatch: pytest.MonkeyPatch):
     oracle = Memory()
     oracle.fit(sentences(12))
     expected = novelty(sentences(60, 40), sentences(3), oracle)
@@ -94,14 +94,14 @@ def test_the_size_of_batches_does_not_matter(size: int, monkeypatch: pytest.Monk
     assert novelty(iter(sentences(60, 40)), sentences(3), oracle) == expected
 
 
-def test_the_oracle_is_asked_about_open_questions_alone(monkeypatch: pytest.MonkeyPatch):
+def test_asks_the_oracle_only_about_undecided_new_mentions(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "BATCH_SIZE", 1)
     oracle = oracle_of("[Lima|LOC]")
     novelty([*GOLD, NEW[0], NEW[0], NEW[3]], GOLD, oracle)
     assert oracle.asked == 1
 
 
-def test_nothing_at_all():
+def test_empty_input():
     assert novelty([], []).as_dict() == {"total": {"distinct": 0, "new": 0, "valid": None}, "per_type": {}}
     assert novelty([], GOLD, oracle_of("[Lima|LOC]")).total == MentionCounts(0, 0, 0)
 
@@ -112,7 +112,7 @@ def test_progress_counts_sentences():
     assert progress.done == len(NEW)
 
 
-def test_an_oracle_tells_what_it_cannot_know(tiny_model: str, tmp_path):
+def test_load_oracle_returns_the_types_that_the_oracle_lacks(tiny_model: str, tmp_path):
     from nersery.taggers.transformer import TransformerTagger
 
     tagger = TransformerTagger(model=tiny_model, steps=1)

@@ -1,4 +1,4 @@
-"""What is said of two files whose scores may be low for another reason than the tagger."""
+"""Notes on files whose scores may be low for other reasons than a poor tagger."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ def note(gold: dict[str, int], predicted: dict[str, int]) -> str:
 
 
 @pytest.mark.parametrize("name", ["per", "Person", "PERS", "HUMAN"])
-def test_a_type_of_another_name_is_named(name: str) -> None:
+def test_names_a_type_with_another_spelling(name: str) -> None:
     assert note({"PER": 6, "LOC": 3}, {name: 5, "LOC": 3}) == (
         f"types that only one file has count as errors: PER (6) in g.conll, {name} (5) in p.conll{RENAME}"
         " (OLD= leaves one out)"
     )
 
 
-def test_a_name_that_begins_alike_is_named_even_if_it_is_rare() -> None:
+def test_names_a_rare_type_with_the_same_beginning() -> None:
     assert "PERSON (1) in p.conll" in note({"PER": 1, "LOC": 3}, {"PERSON": 1, "LOC": 3})
     assert not note({"EVENT": 1, "LOC": 3}, {"PRODUCT": 1, "LOC": 3}), "both are rare, and merely missed or wrong"
 
 
-def test_a_type_that_gold_has_not_labelled_is_named_unless_it_is_rare() -> None:
+def test_names_a_type_missing_in_gold_unless_it_is_rare() -> None:
     assert "errors: DATE (5) in p.conll" in note({"LOC": 3}, {"LOC": 3, "DATE": 5})
     assert not note({"LOC": 3}, {"LOC": 3, "DATE": 4})
 
 
 @pytest.mark.parametrize("count", [1, 9])
-def test_types_that_predictions_merely_miss_are_not_named(count: int) -> None:
+def test_does_not_name_types_that_are_only_missing_in_predictions(count: int) -> None:
     assert not note({"LOC": 3, "PER": count}, {"LOC": 3})
     assert not note({"PER": 3, "PERpart": count}, {"PER": 3})
 
 
-def test_types_that_both_have_are_not_named() -> None:
+def test_does_not_name_types_that_both_files_have() -> None:
     assert not note({"LOC": 3, "PER": 2}, {"LOC": 1, "PER": 9})
 
 
-def test_files_without_a_common_type_or_without_entities_are_named() -> None:
+def test_names_files_without_a_common_type_or_without_entities() -> None:
     assert note({"PER": 1}, {"LOC": 1}) == f"no type is in both g.conll and p.conll{RENAME}"
     assert note({}, {}) == "neither g.conll nor p.conll has an entity, so there is nothing to score"
     for gold, predicted, empty in (({"PER": 1}, {}, "p.conll"), ({}, {"PER": 1}, "g.conll")):

@@ -127,7 +127,7 @@ def test_equals_seqeval_on_any_labels(drawn):
         assert score(gold, predicted) == Scores()
 
 
-def test_equals_nervaluate_strict_where_predictions_meet_one_gold_entity_each():
+def test_equals_nervaluate_strict_for_one_to_one_predictions():
     rng = random.Random(7)
     gold = gold_corpus(rng)
     predicted = [noisy(s, rng, ("right", "type", "missed")) for s in gold]
@@ -146,12 +146,12 @@ def test_counts_by_hand():
     assert sentence_counts(gold, predicted).tolist() == [[1, 3, 3], [0, 1, 0]]
 
 
-def test_the_score_of_an_entity_does_not_matter():
+def test_ignores_the_scores_of_entities():
     gold = Sentence(("a",), (Entity(0, 1, "PER"),), id="1")
     assert score([gold], [gold.with_entities([Entity(0, 1, "PER", score=0.1)])]).micro.f1 == 1.0
 
 
-def test_figures_without_anything_to_count_are_zero():
+def test_figures_of_empty_counts_are_zero():
     assert (Counts().precision, Counts().recall, Counts().f1) == (0.0, 0.0, 0.0)
     assert score([], []).as_dict()["micro"]["f1"] == 0.0
     assert score([], []).macro_f1 == 0.0
@@ -182,7 +182,7 @@ def test_sentence_counts_add_up_to_micro_in_any_order_of_the_predictions():
     assert (sentence_counts(gold, reversed(predicted)) == counts).all()
 
 
-def test_words_that_look_alike_are_told_apart():
+def test_error_names_the_code_points_of_words_that_look_alike():
     gold, predicted = Sentence(("b", "\u00e9"), id="a"), Sentence(("b", "e\u0301"), id="a")
     with pytest.raises(
         DataError, match=r"word 1 is 'e\\u0301' in predicted, '\\xe9' in gold, the same letters in another Unicode form"
@@ -193,7 +193,7 @@ def test_words_that_look_alike_are_told_apart():
 @pytest.mark.parametrize(
     ("truth", "guess"), [("\u03bcg", "\u00b5g"), ("\ufb03x", "ffix"), ("cis\xadplatin", "cisplatin")]
 )
-def test_words_that_look_alike_in_other_characters_are_told_apart(truth: str, guess: str):
+def test_error_suggests_nfkc_for_compatible_characters(truth: str, guess: str):
     with pytest.raises(DataError, match="which look alike: convert both files to NFKC") as caught:
         score([Sentence((truth,), id="a")], [Sentence((guess,), id="a")])
     assert f"{guess!a} in predicted, {truth!a} in gold" in str(caught.value)
@@ -214,7 +214,7 @@ def test_all_mismatches_are_reported_together():
     assert "Fix:" in message
 
 
-def test_files_of_other_sentences_get_one_message_with_both_names():
+def test_files_without_a_common_id_get_one_message_with_both_names():
     one, other = [sentence([], id="a"), sentence([], id="b")], [sentence([], id="c")]
     for words, same in ((other[0].words, "; in file order, the words match up to sentence 1"), (("x",), "")):
         with pytest.raises(DataError) as caught:
@@ -228,7 +228,7 @@ def test_files_of_other_sentences_get_one_message_with_both_names():
         list(paired(one, one[:1], ("first", "second")))
 
 
-def test_pairs_come_in_the_order_of_the_first():
+def test_pairs_are_in_the_order_of_the_first():
     one = [sentence([], id=id_) for id_ in "bca"]
     other = [sentence([(0, 1, "PER")], id=id_) for id_ in "abc"]
     assert [(truth.id, guess.id, guess.labels) for truth, guess in paired(one, other)] == [
@@ -251,8 +251,8 @@ def test_pairs_come_in_the_order_of_the_first():
         ("123", "xyz", False),
     ],
 )
-def test_pairs_by_order(ids, words, is_paired):
-    """Where both have as many sentences, and no ids in common, or other ids and the same words in order."""
+def test_pairs_by_order_only_without_common_ids_or_with_the_same_words(ids, words, is_paired):
+    """Both must have equally many sentences, and no common ids, or some other ids and the same words in order."""
     one = Corpus([Sentence(("x",), id="a"), Sentence(("y",), id="b")])
     other = Corpus(Sentence((word,), (Entity(0, 1, "PER"),), id=id_) for id_, word in zip(ids, words, strict=True))
     found = paired_by_order(one, other)
@@ -260,7 +260,7 @@ def test_pairs_by_order(ids, words, is_paired):
     assert [(s.words, s.labels) for s in found] == [(s.words, s.labels) for s in other]
 
 
-def test_each_language_has_scores_of_its_own():
+def test_each_language_has_its_own_scores():
     gold = [replace(sentence([(0, 1, "PER")], id=id_), language=id_[:-1]) for id_ in ("hi1", "en1", "hi2", "1")]
     predicted = [gold[0], gold[1].with_entities([]), gold[2].with_entities([]), gold[3]]
     by_language = {"": Counts(1, 1, 1), "en": Counts(0, 0, 1), "hi": Counts(1, 1, 2)}
@@ -272,7 +272,7 @@ def test_each_language_has_scores_of_its_own():
     assert all_scores(Corpus(gold[:1]), Corpus(predicted[:1])) == score(gold[:1], predicted[:1]).as_dict()
 
 
-def test_scores_read_well():
+def test_scores_as_text():
     assert str(Scores({"A": Counts(1200, 2000, 1500), "B": Counts(0, 0, 4)})) == (
         "F1 68.5, precision 60.0, recall 79.8 (1,504 gold entities)"
     )
@@ -284,13 +284,13 @@ def test_scores_of_other_types_add_up():
         assert list(both.per_type.items()) == [("A", Counts(4, 5, 6)), ("B", Counts(2, 3, 4))]
 
 
-def test_words_that_only_look_alike_are_different_words():
+def test_words_that_only_look_alike_are_different():
     gold = Sentence(("caf\u00e9",), id="1")
     with pytest.raises(DataError, match="other words"):
         score([gold], [Sentence(("cafe\u0301",), id="1")])
 
 
-def test_repeated_ids_are_an_error_on_either_side():
+def test_duplicate_ids_are_an_error_on_either_side():
     one = sentence([], id="a")
     with pytest.raises(DataError, match="2 predicted sentences share the id 'a'"):
         score([one], [one, one])

@@ -18,7 +18,7 @@ def counts(rng, sentences, recall, gold=None):
 
 
 def plain_bootstrap(baseline, system, samples, seed):
-    """The definition, one sentence after the other: the resampled differences in F1."""
+    """The resampled differences in F1, by a naive implementation."""
     rng = random.Random(seed)
     drawn = []
     for _ in range(samples):
@@ -28,7 +28,7 @@ def plain_bootstrap(baseline, system, samples, seed):
     return np.array(drawn)
 
 
-def test_agrees_with_the_plain_definition():
+def test_bootstrap_agrees_with_a_naive_implementation():
     rng = np.random.default_rng(0)
     baseline = counts(rng, 150, 0.50)
     system = counts(rng, 150, 0.56, baseline[:, 2])
@@ -42,7 +42,7 @@ def test_agrees_with_the_plain_definition():
     assert result.p_value == pytest.approx(p, abs=0.03)
 
 
-def test_same_seed_same_result_and_the_order_of_sentences_does_not_matter():
+def test_result_depends_on_the_seed_but_not_on_the_sentence_order():
     rng = np.random.default_rng(2)
     baseline = counts(rng, 200, 0.5)
     system = counts(rng, 200, 0.6, baseline[:, 2])
@@ -61,7 +61,7 @@ def test_small_blocks_give_the_same_result(monkeypatch):
     assert paired_bootstrap(baseline, system, samples=1_000) == whole
 
 
-def test_swapping_the_systems_turns_the_sign():
+def test_swapping_the_systems_flips_the_sign():
     rng = np.random.default_rng(4)
     baseline = counts(rng, 300, 0.5)
     system = counts(rng, 300, 0.6, baseline[:, 2])
@@ -85,7 +85,7 @@ def test_a_large_difference_has_a_small_p_value_but_never_zero():
     assert result.p_value == 1 / 1000
 
 
-def test_under_the_null_hypothesis_p_values_are_spread_evenly():
+def test_p_values_are_uniform_under_the_null_hypothesis():
     rng = np.random.default_rng(5)
     p_values = []
     for _ in range(300):
@@ -95,7 +95,7 @@ def test_under_the_null_hypothesis_p_values_are_spread_evenly():
     assert shares == pytest.approx([0.1, 0.5, 0.9], abs=0.08)
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
+def test_interval_has_its_nominal_coverage():
     rng = np.random.default_rng(6)
     trials, size = 500, 150
     baseline = counts(rng, trials * size, 0.5)
@@ -107,7 +107,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
     assert covered / trials == pytest.approx(0.94, abs=0.03)  # a little below 0.95: 150 sentences are few
 
 
-def test_several_runs_are_averaged_over_the_same_sentences():
+def test_averages_several_runs_over_the_same_sentences():
     rng = np.random.default_rng(7)
     gold = rng.integers(0, 4, 200)
     baseline = np.stack([counts(rng, 200, 0.5, gold) for _ in range(3)])
@@ -125,7 +125,7 @@ def test_several_runs_are_averaged_over_the_same_sentences():
 
 
 @pytest.mark.parametrize(("sentences", "p"), [(1, 1.0), (3, 0.25), (5, 0.0625), (10, 2 / 1024)])
-def test_few_sentences_prove_little(sentences, p):
+def test_few_sentences_cannot_give_a_small_p_value(sentences, p):
     gold = np.ones(sentences, dtype=np.int64)
     nothing, everything = np.stack([0 * gold, 0 * gold, gold], axis=1), np.stack([gold] * 3, axis=1)
     assert paired_bootstrap(nothing, everything).p_value == p
@@ -134,12 +134,12 @@ def test_few_sentences_prove_little(sentences, p):
     assert among_many.p_value >= p  # sentences on which both are alike prove nothing
 
 
-def test_sentences_without_any_entity_are_harmless():
+def test_works_without_any_entity():
     nothing = np.zeros((10, 3), dtype=np.int64)
     assert paired_bootstrap(nothing, nothing, samples=50).p_value == 1.0
 
 
-def test_what_cannot_be_paired_is_an_error():
+def test_counts_that_cannot_be_paired_are_an_error():
     one = counts(np.random.default_rng(1), 10, 0.5)
     with pytest.raises(DataError, match=r"\(10, 3\) and \(9, 3\)"):
         paired_bootstrap(one, one[:9])
@@ -152,14 +152,14 @@ def test_what_cannot_be_paired_is_an_error():
         paired_bootstrap(one, one, samples=0)
 
 
-def test_reads_well():
+def test_comparison_as_text():
     result = significance.Comparison(0.0132, -0.0021, 0.0287, 0.0841, 100, 3)
     assert str(result) == "+1.3, 95 % interval −0.2 to +2.9"
     assert result.as_dict()["runs"] == 3
     assert str(significance.Comparison(-0.9, -1.0, 0.8, 0.5, 1, 1)) == "−90.0, 95 % interval −100.0 to +80.0"
 
 
-def test_sign_flip_counts_all_flips():
+def test_sign_flip_counts_all_sign_combinations():
     baseline, system = [0.30, 0.32, 0.31, 0.35], [0.33, 0.31, 0.36, 0.37]
     differences = [b - a for a, b in zip(baseline, system, strict=True)]
     flips = [sum(s * d for s, d in zip(signs, differences, strict=True)) for signs in product((1, -1), repeat=4)]
@@ -168,7 +168,7 @@ def test_sign_flip_counts_all_flips():
 
 
 @pytest.mark.parametrize(("n", "least"), [(2, 0.5), (3, 0.25), (5, 0.0625), (6, 0.03125)])
-def test_sign_flip_has_a_floor(n, least):
+def test_sign_flip_has_a_smallest_p_value(n, least):
     assert sign_flip([0.3 + k / 100 for k in range(n)], [0.4 + k / 100 for k in range(n)]) == least
 
 
@@ -193,7 +193,7 @@ def test_sign_flip_needs_pairs():
         sign_flip([0.3, 0.3, 0.3], [0.4, 0.4])
 
 
-def test_the_interval_of_f1_holds_the_observed_one_and_shrinks_with_the_sentences():
+def test_f1_interval_contains_the_observed_f1_and_shrinks_with_more_data():
     few = counts(np.random.default_rng(2), 60, 0.5)
     low, high = f1_interval(few[None], samples=2_000)
     more = f1_interval(np.tile(few, (16, 1))[None], samples=2_000)
@@ -202,7 +202,7 @@ def test_the_interval_of_f1_holds_the_observed_one_and_shrinks_with_the_sentence
     assert f1_interval(few[None], samples=2_000) == (low, high)
 
 
-def test_holm_corrects_the_smallest_most_and_keeps_the_order():
+def test_holm_corrects_the_smallest_p_value_most_and_keeps_the_order():
     assert holm([0.04, 0.01, 0.03, 0.005]) == [0.06, 0.03, 0.06, 0.02]
     assert holm([0.9, 0.4]) == [0.9, 0.8]
     assert holm([0.9, 0.6]) == [1.0, 1.0]
@@ -210,19 +210,19 @@ def test_holm_corrects_the_smallest_most_and_keeps_the_order():
     assert holm([]) == []
 
 
-def test_a_caution_stands_beside_few_sentences():
+def test_caution_about_few_test_sentences():
     assert caution(50) == ""
     assert caution(49).startswith("Only 49 test sentences: ")
     assert caution(1).startswith("Only 1 test sentence: ")
 
 
-def test_the_interval_of_f1_depends_on_the_seed_and_averages_runs():
+def test_f1_interval_depends_on_the_seed_and_averages_runs():
     one = counts(np.random.default_rng(2), 60, 0.5)
     assert f1_interval(one[None], samples=500) != f1_interval(one[None], samples=500, seed=1)
     assert f1_interval(np.stack([one, one]), samples=500) == pytest.approx(f1_interval(one[None], samples=500))
 
 
-def test_runs_must_be_of_the_same_number_and_have_three_counts():
+def test_refuses_counts_of_unequal_shapes_or_gold():
     one = counts(np.random.default_rng(1), 10, 0.5)
     for baseline, system in ((one[None], one), (one[:, :2], one[:, :2]), (one[0], one[0]), (one[None, None],) * 2):
         with pytest.raises(DataError, match="cannot pair counts of the shapes"):
@@ -231,7 +231,7 @@ def test_runs_must_be_of_the_same_number_and_have_three_counts():
         paired_bootstrap(np.stack([one, one]), np.stack([one, one + np.array([0, 0, 1])]))
 
 
-def test_all_flips_are_tried_for_few_seeds_and_some_drawn_for_more(monkeypatch):
+def test_sign_flip_is_exact_for_few_seeds_and_sampled_for_more(monkeypatch):
     monkeypatch.setattr(significance, "EXACT_SEEDS", 4)
     assert {sign_flip([0.0] * 4, [1.0] * 4, seed=seed) for seed in range(5)} == {2 / 2**4}
     drawn = {sign_flip([0.0] * 5, [1.0] * 5, seed=seed) for seed in range(20)}
