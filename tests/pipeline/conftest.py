@@ -1,4 +1,4 @@
-"""Files of a job that nothing has disturbed."""
+"""Files of undisturbed jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.pipeline.jobs import ITEMS, files, job, step
 
 @pytest.fixture
 def undisturbed(tmp_path: Path) -> dict[str, bytes]:
-    """The files of a job that nothing has disturbed."""
+    """The files of an undisturbed job."""
     folder = tmp_path / "undisturbed"
     folder.mkdir()
     job(folder).run(ITEMS, step)
@@ -22,7 +22,7 @@ def undisturbed(tmp_path: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def undisturbed_shards(tmp_path: Path) -> dict[str, bytes]:
-    """The same of a job over shards."""
+    """The files of an undisturbed job over shards."""
     folder = tmp_path / "undisturbed"
     shard_jobs.job(folder).run(shard_jobs.ROWS, answers)
     return files(folder / "out")

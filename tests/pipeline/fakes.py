@@ -1,4 +1,4 @@
-"""A stage that any worker can import at once, and workers that are no processes."""
+"""A stage that any worker can import quickly, and workers that are not processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REJECTED = {"reject", "fail", "kill", "nan"}
 
 
 def die() -> None:
-    """End this worker without a word."""
+    """End this worker without a message."""
     if InlineWorker.is_in_this_process:
         raise KilledError
     os.kill(os.getpid(), signal.SIGKILL)
@@ -33,12 +33,12 @@ def die() -> None:
 
 @dataclass(frozen=True)
 class Capitals(Stage[Sentence, Sentence]):
-    """Writes words in capitals, and does what they say: ``reject``, ``fail``, ``kill``, ``kill-once``, ``sleep``;
+    """Writes words in capitals, and obeys the words ``reject``, ``fail``, ``kill``, ``kill-once``, ``sleep``;
     ``company`` waits for a second worker.
 
     Args:
-        folder: Where each start and each death for ``kill-once`` leaves a file.
-        missing: What there is not.
+        folder: The folder in which each start and each death by ``kill-once`` leaves a file.
+        missing: The resource that is missing.
     """
 
     folder: str = ""
@@ -88,14 +88,14 @@ def rows(count: int, **odd: str) -> list[Sentence]:
 
 
 def expected(sentences: Sequence[Sentence]) -> bytes:
-    """The lines of what they become, without those that become nothing."""
+    """The lines of the results, without the rejected sentences."""
     encode = io.writer("jsonl").encode
     kept = (sentence for sentence in sentences if not REJECTED & {*sentence.words})
     return "".join(encode(Sentence(tuple(map(str.upper, s.words)), id=s.id)) for s in kept).encode()
 
 
 class Inline:
-    """An engine whose workers are no processes; which of them answers next, chance decides."""
+    """An engine whose workers are not processes and answer in random order."""
 
     def __init__(self, seed: int = 0) -> None:
         self.started: list[InlineWorker] = []
@@ -115,7 +115,7 @@ class Inline:
 
 
 class InlineWorker:
-    """A worker that works when it is asked for its message."""
+    """A worker that does its work when its message is received."""
 
     is_in_this_process = False
 
@@ -144,6 +144,6 @@ class InlineWorker:
 
 
 def answers(batches: Iterable[Sequence[Any]]) -> Iterator[Answer]:
-    """What a pool would answer, without one."""
+    """The answers of a pool, without a pool."""
     work = BatchRunner(WorkerTask(Capitals()))
     return map(work.answer, batches)

@@ -1,4 +1,4 @@
-"""A job on numbers, and the files that it leaves."""
+"""A job on numbers, and the files that it writes."""
 
 from __future__ import annotations
 

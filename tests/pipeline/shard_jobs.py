@@ -1,4 +1,4 @@
-"""A job over shards, the files that it leaves, and one that is killed."""
+"""A job over shards, the files that it writes, and a job that is killed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def killed_after(count: int) -> Callable[[Iterable[Any]], Iterator[Answer]]:
-    """Answers, until the process that takes them is killed."""
+    """Answers until the process that receives them is killed."""
 
     def until(given: Iterable[Any]) -> Iterator[Answer]:
         for number, answer in enumerate(answers(given)):

@@ -38,13 +38,13 @@ def fails(*bad: Any, error: type[Exception] = ValueError) -> Any:
     return to_step
 
 
-def test_the_sentence_of_a_task() -> None:
+def test_finds_the_sentence_of_a_task() -> None:
     assert sentence_in(ADA) is ADA
     assert sentence_in((ADA, 1)) is ADA
     assert [sentence_in(item) for item in ((1, ADA), (), "Ada", None, [ADA])] == [None] * 5
 
 
-def test_a_reason_is_one_line_and_not_too_long() -> None:
+def test_a_reason_is_one_short_line() -> None:
     assert reason_of(ValueError("one\ntwo\x1b[2J")) == "failed: ValueError: one\\ntwo\\x1b[2J"
     of_one = DataError([Issue("no word", "a.conll", 3, "s7"), Issue("odd")], fix="write another")
     assert reason_of(of_one) == "failed: DataError: no word; odd", "equal for all sentences of the kind"
@@ -54,7 +54,7 @@ def test_a_reason_is_one_line_and_not_too_long() -> None:
 
 
 @pytest.mark.parametrize("error", [SettingsError, FormatError, ContractError, JobFailedError, DiskError])
-def test_what_every_item_would_raise_is_raised(error: type[Exception]) -> None:
+def test_raises_errors_that_every_item_would_raise(error: type[Exception]) -> None:
     with pytest.raises(error, match="odd 1"):
         ErrorPolicy(fails(1, error=error))([0, 1])
     with pytest.raises(error, match="x"):
@@ -78,7 +78,7 @@ def test_a_failed_item_is_shown_by_its_sentence() -> None:
     assert shown.sentence == Sentence(("item 1",))
 
 
-def test_each_half_is_tried_alone_and_what_succeeded_is_not_repeated() -> None:
+def test_retries_each_half_of_a_failed_batch_without_repeating_success() -> None:
     batches: list[list[int]] = []
 
     def to_step(batch: Sequence[int]) -> list[Outcome]:
@@ -90,18 +90,18 @@ def test_each_half_is_tried_alone_and_what_succeeded_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_an_answer_of_another_length_is_an_error_of_the_method(count: int) -> None:
+def test_a_wrong_number_of_outcomes_is_a_contract_error(count: int) -> None:
     with pytest.raises(ContractError, match=f"was given 2 items and answered with {count} outcomes"):
         ErrorPolicy(lambda batch: [ADA] * count)([1, 2])
 
 
-def test_no_list_of_answers_is_an_error_of_the_method() -> None:
+def test_an_answer_that_is_not_a_list_is_a_contract_error() -> None:
     with pytest.raises(ContractError, match=r"m answered with None, expected a list of outcomes, one for each item"):
         one_for_each("m", [1], None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("code", [0, None, "bye"])
-def test_a_method_that_would_end_the_process_fails_for_its_item_alone(code: object) -> None:
+def test_sys_exit_in_a_method_rejects_only_its_item(code: object) -> None:
     def step(batch: Sequence[int]) -> list[Outcome]:
         if 2 in batch:
             sys.exit(code)  # type: ignore[arg-type]
@@ -123,18 +123,18 @@ def test_a_method_that_would_end_the_process_fails_for_its_item_alone(code: obje
         (Reject(5), "m answered with a Reject whose reason is 5, expected"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_outcome_names_method_and_sentence(answer: object, expected: str) -> None:
+def test_error_about_a_wrong_outcome_names_method_and_sentence(answer: object, expected: str) -> None:
     with pytest.raises(MethodError, match=f"^sentence a: {expected}") as caught:
         outcome_of("m", ADA, answer)
     assert caught.value.exit_code == 1
 
 
-def test_a_reason_of_a_method_can_be_written() -> None:
+def test_reasons_of_methods_are_escaped() -> None:
     assert outcome_of("m", ADA, Reject("odd\n\ud800")) == Reject("odd\\n\\ud800")
     assert outcome_of("m", ADA, ADA) is ADA
 
 
-def test_the_first_error_is_raised_if_nothing_succeeded() -> None:
+def test_raises_the_first_error_if_nothing_succeeded() -> None:
     policy = ErrorPolicy(fails(1, 2, 3))
     policy.check()
     policy([2, 1])
@@ -164,7 +164,7 @@ def test_too_many_failures_end_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
         policy([3])
 
 
-def test_what_the_format_cannot_hold_is_a_reject_and_no_success() -> None:
+def test_rejects_sentences_that_the_format_cannot_hold() -> None:
     def encode(sentence: Sentence) -> str:
         if sentence is ADA:
             raise DataError("no")
@@ -190,7 +190,7 @@ def test_what_the_format_cannot_hold_is_a_reject_and_no_success() -> None:
     policy.check()
 
 
-def test_each_item_that_the_format_cannot_hold_takes_one_success_back() -> None:
+def test_each_item_that_the_format_cannot_hold_undoes_one_success() -> None:
     def encode(sentence: Sentence) -> str:
         raise DataError("no")
 
@@ -203,7 +203,7 @@ def test_each_item_that_the_format_cannot_hold_takes_one_success_back() -> None:
         policy.check()
 
 
-def test_a_reject_without_a_sentence_that_cannot_be_written() -> None:
+def test_a_reject_that_cannot_be_written_needs_no_sentence() -> None:
     def encode_reject(reject: Reject) -> str:
         if reject.reason == "dull":
             raise DataError("no")
@@ -215,7 +215,7 @@ def test_a_reject_without_a_sentence_that_cannot_be_written() -> None:
     assert outcome.sentence is None
 
 
-def test_an_error_of_the_format_that_every_item_would_raise_ends_the_job() -> None:
+def test_a_format_error_that_every_item_would_raise_ends_the_job() -> None:
     def encode(sentence: Sentence) -> str:
         raise FormatError("no such column")
 

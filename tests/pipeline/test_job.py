@@ -1,4 +1,4 @@
-"""What a job tells and leaves behind: progress, packed files, blank lines, and a clean slate after a total failure."""
+"""What a job reports and leaves: progress, packed files, blank lines, and no files after a total failure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.pipeline.test_resume import start_and_kill
 
 
 class Steps(Progress):
-    """Notes how far a job has come."""
+    """Records the progress of a job."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[int, bool]] = []
@@ -41,7 +41,7 @@ def pack(output: Path, packed: Path) -> None:
     (packed / "whole").write_bytes(output.read_bytes().upper())
 
 
-def test_progress_counts_rejects_of_the_reader_too() -> None:
+def test_progress_includes_the_rejects_of_the_reader() -> None:
     progress = Steps()
     items = [1, Reject("broken"), 2, 3, Reject("broken")]
     outcomes = list(run(items, step, batch_size=2, progress=progress))
@@ -50,7 +50,7 @@ def test_progress_counts_rejects_of_the_reader_too() -> None:
     assert outcomes == [*step([1]), items[1], *step([2, 3]), items[4]]
 
 
-def test_a_step_is_not_given_a_batch_of_rejects_alone() -> None:
+def test_a_step_is_not_called_for_a_batch_of_only_rejects() -> None:
     batches: list[list[int]] = []
 
     def to_step(batch: Sequence[int]) -> list[Outcome]:
@@ -61,7 +61,7 @@ def test_a_step_is_not_given_a_batch_of_rejects_alone() -> None:
     assert batches == [[1]]
 
 
-def test_the_sentence_of_a_failed_item_can_be_named() -> None:
+def test_reject_of_a_failed_item_has_the_given_sentence() -> None:
     def fail(batch: Sequence[int]) -> list[Outcome]:
         raise ValueError("odd") if 1 in batch else AssertionError
 
@@ -74,19 +74,19 @@ def test_the_sentence_of_a_failed_item_can_be_named() -> None:
         next(found)
 
 
-def test_batches_of_one_are_the_least() -> None:
+def test_batch_size_must_be_at_least_one() -> None:
     assert len(list(outcomes_of(ITEMS, ErrorPolicy(step), batch_size=1))) == 50
     for size in (0, -1):
         with pytest.raises(SettingsError, match=f"batch_size is {size}, expected 1 or more"):
             list(outcomes_of(ITEMS, ErrorPolicy(step), batch_size=size))
 
 
-def test_batches_may_be_larger_than_any_list() -> None:
+def test_batch_size_can_be_larger_than_any_list() -> None:
     assert len(list(outcomes_of(ITEMS, ErrorPolicy(step), batch_size=10**20))) == 50
     assert [*batches(ITEMS, 10**20, 10**20)] == [[*ITEMS]]
 
 
-def test_what_can_be_read_once_is_refused() -> None:
+def test_refuses_iterators_that_can_be_read_only_once() -> None:
     for items in (iter([1]), (item for item in [1]), map(str, [1])):
         with pytest.raises(SettingsError, match=f"a {type(items).__name__} can be read only once"):
             opened(items)
@@ -98,11 +98,11 @@ def test_what_can_be_read_once_is_refused() -> None:
     ("target", "rejects"),
     [("a/b.conll", "a/b.conll.rejects.jsonl"), ("/", "/.rejects.jsonl"), ("b", "b.rejects.jsonl")],
 )
-def test_where_rejects_lie(target: str, rejects: str) -> None:
+def test_path_of_the_rejects(target: str, rejects: str) -> None:
     assert rejects_of(Path(target)) == Path(rejects)
 
 
-def test_rejects_of_this_folder_lie_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_of_the_current_folder_are_next_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x").mkdir()
     monkeypatch.chdir(tmp_path / "x")
     assert rejects_of(Path()) == tmp_path / "x.rejects.jsonl"
@@ -110,7 +110,7 @@ def test_rejects_of_this_folder_lie_beside_it(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.usefixtures("saves_each_batch")
 class TestProgress:
-    def test_of_a_new_job_and_of_one_that_resumes(self, tmp_path: Path) -> None:
+    def test_progress_of_a_new_and_of_a_resumed_job(self, tmp_path: Path) -> None:
         progress = Steps()
         job(tmp_path).run(range(10), step, batch_size=4, progress=progress)
         assert progress.seen == [(4, False), (4, False), (2, False)]
@@ -121,7 +121,9 @@ class TestProgress:
         assert progress.seen == [(done, True), (50 - done, False)]
         assert done == 20
 
-    def test_of_one_that_only_has_to_move_its_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_progress_if_only_files_remain_to_be_moved(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def replace(source: Path, target: Path) -> None:
             if source.name == "output":
                 raise KilledError
@@ -138,8 +140,8 @@ class TestProgress:
 
 @pytest.mark.usefixtures("saves_each_batch")
 class TestJournal:
-    def test_what_it_says(self, tmp_path: Path) -> None:
-        """Output and rejects are on disk before it speaks of them."""
+    def test_journal_content_after_a_kill(self, tmp_path: Path) -> None:
+        """Output and rejects are on disk before the journal counts them."""
         start_and_kill(tmp_path, 12)
         journal = json.loads((job(tmp_path).part / "journal.json").read_text("utf-8"))
         output, rejects = ((job(tmp_path).part / name).read_bytes() for name in ("output", "rejects"))
@@ -159,7 +161,7 @@ class TestJournal:
             "columns": None,
         }
 
-    def test_after_a_total_failure_nothing_is_left_of_it(self, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    def test_a_total_failure_leaves_no_files(self, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
         def fail(batch: Sequence[int]) -> list[Outcome]:
             raise ValueError(f"odd {batch[0]}")
 
@@ -171,7 +173,7 @@ class TestJournal:
         job(folder).run(ITEMS, step)
         assert files(folder) == undisturbed
 
-    def test_an_error_leaves_what_was_saved(self, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    def test_an_error_keeps_the_saved_work(self, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
         def items() -> Iterator[int]:
             yield 1
             raise DataError(Issue("broken"))
@@ -185,10 +187,10 @@ class TestJournal:
         job(tmp_path).run(ITEMS, step)
         assert files(tmp_path) == undisturbed
 
-    def test_items_that_fail_until_the_job_ends_are_processed_again(
+    def test_processes_items_again_that_failed_until_the_job_ended(
         self, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """As where a server is no longer there: no sentence is lost to that."""
+        """For example, a server is gone: this loses no sentence."""
         monkeypatch.setattr("nersery.pipeline.error_policy.MOST_FAILED", 20)
 
         def fail(batch: Sequence[int]) -> list[Outcome]:
@@ -201,12 +203,12 @@ class TestJournal:
         job(tmp_path / "failed").run(ITEMS, step, batch_size=4)
         assert files(tmp_path / "failed") == undisturbed
 
-    def test_rejects_alone_are_no_failure(self, tmp_path: Path) -> None:
+    def test_a_job_with_only_rejects_succeeds(self, tmp_path: Path) -> None:
         tally = job(tmp_path).run([0, 5], step)
         assert (tally.read, tally.written, tally.rejected) == (2, 0, 2)
         assert files(tmp_path)["out.txt"] == b""
 
-    def test_lost_work_names_the_file_and_the_folder(self, tmp_path: Path) -> None:
+    def test_error_about_lost_work_names_file_and_folder(self, tmp_path: Path) -> None:
         part = start_and_kill(tmp_path, 12).part
         os.truncate(part / "output", 3)
         with pytest.raises(
@@ -219,13 +221,13 @@ class TestPack:
     def packing(self, folder: Path) -> FileJob:
         return FileJob(folder / "out", encode, {}, pack=pack)
 
-    def test_the_target_is_made_of_the_output_at_the_end(self, tmp_path: Path) -> None:
+    def test_packs_the_output_into_the_target_at_the_end(self, tmp_path: Path) -> None:
         self.packing(tmp_path).run([1, 3], step)
         assert (tmp_path / "out/whole").read_text("utf-8") == "न1\n"
         assert sorted(os.listdir(tmp_path)) == ["out", "out.rejects.jsonl"]
 
     @pytest.mark.parametrize("kind", ["a file", "a folder"])
-    def test_what_a_kill_has_left_of_it_is_made_again(self, kind: str, tmp_path: Path) -> None:
+    def test_packs_again_after_a_kill_while_packing(self, kind: str, tmp_path: Path) -> None:
         def killed(output: Path, packed: Path) -> None:
             packed.mkdir() if kind == "a folder" else packed.touch()
             raise KilledError
@@ -236,7 +238,7 @@ class TestPack:
         assert (tmp_path / "out/whole").read_text("utf-8") == "न1\n"
         assert os.listdir(tmp_path) == ["out"]
 
-    def test_after_a_kill_while_the_folder_is_cleared_it_is_there(
+    def test_target_exists_after_a_kill_while_the_part_folder_is_removed(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def kill(*_: Any) -> None:
@@ -248,7 +250,7 @@ class TestPack:
                 self.packing(tmp_path).run([1], step)
         assert (tmp_path / "out/whole").exists()
 
-    def test_after_a_kill_at_the_first_file_of_that_the_call_ends_well(
+    def test_succeeds_after_a_kill_while_the_part_files_are_removed(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         unlink = Path.unlink
@@ -272,7 +274,7 @@ def test_blank_lines_stand_in_for_rejects(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text("utf-8") == "-\nन1\nन2\n-\n"
 
 
-def test_the_reject_of_a_failed_item_shows_the_sentence_that_is_named(tmp_path: Path) -> None:
+def test_written_reject_of_a_failed_item_has_the_given_sentence(tmp_path: Path) -> None:
     def fail(batch: Sequence[int]) -> list[Outcome]:
         if 3 in batch:
             raise ValueError("odd")
@@ -283,8 +285,8 @@ def test_the_reject_of_a_failed_item_shows_the_sentence_that_is_named(tmp_path: 
     assert [reject.sentence for reject in io.read_rejects(job.rejects)] == [Sentence(("item 3",))]
 
 
-def test_a_job_saves_when_a_second_has_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the end of the batch in which it has, and then a second later again."""
+def test_a_job_saves_once_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It saves at the end of the batch in which the second ends, and again after another second."""
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     saved: list[tuple[int, int]] = []

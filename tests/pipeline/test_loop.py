@@ -17,7 +17,7 @@ from tests.pipeline.jobs import ITEMS, encode, files, job, step
 
 class TestRun:
     @given(st.lists(st.integers(0, 100)), st.integers(1, 9))
-    def test_read_is_written_plus_rejected_and_order_is_kept(self, items: list[int], batch_size: int):
+    def test_read_is_written_plus_rejected_and_keeps_the_order(self, items: list[int], batch_size: int):
         result = collect(run(items, step, batch_size=batch_size))
         expected = step(items)
         assert list(run(items, step, batch_size=batch_size)) == expected
@@ -36,7 +36,7 @@ class TestRun:
 
 
 class TestFileJob:
-    def test_files_and_tally(self, tmp_path: Path):
+    def test_writes_files_and_counts(self, tmp_path: Path):
         tally = job(tmp_path).run(range(6), step)
         assert (tally.read, tally.written, tally.rejected) == (6, 3, 3)
         assert files(tmp_path) == {
@@ -45,11 +45,11 @@ class TestFileJob:
         }
         assert not job(tmp_path).part.exists()
 
-    def test_no_file_of_rejects_without_rejects(self, tmp_path: Path):
+    def test_writes_no_rejects_file_without_rejects(self, tmp_path: Path):
         job(tmp_path).run([1, 2], step)
         assert set(files(tmp_path)) == {"out.txt"}
 
-    def test_no_items_still_make_a_file(self, tmp_path: Path):
+    def test_writes_an_empty_file_without_items(self, tmp_path: Path):
         job(tmp_path).run([], step)
         assert files(tmp_path) == {"out.txt": b""}
 
@@ -57,7 +57,7 @@ class TestFileJob:
         job(tmp_path).run(ITEMS, step, batch_size=7)
         assert files(tmp_path) == undisturbed
 
-    def test_an_existing_target_is_refused(self, tmp_path: Path):
+    def test_refuses_an_existing_target(self, tmp_path: Path):
         job(tmp_path).check_target()
         job(tmp_path).target.write_text("precious")
         job(tmp_path).check_target(overwrite=True)
@@ -67,7 +67,7 @@ class TestFileJob:
         assert files(tmp_path) == {"out.txt": b"precious"}
         assert not job(tmp_path).part.exists()
 
-    def test_existing_rejects_are_refused(self, tmp_path: Path):
+    def test_refuses_existing_rejects(self, tmp_path: Path):
         job(tmp_path).rejects.write_text("precious")
         for items in (ITEMS, [1]):
             with pytest.raises(SettingsError, match=r"out\.txt\.rejects\.jsonl exists already"):
@@ -77,7 +77,7 @@ class TestFileJob:
         assert set(files(tmp_path)) == {"out.txt"}
 
     @pytest.mark.parametrize("overwrite", [False, True])
-    def test_a_folder_of_somebody_else_is_refused_even_by_force(self, overwrite: bool, tmp_path: Path):
+    def test_refuses_a_part_folder_with_other_files_even_by_force(self, overwrite: bool, tmp_path: Path):
         part = job(tmp_path).part
         part.mkdir()
         (part / "output").write_text("precious")
@@ -86,7 +86,7 @@ class TestFileJob:
         assert files(part) == {"output": b"precious"}
         assert files(tmp_path) == {}
 
-    def test_files_of_somebody_else_that_come_later_stay(self, tmp_path: Path):
+    def test_keeps_other_files_that_appear_later(self, tmp_path: Path):
         part = job(tmp_path).part
 
         def disturbed(batch: Sequence[int]) -> list[Outcome]:
@@ -96,7 +96,7 @@ class TestFileJob:
         job(tmp_path).run(ITEMS, disturbed)
         assert files(part) == {"mine.txt": b"precious"}
 
-    def test_a_folder_as_target_is_refused_even_by_force(self, tmp_path: Path):
+    def test_refuses_a_folder_as_target_even_by_force(self, tmp_path: Path):
         job(tmp_path).target.mkdir()
         with pytest.raises(SettingsError, match="is a folder"):
             job(tmp_path).run(ITEMS, step, overwrite=True)
@@ -106,7 +106,7 @@ class TestFileJob:
         job(tmp_path).run([1], step, overwrite=True)
         assert files(tmp_path) == {"out.txt": "न1\n".encode()}
 
-    def test_an_item_that_fails_is_rejected_and_the_others_go_on(self, tmp_path: Path):
+    def test_rejects_a_failing_item_and_continues_with_the_others(self, tmp_path: Path):
         def fail(batch: Sequence[int]) -> list[Outcome]:
             if 2 in batch:
                 raise ValueError("odd 2")
@@ -115,12 +115,12 @@ class TestFileJob:
         tally = job(tmp_path).run(range(8), fail)
         assert (tally.read, tally.reasons["failed: ValueError: odd 2"]) == (8, 1)
 
-    def test_a_journal_has_no_trouble_with_odd_file_names(self, tmp_path: Path):
+    def test_journal_can_hold_odd_file_names(self, tmp_path: Path):
         FileJob(tmp_path / "out", encode, {"input": "caf\udce9.conll"}).run([1], step)
         assert (tmp_path / "out").read_text("utf-8") == "न1\n"
 
 
-def test_a_job_leaves_the_settings_of_the_process_alone(tmp_path: Path) -> None:
+def test_a_job_does_not_change_settings_of_the_process(tmp_path: Path) -> None:
     before, during = gc.get_threshold(), list[tuple[int, int, int]]()
 
     def watched(batch: Sequence[int]) -> list[Outcome]:

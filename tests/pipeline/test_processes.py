@@ -19,13 +19,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def slow_step(batch: Sequence[int]) -> list[Outcome]:
-    """A step that takes a while, so that a signal finds it at work."""
+    """A step that takes a while, so that a signal interrupts it."""
     time.sleep(0.01)
     return step(batch)
 
 
 def start(folder: Path, *, limit: int | None = None) -> subprocess.Popen[str]:
-    """Run the job in a process of its own, with files of at most ``limit`` bytes."""
+    """Run the job in its own process, with files of at most ``limit`` bytes."""
     command = [sys.executable, "-m", "tests.pipeline.test_processes", str(folder), str(limit or 0)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -59,9 +59,7 @@ class TestProcesses:
         return files(folder)
 
     @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
-    def test_killed_twice_it_ends_with_the_same_bytes(
-        self, sign: signal.Signals, tmp_path: Path, expected: dict[str, bytes]
-    ):
+    def test_output_after_two_kills_is_the_same(self, sign: signal.Signals, tmp_path: Path, expected: dict[str, bytes]):
         folder = tmp_path / "killed"
         for read in (64, 160):
             process = start(folder)
@@ -73,7 +71,7 @@ class TestProcesses:
         assert tally.read == 2000
         assert files(folder) == expected
 
-    def test_two_at_once_are_refused(self, tmp_path: Path, expected: dict[str, bytes]):
+    def test_refuses_two_jobs_at_once(self, tmp_path: Path, expected: dict[str, bytes]):
         folder = tmp_path / "both"
         process = start(folder)
         try:
@@ -85,7 +83,7 @@ class TestProcesses:
         assert process.returncode == 0
         assert files(folder) == expected
 
-    def test_a_full_disk_is_an_error_after_which_the_job_goes_on(self, tmp_path: Path, expected: dict[str, bytes]):
+    def test_resumes_after_a_full_disk(self, tmp_path: Path, expected: dict[str, bytes]):
         folder = tmp_path / "full"
         _, errors = start(folder, limit=4096).communicate(timeout=60)
         assert "OSError" in errors

@@ -19,7 +19,7 @@ from tests.pipeline.jobs import ITEMS, encode, files, job, step
 
 
 def killer(after: int) -> Callable[[Sentence], str]:
-    """An encoder that ends everything at the sentence after so many."""
+    """An encoder that raises KilledError after so many sentences."""
     left = after
 
     def encode_until(sentence: Sentence) -> str:
@@ -44,7 +44,7 @@ def start_and_kill(folder: Path, after: int, seed: int = 0, *, overwrite: bool =
 @pytest.mark.usefixtures("saves_each_batch")
 class TestResume:
     @pytest.mark.parametrize("after", [0, 1, 5, 12, 29])
-    def test_the_same_call_ends_with_the_same_bytes(self, after: int, tmp_path: Path, undisturbed: dict[str, bytes]):
+    def test_resumes_with_the_same_bytes(self, after: int, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         start_and_kill(folder, after)
         assert not job(folder).target.exists()
@@ -52,7 +52,7 @@ class TestResume:
         assert files(folder) == undisturbed
         assert (tally.read, tally.written) == (50, 30)
 
-    def test_any_number_of_kills(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+    def test_resumes_after_several_kills(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         rng = random.Random(0)
         folder = tmp_path / "killed"
         for _ in range(4):
@@ -60,7 +60,7 @@ class TestResume:
         job(folder).run(ITEMS, step)
         assert files(folder) == undisturbed
 
-    def test_finished_work_is_not_done_again(self, tmp_path: Path):
+    def test_does_not_repeat_finished_work(self, tmp_path: Path):
         start_and_kill(tmp_path, 20)
         seen: list[int] = []
 
@@ -71,7 +71,7 @@ class TestResume:
         job(tmp_path).run(ITEMS, watched)
         assert min(seen) > 24
 
-    def test_bytes_behind_the_journal_are_cut_off(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+    def test_cuts_off_bytes_that_the_journal_does_not_count(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         part = start_and_kill(folder, 12).part
         for name in ("output", "rejects"):
@@ -82,7 +82,7 @@ class TestResume:
 
     @pytest.mark.parametrize("name", ["output", "rejects"])
     @pytest.mark.parametrize("old", [True, False])
-    def test_finished_work_that_is_removed_is_no_success(
+    def test_removal_of_finished_work_is_an_error(
         self, name: str, old: bool, tmp_path: Path, undisturbed: dict[str, bytes]
     ):
         folder = tmp_path / "robbed"
@@ -101,7 +101,7 @@ class TestResume:
         assert files(folder) == undisturbed
 
     @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"read": 3}', '{"bytes": [1]}'])
-    def test_a_broken_journal_is_named_and_given_up_by_force(
+    def test_names_a_broken_journal_and_force_discards_it(
         self, content: str, tmp_path: Path, undisturbed: dict[str, bytes]
     ):
         folder = tmp_path / "killed"
@@ -113,7 +113,7 @@ class TestResume:
         job(folder).run(ITEMS, step, overwrite=True)
         assert files(folder) == undisturbed
 
-    def test_other_settings_are_refused_and_shown(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+    def test_refuses_other_settings_and_names_them(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         start_and_kill(folder, 12)
         with pytest.raises(SettingsError) as caught:
@@ -125,7 +125,7 @@ class TestResume:
         job(folder).run(ITEMS, step)
         assert files(folder) == undisturbed
 
-    def test_force_starts_anew_with_other_settings(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+    def test_force_starts_over_with_other_settings(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         start_and_kill(folder, 12, seed=1)
         job(folder).run(ITEMS, step, overwrite=True)
@@ -138,11 +138,11 @@ class TestResume:
         job(folder).run(ITEMS, step)
         assert files(folder) == undisturbed
 
-    def test_a_job_without_finished_work_stands_in_nobody_s_way(self, tmp_path: Path):
+    def test_a_job_without_finished_work_blocks_no_other(self, tmp_path: Path):
         start_and_kill(tmp_path, 0, seed=1)
         assert job(tmp_path).run(ITEMS, step).read == 50
 
-    def test_nor_does_it_allow_to_overwrite(self, tmp_path: Path):
+    def test_an_unfinished_forced_job_does_not_allow_overwriting(self, tmp_path: Path):
         job(tmp_path).target.write_text("precious")
         start_and_kill(tmp_path, 0, seed=1, overwrite=True)
         with pytest.raises(SettingsError, match="exists already"):
@@ -151,7 +151,7 @@ class TestResume:
 
     @pytest.mark.parametrize("name", ["out.txt", "out.txt.rejects.jsonl"])
     @pytest.mark.parametrize("after", [0, 12])
-    def test_what_came_to_stand_there_since_is_not_overwritten(
+    def test_does_not_overwrite_files_that_appeared_since(
         self, name: str, after: int, tmp_path: Path, undisturbed: dict[str, bytes]
     ):
         folder = tmp_path / "killed"
@@ -161,17 +161,17 @@ class TestResume:
             (folder / name).write_text("precious")
             return step(batch)
 
-        for to_step in (disturbed, step):  # while it is at work, and before
+        for to_step in (disturbed, step):  # during the job, and before it
             with pytest.raises(SettingsError, match=f"{name} exists already"):
                 job(folder).run(ITEMS, to_step)
             assert files(folder) == {name: b"precious"}
-        start_and_kill(folder, 0, seed=1, overwrite=True)  # what that call was allowed is no leave for the next one
+        start_and_kill(folder, 0, seed=1, overwrite=True)  # permission for that call does not extend to the next one
         with pytest.raises(SettingsError, match=f"{name} exists already"):
             job(folder, seed=1).run(ITEMS, step)
         job(folder).run(ITEMS, step, overwrite=True)
         assert files(folder) == undisturbed
 
-    def test_a_forced_job_goes_on_by_force(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+    def test_a_forced_job_resumes_with_force(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         folder.mkdir()
         job(folder).target.write_text("old")
@@ -183,7 +183,7 @@ class TestResume:
         assert files(folder) == undisturbed
 
     @pytest.mark.parametrize("stop_at", ["replace rejects", "replace output", "unlink journal.json"])
-    def test_a_kill_while_files_move(
+    def test_resumes_after_a_kill_while_files_are_moved(
         self, stop_at: str, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ):
         folder = tmp_path / "killed"
@@ -209,7 +209,7 @@ class TestResume:
         assert files(folder) == undisturbed
         assert not job(folder).part.exists()
 
-    def test_a_kill_while_the_folder_is_cleared_leaves_the_target_safe(self, tmp_path: Path):
+    def test_target_is_safe_after_a_kill_while_the_part_folder_is_removed(self, tmp_path: Path):
         job(tmp_path).run(ITEMS, step)
         before = files(tmp_path)
         job(tmp_path).part.mkdir()
@@ -220,8 +220,8 @@ class TestResume:
 
 @pytest.mark.usefixtures("saves_each_batch")
 @pytest.mark.parametrize("kept", [2, 3, 4])
-def test_columns_that_differ_from_those_before_the_kill_are_rejected_after_it(tmp_path: Path, kept: int) -> None:
-    """Not taken for the usual number, which would reject all others, and write a file that cannot be read."""
+def test_rejects_columns_that_differ_from_those_before_the_kill(tmp_path: Path, kept: int) -> None:
+    """Taking them for the usual number would reject all others, and write a file that cannot be read."""
     tagged, bare = Sentence(("a",), columns=(("x",),)), Sentence(("b",))
     rows = [tagged, tagged, bare, bare, tagged, bare]
 

@@ -1,4 +1,4 @@
-"""The shards, rejects and manifest of a job, and the folder that they go to."""
+"""The shards, rejects and manifest of a job, and their folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.pipeline.test_job import Steps
 class TestBatches:
     @settings(deadline=None)
     @given(st.integers(0, 60), st.integers(1, 20), st.integers(1, 20))
-    def test_no_row_is_lost_and_none_reaches_over_a_shard(self, count: int, shard: int, size: int) -> None:
+    def test_no_row_is_lost_and_no_batch_crosses_a_shard(self, count: int, shard: int, size: int) -> None:
         cut = list(batches(range(count), shard, size))
         assert [row for batch in cut for row in batch] == list(range(count))
         assert all(len(batch) <= size and batch[0] // shard == batch[-1] // shard for batch in cut)
@@ -37,7 +37,7 @@ class TestBatches:
 
 
 class TestFiles:
-    def test_shards_rejects_and_manifest(self, tmp_path: Path) -> None:
+    def test_writes_shards_rejects_and_manifest(self, tmp_path: Path) -> None:
         tally = job(tmp_path).run(ROWS, answers)
         there = files(tmp_path / "out")
         names = [f"part-0000{number}.jsonl" for number in range(5)]
@@ -53,28 +53,28 @@ class TestFiles:
         assert not job(tmp_path).part.exists()
 
     @pytest.mark.parametrize(("size", "batch_size"), [(1, 5), (7, 1), (12, 5), (25, 100), (60, 9)])
-    def test_together_they_are_what_one_file_would_be(self, size: int, batch_size: int, tmp_path: Path) -> None:
+    def test_all_shards_together_equal_one_file(self, size: int, batch_size: int, tmp_path: Path) -> None:
         job(tmp_path, size=size).run(ROWS, answers, batch_size=batch_size)
         there = sorted((tmp_path / "out").glob("part-*"))
         assert len(there) == -(-50 // size)
         assert b"".join(path.read_bytes() for path in there) == expected(ROWS)
         assert len(list(io.open_corpus(tmp_path / "out"))) == 47
 
-    def test_no_rows_still_make_a_shard(self, tmp_path: Path) -> None:
+    def test_writes_an_empty_shard_without_rows(self, tmp_path: Path) -> None:
         job(tmp_path).run([], answers)
         assert files(tmp_path / "out")["part-00000.jsonl"] == b""
 
-    def test_a_shard_without_rows_is_refused(self, tmp_path: Path) -> None:
+    def test_refuses_shards_of_zero_rows(self, tmp_path: Path) -> None:
         with pytest.raises(SettingsError, match="a shard has 0 rows, expected 1 or more"):
             job(tmp_path, size=0)
 
-    def test_more_shards_than_names_are_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_refuses_more_shards_than_file_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("nersery.pipeline.shards.MOST_SHARDS", 3)
         with pytest.raises(NerseryError, match="more than 3 shards"):
             job(tmp_path).run(ROWS[:37], answers)
         assert job(tmp_path).run(ROWS[:36], answers).read == 36
 
-    def test_parquet_is_made_of_the_lines_and_rejects_stay_lines(
+    def test_converts_lines_to_parquet_but_not_the_rejects(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def missing() -> None:
@@ -98,7 +98,7 @@ class TestFiles:
             b"P" + expected(ROWS[30:]),
         ]
 
-    def test_progress_counts_rows_and_those_of_an_earlier_call(self, tmp_path: Path) -> None:
+    def test_progress_counts_rows_including_those_of_an_earlier_call(self, tmp_path: Path) -> None:
         progress = Steps()
         job(tmp_path).run(ROWS, answers, batch_size=9, progress=progress)
         assert progress.seen == [(count, False) for count in (9, 3) * 4 + (2,)]
@@ -107,7 +107,7 @@ class TestFiles:
         job(tmp_path / "killed").run(ROWS, answers, batch_size=99, progress=progress)
         assert progress.seen == [(24, True), (12, False), (12, False), (2, False)]
 
-    def test_the_manifest_has_names_sizes_and_hashes(self, tmp_path: Path) -> None:
+    def test_manifest_has_names_sizes_and_hashes(self, tmp_path: Path) -> None:
         job(tmp_path).run(ROWS, answers)
         there = files(tmp_path / "out")
         assert sum(line.count(b"\n") for line in there[MANIFEST].splitlines(keepends=True)) == 7
@@ -123,7 +123,7 @@ class TestFiles:
             (12, 10, 2), (12, 12, 0), (12, 12, 0), (12, 11, 1), (2, 2, 0)
         ]  # fmt: skip
 
-    def test_if_every_row_fails_the_corrected_command_starts_from_the_first(self, tmp_path: Path) -> None:
+    def test_corrected_command_starts_over_if_every_row_failed(self, tmp_path: Path) -> None:
         failing = rows(5, at0="fail", at1="fail", at2="fail", at3="fail", at4="fail")
         with pytest.raises(
             JobFailedError, match=r"^all 5 rows failed, the first for this reason: failed: ValueError: a poisoned row$"
@@ -134,7 +134,7 @@ class TestFiles:
         job(tmp_path, size=2).run(ROWS[5:10], answers)
         assert len(list(io.open_corpus(tmp_path / "out"))) == 5
 
-    def test_shards_of_failed_rows_alone_are_done_again_if_too_many_failed(self, tmp_path: Path) -> None:
+    def test_repeats_shards_of_only_failed_rows_if_too_many_failed(self, tmp_path: Path) -> None:
         def breaking(given: Iterable[Any]) -> Iterator[Answer]:
             yield from answers(given)
             raise JobFailedError("more than 4 rows failed")
@@ -148,14 +148,12 @@ class TestFiles:
     @pytest.mark.parametrize(
         "odd", [{"at0": "reject"}, {"at0": "fail", "at1": "reject"}, {"at0": "fail", "at1": "here"}]
     )
-    def test_rejects_are_no_failure_and_neither_is_a_single_row_that_succeeds(
-        self, odd: dict[str, str], tmp_path: Path
-    ) -> None:
+    def test_rejects_or_a_single_success_are_not_a_total_failure(self, odd: dict[str, str], tmp_path: Path) -> None:
         assert job(tmp_path).run(rows(len(odd), **odd), answers).read == len(odd)
 
 
 class TestTarget:
-    def test_an_existing_one_is_refused_or_replaced_by_force(
+    def test_refuses_an_existing_target_or_replaces_it_by_force(
         self, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         job(tmp_path, seed=1).run(ROWS, answers, batch_size=3)
@@ -166,14 +164,14 @@ class TestTarget:
         job(tmp_path).run(ROWS, answers, overwrite=True)
         assert files(tmp_path / "out") == undisturbed_shards
 
-    def test_an_empty_folder_is_no_obstacle(self, tmp_path: Path, undisturbed_shards: dict[str, bytes]) -> None:
+    def test_accepts_an_empty_folder_as_target(self, tmp_path: Path, undisturbed_shards: dict[str, bytes]) -> None:
         (tmp_path / "out").mkdir()
         job(tmp_path).run(ROWS, answers)
         assert files(tmp_path / "out") == undisturbed_shards
 
     @pytest.mark.parametrize("folder", ["out", "out.part"])
     @pytest.mark.parametrize("name", ["mine.txt", "part-00000.jsonl"])
-    def test_files_of_somebody_else_are_refused_even_by_force(self, folder: str, name: str, tmp_path: Path) -> None:
+    def test_refuses_a_folder_with_other_files_even_by_force(self, folder: str, name: str, tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text("precious")
         with pytest.raises(SettingsError, match=rf"other files than those of a sharded job, e\.g\. {name}"):
@@ -183,13 +181,13 @@ class TestTarget:
         with pytest.raises(SettingsError, match=rf"e\.g\. {name}\."):
             job(tmp_path).check_target(overwrite=True)
 
-    def test_a_file_is_refused_even_by_force(self, tmp_path: Path) -> None:
+    def test_refuses_a_file_as_target_even_by_force(self, tmp_path: Path) -> None:
         (tmp_path / "out").write_text("precious")
         with pytest.raises(SettingsError, match="is a file"):
             job(tmp_path).run(ROWS, answers, overwrite=True)
 
     @pytest.mark.parametrize("is_there", [True, False])
-    def test_a_link_to_a_folder_stays_one(
+    def test_keeps_a_symbolic_link_to_a_folder(
         self, is_there: bool, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         (tmp_path / "disk").mkdir()
@@ -202,7 +200,7 @@ class TestTarget:
         assert files(tmp_path / "disk/real") == undisturbed_shards
         assert sorted(os.listdir(tmp_path)) == ["disk", "out", "undisturbed"]
 
-    def test_two_jobs_at_once_are_refused(self, tmp_path: Path) -> None:
+    def test_refuses_two_jobs_at_once(self, tmp_path: Path) -> None:
         def disturbed(given: Iterable[Any]) -> Iterator[Answer]:
             with pytest.raises(SettingsError, match="another process is writing"):
                 job(tmp_path).run(ROWS, answers)

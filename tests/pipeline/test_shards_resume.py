@@ -1,4 +1,4 @@
-"""A job over shards that was cut off goes on with the same bytes."""
+"""An interrupted job over shards resumes and writes the same bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.pipeline.shard_jobs import ROWS, files, job, start_and_kill
 
 class TestResume:
     @pytest.mark.parametrize("after", [0, 1, 2, 3, 4, 9, 12])
-    def test_the_same_call_ends_with_the_same_bytes(
+    def test_resumes_with_the_same_bytes(
         self, after: int, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         start_and_kill(tmp_path, after)
@@ -31,7 +31,7 @@ class TestResume:
         assert files(tmp_path / "out") == undisturbed_shards
         assert (tally.read, tally.rejected) == (50, 3)
 
-    def test_finished_shards_are_not_done_again(self, tmp_path: Path) -> None:
+    def test_does_not_repeat_finished_shards(self, tmp_path: Path) -> None:
         start_and_kill(tmp_path, 7)
         seen: list[Sentence] = []
 
@@ -41,7 +41,7 @@ class TestResume:
         job(tmp_path).run(ROWS, watched)
         assert seen == ROWS[24:]
 
-    def test_a_lost_engine_is_an_error_that_names_the_shard(
+    def test_error_about_a_lost_engine_names_the_shard(
         self, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         def lost(given: Iterable[Any]) -> Iterator[Answer]:
@@ -53,7 +53,7 @@ class TestResume:
         job(tmp_path).run(ROWS, answers, batch_size=4)
         assert files(tmp_path / "out") == undisturbed_shards
 
-    def test_what_the_manifest_does_not_name_does_not_count(
+    def test_ignores_files_that_the_manifest_does_not_name(
         self, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         part = start_and_kill(tmp_path, 4)
@@ -65,7 +65,7 @@ class TestResume:
         assert files(tmp_path / "out") == undisturbed_shards
 
     @pytest.mark.parametrize("lost", ["part-00000.jsonl", "rejects-00000.jsonl", "part-00001.jsonl"])
-    def test_a_shard_that_is_not_as_it_was_is_done_again(
+    def test_repeats_a_shard_whose_files_have_changed(
         self, lost: str, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         part = start_and_kill(tmp_path, 9)
@@ -73,25 +73,25 @@ class TestResume:
         job(tmp_path).run(ROWS, answers)
         assert files(tmp_path / "out") == undisturbed_shards
 
-    def test_other_settings_are_refused_and_shown(self, tmp_path: Path) -> None:
+    def test_refuses_other_settings_and_names_them(self, tmp_path: Path) -> None:
         start_and_kill(tmp_path, 4)
         with pytest.raises(SettingsError, match="seed: was 0, now 1"):
             job(tmp_path, seed=1).run(ROWS, answers)
         with pytest.raises(SettingsError, match=r"shards\.rows: was 12, now 9"):
             job(tmp_path, size=9).run(ROWS, answers)
 
-    def test_force_starts_anew_with_other_settings(self, tmp_path: Path, undisturbed_shards: dict[str, bytes]) -> None:
+    def test_force_starts_over_with_other_settings(self, tmp_path: Path, undisturbed_shards: dict[str, bytes]) -> None:
         start_and_kill(tmp_path, 9, seed=1)
-        start_and_kill(tmp_path, 0, overwrite=True)  # a kill right after that does not mix the two
+        start_and_kill(tmp_path, 0, overwrite=True)  # a kill directly afterwards does not mix the two
         job(tmp_path).run(ROWS, answers)
         assert files(tmp_path / "out") == undisturbed_shards
 
-    def test_a_job_without_finished_work_stands_in_nobody_s_way(self, tmp_path: Path) -> None:
+    def test_a_job_without_finished_work_blocks_no_other(self, tmp_path: Path) -> None:
         start_and_kill(tmp_path, 1, seed=1)
         assert job(tmp_path).run(ROWS, answers).read == 50
 
     @pytest.mark.parametrize("content", ["", "{", "[]\n", "null\n", '{"job": 1}\n{"rows": 1}\n'])
-    def test_a_broken_manifest_is_named_and_given_up_by_force(
+    def test_names_a_broken_manifest_and_force_discards_it(
         self, content: str, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         part = start_and_kill(tmp_path, 4)
@@ -102,7 +102,7 @@ class TestResume:
         assert files(tmp_path / "out") == undisturbed_shards
 
     @pytest.mark.parametrize("name", ["part-00001.jsonl", "rejects-00000.jsonl", MANIFEST, "out"])
-    def test_a_kill_while_files_move(
+    def test_resumes_after_a_kill_while_files_are_moved(
         self, name: str, tmp_path: Path, undisturbed_shards: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         original = os.replace
@@ -120,7 +120,7 @@ class TestResume:
         assert files(tmp_path / "out") == undisturbed_shards
 
     @pytest.mark.parametrize("moved", ["out", "out.part"])
-    def test_a_kill_between_the_old_folder_and_the_new_one(
+    def test_resumes_after_a_kill_while_the_old_folder_is_replaced(
         self, moved: str, tmp_path: Path, undisturbed_shards: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         original = os.replace
@@ -140,7 +140,7 @@ class TestResume:
         assert files(tmp_path / "out") == undisturbed_shards
         assert sorted(os.listdir(tmp_path)) == ["out", "undisturbed"]
 
-    def test_what_came_to_stand_there_since_is_not_overwritten(
+    def test_does_not_overwrite_a_target_that_appeared_since(
         self, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         start_and_kill(tmp_path, 7)
@@ -151,14 +151,14 @@ class TestResume:
             (tmp_path / "other/out").rename(tmp_path / "out")
             return answers(given)
 
-        for to_answers in (disturbed, answers):  # while it is at work, and before
+        for to_answers in (disturbed, answers):  # during the job, and before it
             with pytest.raises(SettingsError, match="out exists already"):
                 job(tmp_path).run(ROWS, to_answers)
             assert files(tmp_path / "out") == others
         job(tmp_path).run(ROWS, answers, overwrite=True)
         assert files(tmp_path / "out") == undisturbed_shards
 
-    def test_a_full_disk_is_an_error_after_which_the_job_goes_on(
+    def test_resumes_after_a_full_disk(
         self, tmp_path: Path, undisturbed_shards: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         part = start_and_kill(tmp_path, 4)

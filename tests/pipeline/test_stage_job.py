@@ -1,4 +1,4 @@
-"""Stages that a library user runs into a file or over shards, without saying what the result depends on."""
+"""Stages that library users run into a file or over shards, without naming what the result depends on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STAGE = AugmentStage("mention_replacement", {"rate": 0.8}, gold=GOLD, training=T
 
 
 @pytest.mark.parametrize("shards", [None, 10])
-def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, shards: int | None) -> None:
+def test_job_writes_what_the_library_makes_in_memory(tmp_path: Path, shards: int | None) -> None:
     job = stage_job(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(shards, quiet=True))
     tally = job.run()
     made = augment(GOLD, STAGE.load(), copies=2, seed=3)
@@ -39,7 +39,7 @@ def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, shards: int | 
 
 
 @pytest.mark.parametrize("shards", [None, 10])
-def test_a_method_that_has_been_used_can_be_used_again(tmp_path: Path, shards: int | None) -> None:
+def test_a_method_can_be_used_again(tmp_path: Path, shards: int | None) -> None:
     method = Duplicates()
     before = select(GOLD, method, quiet=True)
     tally = select(GOLD, method, output=tmp_path / "kept.jsonl", shards=shards, quiet=True)
@@ -48,7 +48,7 @@ def test_a_method_that_has_been_used_can_be_used_again(tmp_path: Path, shards: i
 
 
 @pytest.mark.parametrize("output", [None, "more.jsonl"])
-def test_sentences_in_memory_that_share_an_id_are_refused_before_any_work(output: str | None, tmp_path: Path) -> None:
+def test_refuses_duplicate_ids_in_memory_before_any_work(output: str | None, tmp_path: Path) -> None:
     rows = [*GOLD, replace(GOLD[0], words=GOLD[1].words, entities=())]
     with pytest.raises(DataError, match="another sentence has the same id"):
         augment(rows, "mention_replacement", output=output and tmp_path / output, quiet=True)
@@ -78,19 +78,19 @@ def test_an_input_that_changes_during_the_job_is_an_error(
     assert stage_job(STAGE, io.open_corpus(file), output, forced).run().read == 24
 
 
-def test_there_is_a_most_of_workers() -> None:
+def test_number_of_workers_has_a_maximum() -> None:
     assert JobOptions(10, 1000).workers == 1000
     with pytest.raises(SettingsError, match=r"^workers is 1001, expected a number in \[1, 1000\]$"):
         JobOptions(10, 1001)
 
 
-def test_an_empty_number_of_threads_counts_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_number_of_threads_counts_as_unset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(THREADS, "")
     stage_job(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(2, quiet=True)).run()
     assert len(io.read(tmp_path / "more.jsonl")) > 0
 
 
-def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> None:
+def test_refuses_an_unfinished_job_with_other_settings(tmp_path: Path) -> None:
     job = stage_job(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(quiet=True))
     part = tmp_path / "more.jsonl.part"
     part.mkdir()

@@ -39,7 +39,7 @@ def lines(sentences: Any) -> bytes:
     return "".join(map(io.writer("jsonl").encode, sentences)).encode()
 
 
-def test_augment_makes_what_the_library_makes(train: io.Source) -> None:
+def test_augment_stage_makes_what_the_library_makes(train: io.Source) -> None:
     stage = AugmentStage("mention_replacement", {"rate": 0.8}, gold=train, training=Training(seed=3), copies=2)
     made = augment(list(train), registry.create("augment", "mention_replacement", {"rate": 0.8}), copies=2, seed=3)
     answer, _, _ = run(list(stage.items(train)), stage=stage)
@@ -48,7 +48,7 @@ def test_augment_makes_what_the_library_makes(train: io.Source) -> None:
     assert (answer.rows, answer.tally.read) == (48, 48)
 
 
-def test_predict_labels_as_the_tagger_does(memory: Any, tmp_path: Path) -> None:
+def test_predict_stage_labels_like_the_tagger(memory: Any, tmp_path: Path) -> None:
     tagger = Memory()
     tagger.fit(sentences(24))
     tagger.save(tmp_path / "tagger")
@@ -57,10 +57,10 @@ def test_predict_labels_as_the_tagger_does(memory: Any, tmp_path: Path) -> None:
     assert answer.output == lines(tagger.predict(raw))
 
 
-def test_a_kill_costs_little_of_a_prediction(
+def test_prediction_loses_little_work_in_a_kill(
     memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saves_each_batch: None
 ) -> None:
-    """A slow tagger on a CPU labels some ten sentences a second."""
+    """A slow tagger on a CPU labels about ten sentences per second."""
     tagger, raw = Memory(), Corpus(Sentence(("a",), id=f"r{n}") for n in range(600))
     tagger.fit(sentences(24))
     tagger.save(tmp_path / "tagger")
@@ -70,7 +70,7 @@ def test_a_kill_costs_little_of_a_prediction(
     assert json.loads((tmp_path / "out.jsonl.part" / "journal.json").read_text())["read"] == 256
 
 
-def test_annotate_labels_as_the_annotator_does(memory: Any, tmp_path: Path) -> None:
+def test_annotate_stage_labels_like_the_annotator(memory: Any, tmp_path: Path) -> None:
     tagger = Memory()
     tagger.fit(sentences(24))
     tagger.save(tmp_path / "tagger")
@@ -80,7 +80,7 @@ def test_annotate_labels_as_the_annotator_does(memory: Any, tmp_path: Path) -> N
     assert [s.labels for s in io.read(tmp_path / "labelled.jsonl")] == [s.labels for s in tagger.predict(raw)]
 
 
-def test_project_labels_as_the_library_does() -> None:
+def test_project_stage_labels_like_the_library() -> None:
     source, target = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id="s"), Sentence(("schrieb", "Ada"), id="t")
     links = (Link(0, 1, 0.5), Link(1, 0, 0.9))
     task, lost = Task(target, [Translation(source, links)]), Task(target, [Translation(source, links[1:])])
@@ -92,7 +92,7 @@ def test_project_labels_as_the_library_does() -> None:
     assert stage.sentence_of(task) == target
 
 
-def test_a_sentence_that_cannot_be_augmented_is_rejected_under_its_own_name(train: io.Source) -> None:
+def test_reject_of_a_failed_augmentation_shows_its_sentence(train: io.Source) -> None:
     stage = AugmentStage("mention_replacement", gold=train)
     nameless = Sentence(("no", "id"))
     answer, _, _ = run(list(stage.items([*train, nameless])), stage=stage)
@@ -101,7 +101,7 @@ def test_a_sentence_that_cannot_be_augmented_is_rejected_under_its_own_name(trai
 
 
 @pytest.mark.parametrize("name", [None, "-"])
-def test_a_corpus_travels_even_from_standard_input(
+def test_pickles_a_corpus_even_from_standard_input(
     name: str | None, train: io.Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if name:
@@ -114,9 +114,7 @@ def test_a_corpus_travels_even_from_standard_input(
 
 
 @pytest.mark.parametrize(("asked", "given"), [("", "1"), ("3", "3")])
-def test_a_worker_has_one_thread_unless_the_user_says_otherwise(
-    asked: str, given: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_has_one_thread_unless_set_otherwise(asked: str, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", asked)
     if not asked:
         monkeypatch.delenv("OMP_NUM_THREADS")
@@ -126,7 +124,7 @@ def test_a_worker_has_one_thread_unless_the_user_says_otherwise(
 
 @dataclass(frozen=True)
 class Learner(Stage[Sentence, Sentence]):
-    """Trains where there is no training yet."""
+    """Trains if there is no training yet."""
 
     log: str
 
@@ -146,7 +144,7 @@ class Learner(Stage[Sentence, Sentence]):
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_one_worker_trains_and_the_others_go_on_from_a_copy(
+def test_one_worker_trains_and_the_others_start_from_a_copy(
     links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not links:  # as from one disk to another
@@ -159,7 +157,7 @@ def test_one_worker_trains_and_the_others_go_on_from_a_copy(
     stage = Learner(str(log))
     for is_first in (True, False, False):
         BatchRunner(WorkerTask(stage, folder=folder, is_first=is_first))
-        (folder / "lock").touch()  # which would lock all alike under whatever name
+        (folder / "lock").touch()  # a hard link to it would be the same lock under another name
     names = f"{1 + links} names"
     assert log.read_text().splitlines() == [
         "out.training False False", f"training {names} True", f"training {names} True",

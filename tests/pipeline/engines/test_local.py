@@ -45,7 +45,7 @@ def output(folder: Path) -> bytes:
 
 
 def pids(folder: Path) -> list[int]:
-    """Of all workers that were ever ready."""
+    """The process ids of all workers that were ever ready."""
     return [int(path.name.split("-")[1]) for path in (folder / "marks").glob("start-*")]
 
 
@@ -70,7 +70,7 @@ def shards_of(folder: Path) -> int:
     return path.read_text().count('"files"') if path.exists() else 0
 
 
-def test_any_number_of_workers_gives_the_same_bytes_whatever_becomes_of_them(tmp_path: Path) -> None:
+def test_bytes_do_not_depend_on_the_number_of_workers_or_their_deaths(tmp_path: Path) -> None:
     manifests = set()
     for workers in (1, 3):
         folder = tmp_path / str(workers)
@@ -83,7 +83,7 @@ def test_any_number_of_workers_gives_the_same_bytes_whatever_becomes_of_them(tmp
     assert len(manifests) == 1
 
 
-def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
+def test_output_is_the_same_after_a_worker_is_killed(tmp_path: Path) -> None:
     process = start(tmp_path)
     wait_until(lambda: len(pids(tmp_path)) == 2 and shards_of(tmp_path) > 0)
     os.kill(pids(tmp_path)[0], signal.SIGKILL)
@@ -94,7 +94,7 @@ def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
-def test_the_same_call_goes_on_after_the_end_of_its_process(sign: signal.Signals, tmp_path: Path) -> None:
+def test_the_same_call_resumes_after_its_process_was_killed(sign: signal.Signals, tmp_path: Path) -> None:
     process = start(tmp_path)
     wait_until(lambda: shards_of(tmp_path) >= 2)
     if sign == signal.SIGINT:
@@ -114,7 +114,7 @@ def test_the_same_call_goes_on_after_the_end_of_its_process(sign: signal.Signals
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
-    """The slow job with two workers, in a process of its own and a group of its own, as a terminal gives it."""
+    """The slow job with two workers, in its own process and process group, as in a terminal."""
     command = [sys.executable, "-m", __name__, str(folder)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), start_new_session=True
@@ -127,7 +127,7 @@ nersery.augment("example:train.conll", "mention_replacement", output=f"{os.getpi
 
 
 @pytest.mark.parametrize("file", ["script.py", "-"])
-def test_a_script_that_a_worker_cannot_import(file: str, tmp_path: Path) -> None:
+def test_error_about_a_script_that_workers_cannot_import(file: str, tmp_path: Path) -> None:
     """Without a guard the import would start the job again; standard input cannot be read again."""
     (tmp_path / "script.py").write_text(SCRIPT)
     python = subprocess.run(
@@ -148,7 +148,7 @@ def test_a_script_that_a_worker_cannot_import(file: str, tmp_path: Path) -> None
     assert len([*tmp_path.iterdir()]) == 2, "no worker has begun a job"
 
 
-def test_a_daemon_starts_no_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_workers_in_a_daemonic_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
     with pytest.raises(
         SettingsError, match=r"not start others, because it is daemonic.* Use neither shards nor workers"
@@ -160,7 +160,7 @@ def test_a_daemon_starts_no_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 class TestWorker:
-    def test_how_it_ended_is_told(self) -> None:
+    def test_error_says_how_the_worker_ended(self) -> None:
         engine = LocalEngine()
         worker = engine.start(pickle.dumps(WorkerTask(Capitals(missing="life"))))
         assert engine.wait([worker], None) == [worker]
@@ -169,7 +169,7 @@ class TestWorker:
         worker.send(b"nobody takes it")
         worker.stop()
 
-    def test_a_kill_while_it_loads_leaves_no_copy_of_the_training(
+    def test_a_kill_while_loading_leaves_no_copy_of_the_training(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         training, temporary = tmp_path / "training", tmp_path / "temporary"

@@ -24,7 +24,7 @@ from tests.pipeline.fakes import Capitals, Inline, InlineWorker, expected, rows
 def run(
     sentences: list[Any], *, workers: int = 2, batch_size: int = 4, seed: int = 0, stage: Stage[Any, Any] | None = None
 ) -> tuple[Answer, Inline, list[str]]:
-    """Everything through a pool, as one answer; who worked; and what was said."""
+    """Everything through a pool, as one answer; the engine; and the messages."""
     engine, said, tally = Inline(seed), list[str](), Tally()
     with Pool(engine, WorkerTask(stage or Capitals()), workers, said.append) as pool:
         answers = [*pool.answers(batches(sentences, 10**9, batch_size))]
@@ -47,7 +47,7 @@ def reasons(answer: Answer) -> dict[str, str]:
 
 @settings(deadline=None)
 @given(st.integers(0, 40), st.integers(1, 5), st.integers(1, 7), st.integers(0, 999))
-def test_answers_come_in_order_whoever_is_first(count: int, workers: int, batch_size: int, seed: int) -> None:
+def test_answers_are_in_order_whichever_worker_is_first(count: int, workers: int, batch_size: int, seed: int) -> None:
     answer, engine, said = run(rows(count, at7="reject"), workers=workers, batch_size=batch_size, seed=seed)
     assert answer.output == expected(rows(count, at7="reject"))
     assert answer.rows == answer.tally.read == count
@@ -55,11 +55,11 @@ def test_answers_come_in_order_whoever_is_first(count: int, workers: int, batch_
     assert not said
 
 
-def test_nobody_starts_where_there_is_nothing_to_do() -> None:
+def test_starts_no_worker_without_work() -> None:
     assert not run([])[1].started
 
 
-def test_no_more_batches_lie_about_than_workers_need() -> None:
+def test_reads_no_more_batches_ahead_than_workers_need() -> None:
     taken = 0
 
     def endless() -> Any:
@@ -79,7 +79,7 @@ def test_no_more_batches_lie_about_than_workers_need() -> None:
 
 
 def test_the_first_worker_is_ready_before_others_start(tmp_path: Path) -> None:
-    """For it trains, and the others go on from that."""
+    """It trains, and the others start from its training."""
     engine = Inline()
     with Pool(engine, WorkerTask(Capitals()), 3, print) as pool:
         list(pool.answers([rows(1)] * 20))
@@ -88,7 +88,7 @@ def test_the_first_worker_is_ready_before_others_start(tmp_path: Path) -> None:
     assert not any(task.is_first for task in others)
 
 
-def test_no_more_workers_start_than_batches_wait() -> None:
+def test_starts_no_more_workers_than_waiting_batches() -> None:
     engine = Inline()
     with Pool(engine, replace(WorkerTask(Capitals()), is_first=False), 99, print) as pool:
         list(pool.answers([rows(1)] * 2))
@@ -96,7 +96,7 @@ def test_no_more_workers_start_than_batches_wait() -> None:
 
 
 class TestRowsThatFail:
-    def test_they_alone_are_rejected(self) -> None:
+    def test_rejects_only_the_failing_rows(self) -> None:
         sentences = rows(40, at3="fail", at4="fail", at30="nan")
         answer, engine, _ = run(sentences, batch_size=16)
         assert answer.output == expected(sentences)
@@ -107,7 +107,7 @@ class TestRowsThatFail:
         assert len(failed) == 3
         assert len(engine.started) <= 2
 
-    def test_a_reject_that_cannot_be_written_is_one_without_its_numbers(self) -> None:
+    def test_a_reject_that_cannot_be_written_loses_its_scores(self) -> None:
         odd = Reject("odd", Sentence(("a",), id="s0", scores={"odd": float("nan")}))
         answer = BatchRunner(WorkerTask(Capitals())).answer([odd])
         assert json.loads(answer.rejects)["words"] == ["a"]
@@ -119,7 +119,7 @@ class TestRowsThatFail:
         with pytest.raises(JobFailedError, match=r"more than 3 rows failed.*a poisoned row"):
             run(rows(9, at1="fail", at2="fail", at3="fail", at8="fail"))
 
-    def test_what_the_reader_rejected_passes_through(self) -> None:
+    def test_passes_on_the_rejects_of_the_reader(self) -> None:
         answer, _, _ = run([*rows(3), Reject("broken", Sentence(("x",), id="r"))])
         assert answer.tally.read == 4
         assert reasons(answer) == {"r": "broken"}
@@ -130,7 +130,7 @@ class TestRowsThatFail:
 
 
 class TestWorkersThatDie:
-    def test_a_death_by_chance_costs_nothing(self, tmp_path: Path) -> None:
+    def test_retries_the_rows_after_a_chance_death(self, tmp_path: Path) -> None:
         sentences = rows(40, at13="kill-once")
         answer, engine, said = run(sentences, stage=Capitals(str(tmp_path)))
         assert answer.output == expected(sentences)
@@ -140,7 +140,7 @@ class TestWorkersThatDie:
 
     @pytest.mark.parametrize("workers", [1, 3])
     @pytest.mark.parametrize("batch_size", [1, 5, 16, 100])
-    def test_a_row_that_kills_is_found_and_rejected(self, workers: int, batch_size: int) -> None:
+    def test_finds_and_rejects_a_row_that_kills_workers(self, workers: int, batch_size: int) -> None:
         sentences = rows(40, at0="kill", at17="kill", at18="kill", at39="reject")
         answer, _, said = run(sentences, workers=workers, batch_size=batch_size)
         assert answer.output == expected(sentences)
@@ -149,13 +149,13 @@ class TestWorkersThatDie:
         assert reasons(answer) == {"s0": died, "s17": died, "s18": died, "s39": "asked for"}
         assert sum(line.endswith("it is rejected") for line in said) == 3
 
-    def test_each_row_gets_a_second_try_alone(self, tmp_path: Path) -> None:
-        """A worker that dies of want of memory, of whatever row it is at, costs no good row."""
+    def test_retries_each_row_separately_after_a_death(self, tmp_path: Path) -> None:
+        """A worker that runs out of memory, at whichever row, costs no good row."""
         sentences = rows(16, **{f"at{number}": "kill-once" for number in range(16)})
         answer, _, _ = run(sentences, batch_size=16, stage=Capitals(str(tmp_path)))
         assert answer.output == expected(sentences)
 
-    def test_what_lay_with_a_dead_worker_but_was_not_begun_is_not_suspect(self) -> None:
+    def test_batches_that_a_dead_worker_had_not_begun_are_not_suspect(self) -> None:
         sentences = rows(40, at0="kill")
         _, engine, said = run(sentences, workers=1)
         deaths = [line.split(":")[0] for line in said]
@@ -171,7 +171,7 @@ class TestWorkersThatDie:
         with pytest.raises(JobFailedError, match="3 workers died, the last one at 2 rows starting with s0: killed"):
             run(rows(9, at0="kill"))
 
-    def test_workers_that_a_lost_node_takes_along_are_no_bad_starts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_workers_that_die_with_their_node_are_not_failed_starts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         left, receive = [WorkerDiedError("its node died", with_its_node=True)] * 5, InlineWorker.receive
         monkeypatch.setattr(InlineWorker, "receive", lambda worker: throw(left.pop()) if left else receive(worker))
         answer, engine, said = run(rows(9))
@@ -179,7 +179,7 @@ class TestWorkersThatDie:
         assert len(engine.started) > 5
         assert said == ["a worker died before it was ready: its node died; another one replaces it"] * 5
 
-    def test_too_many_that_are_never_ready_stop_the_job(self) -> None:
+    def test_too_many_failed_starts_stop_the_job(self) -> None:
         with pytest.raises(
             JobFailedError, match="3 workers in a row died before they were ready, the last one: killed"
         ):
@@ -195,7 +195,7 @@ class Lines(Capitals):
         return f"{made.text}\n"
 
 
-def test_where_every_row_has_its_line_a_reject_leaves_it_blank() -> None:
+def test_a_reject_leaves_a_blank_line_if_every_row_has_a_line() -> None:
     answer, _, _ = run(rows(6, at1="reject", at3="kill", at4="fail"), stage=Lines())
     assert answer.output.decode().split("\n") == ["WORD HERE", "", "WORD HERE", "", "", "WORD HERE", ""]
     assert answer.tally.written == 3
@@ -203,7 +203,7 @@ def test_where_every_row_has_its_line_a_reject_leaves_it_blank() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(["here", "fail", "kill", "reject", "nan"]), max_size=30), st.integers(0, 99))
-def test_no_row_is_lost_or_doubled(words: list[str], seed: int) -> None:
+def test_no_row_is_lost_or_duplicated(words: list[str], seed: int) -> None:
     sentences = [Sentence(("word", word), id=f"s{number}") for number, word in enumerate(words)]
     size = random.Random(seed).randint(1, 9)
     answer, _, _ = run(sentences, workers=3, batch_size=size, seed=seed)

@@ -21,21 +21,21 @@ from tests.pipeline.fakes import Capitals, expected, rows
 from tests.standins import environment
 
 
-def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingResourceError, match=r'ray is not installed.*"nersery\[ray\]"'):
         RayEngine(1)
 
 
 class RayError(Exception):
-    """How Ray says that an actor ended."""
+    """The error by which Ray reports the end of an actor."""
 
 
 class SilentRay:
     """A Ray whose workers never answer.
 
     Args:
-        alive: For each node whether it lives; the first one is that of this process.
+        alive: For each node, whether it is alive; the first node is that of this process.
         cpus: Of each node.
     """
 
@@ -83,24 +83,24 @@ class SilentRay:
 
 class TestDeadNodes:
     def waited(self, monkeypatch: pytest.MonkeyPatch, ray: SilentRay) -> int:
-        """How often it waited until a worker answered at last."""
+        """The number of waits until a worker answered."""
         monkeypatch.setitem(sys.modules, "ray", ray)
         engine = RayEngine(1)
         assert engine.wait([engine.start(b"")], None)
         return ray.waited
 
     @pytest.mark.parametrize("alive", [(True, True), (True, False)])
-    def test_a_worker_that_another_node_can_replace_is_waited_for(
+    def test_waits_for_a_worker_that_another_node_can_replace(
         self, alive: tuple[bool, ...], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert self.waited(monkeypatch, SilentRay(*alive)) == 20
 
-    def test_the_node_of_this_process_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_error_names_a_dead_node_of_this_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(EngineLostError, match=r"this process, 10\.0\.0\.0 \(00000000\), is dead"):
             self.waited(monkeypatch, SilentRay(False, True))
 
     @pytest.mark.parametrize("has_started", [True, False])
-    def test_workers_that_never_start_are_mentioned_once(
+    def test_notes_once_that_no_worker_has_started(
         self, has_started: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr("nersery.pipeline.engines.ray.START_SECONDS", 0)
@@ -109,12 +109,12 @@ class TestDeadNodes:
         self.waited(monkeypatch, ray)
         assert capfd.readouterr().err.count("Ray has not started a worker") == (not has_started)
 
-    def test_without_room_for_a_worker_the_dead_node_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_error_names_the_dead_node_if_no_other_has_room(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(EngineLostError, match=r"10\.0\.0\.1 \(11111111\) is dead, and no other"):
             self.waited(monkeypatch, SilentRay(True, False, cpus=0.5))
 
     @pytest.mark.parametrize(("node", "is_dead"), [("0" * 20, False), ("1" * 20, True), ("worker", False)])
-    def test_a_worker_that_ends_with_its_node_says_so(
+    def test_error_says_whether_a_worker_died_with_its_node(
         self, node: str, is_dead: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "ray", SilentRay(True, False))
@@ -132,7 +132,7 @@ class TestDeadNodes:
 
 @pytest.fixture(scope="module")
 def ray() -> Iterator[Any]:
-    """A Ray of this process, as a user's own program may have one."""
+    """A Ray instance of this process, as in a user's own program."""
     ray = pytest.importorskip("ray")
     root = str(Path(__file__).parents[3])
     ray.init(
@@ -149,7 +149,7 @@ def run(folder: Path, workers: int, stage: Stage[Any, Any] | None = None, **odd:
         return ShardJob(folder / "out", 25, {}).run(rows(60, **odd), pool.answers, batch_size=2)
 
 
-def test_the_bytes_are_those_of_local_workers_whatever_becomes_of_them(ray: Any, tmp_path: Path) -> None:
+def test_bytes_equal_those_of_local_workers_despite_deaths(ray: Any, tmp_path: Path) -> None:
     odd = {"at5": "kill-once", "at20": "fail", "at33": "kill", "at34": "reject"}
     tally = run(tmp_path, 2, **odd)
     assert (tally.read, tally.written) == (60, 57)
@@ -160,11 +160,11 @@ def test_the_bytes_are_those_of_local_workers_whatever_becomes_of_them(ray: Any,
     assert ray.is_initialized(), "it was not ours to end"
 
 
-def test_errors_of_a_worker_come_back(ray: Any, tmp_path: Path) -> None:
+def test_passes_on_errors_of_a_worker(ray: Any, tmp_path: Path) -> None:
     with pytest.raises(MissingResourceError, match="there is no model"):
         run(tmp_path, 1, Capitals(missing="model"))
 
 
-def test_gpus_that_are_not_there_are_refused(ray: Any) -> None:
+def test_refuses_more_gpus_than_there_are(ray: Any) -> None:
     with pytest.raises(SettingsError, match="need 4 GPUs in total, but Ray has 0"):
         RayEngine(2, gpus=2.0)
