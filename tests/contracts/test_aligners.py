@@ -1,4 +1,4 @@
-"""What every aligner must keep to. A new one needs a line in `SETTINGS`."""
+"""The contract of all aligners. A new one needs a line in `SETTINGS`."""
 
 import math
 import random
@@ -17,7 +17,7 @@ SETTINGS = {
     "external": {"program": "fast_align"},
     "statistical": {},
 }
-"""What makes an aligner of each kind small; embeddings get a tiny model too, external ones a program that is a fake."""
+"""Settings of a small aligner of each kind; embeddings get a tiny model, too, and external aligners a fake program."""
 
 WORDS = {"the": "el", "house": "casa", "river": "río", "big": "grande", "Ada": "Ada", "sees": "ve", "1,000": "1.000"}
 ODD = [
@@ -86,7 +86,7 @@ def test_links_are_in_range_sorted_and_once_each(ready):
         assert not any(math.isnan(link.probability) for link in alignment)
 
 
-def test_links_do_not_depend_on_company_or_order(ready):
+def test_links_do_not_depend_on_the_batch_or_order(ready):
     together = ready.align(PAIRS)
     assert [ready.align([pair])[0] for pair in PAIRS] == together
     assert ready.align(PAIRS[::-1])[::-1] == together
@@ -94,15 +94,15 @@ def test_links_do_not_depend_on_company_or_order(ready):
     assert ready.align(PAIRS[3:9]) == together[3:9]
 
 
-def test_the_same_text_teaches_the_same(new, name, ready):
+def test_training_is_reproducible(new, name, ready):
     assert fitted(new, name).align(PAIRS) == ready.align(PAIRS)
 
 
-def test_nothing_to_learn_from_and_nothing_to_align(new, name):
+def test_empty_input(new, name):
     assert list(fitted(new, name, []).align([])) == []
 
 
-def test_one_pair_is_enough(new, name):
+def test_one_pair_is_enough_for_training(new, name):
     (alignment,) = fitted(new, name, PAIRS[:1]).align(PAIRS[:1])
     assert isinstance(alignment, tuple)
 
@@ -114,7 +114,7 @@ def test_a_side_without_words_has_no_links(new, name):
     assert any(found[3:])
 
 
-def test_what_was_not_fitted_is_refused_or_works(new, name):
+def test_align_before_fit_is_an_error_unless_pretrained(new, name):
     if name == "embeddings":  # its model has learnt elsewhere
         assert isinstance(new(name).align(PAIRS[:1])[0], tuple)
         return

@@ -1,6 +1,6 @@
-"""What every registered annotator must do. A new one needs a line in `SETTINGS`.
+"""The contract of all annotators. A new one needs a line in `SETTINGS`.
 
-The words of the corpus say their own type (``PER.1 o.2 LOC.3``); the models behind the annotators read it off them.
+The words of the corpus contain their own type (``PER.1 o.2 LOC.3``), from which the fake models read it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RAW = Corpus(sentence.with_entities(()) for sentence in CORPUS)
 
 
 class Identity(Aligner):
-    """Links each word to the one in its place."""
+    """Links each word to the word at the same position."""
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment]:
         return [tuple(Link(place, place) for place in range(len(pair.source))) for pair in pairs]
@@ -90,7 +90,7 @@ def test_every_annotator_is_covered() -> None:
     assert set(SETTINGS) == set(registry.names("annotate"))
 
 
-def test_every_entity_lies_over_words_of_its_type(name: str) -> None:
+def test_every_entity_covers_words_of_its_type(name: str) -> None:
     result = labelled(name)
     found = [entity for sentence in result.corpus for entity in sentence.entities]
     assert len(found) > len(CORPUS) / 2
@@ -101,7 +101,7 @@ def test_every_entity_lies_over_words_of_its_type(name: str) -> None:
 
 
 @pytest.mark.parametrize("make_raw", [make_corpus, make_scripts])
-def test_nothing_changes_but_labels_and_origin(name: str, make_raw: Callable[[], Corpus]) -> None:
+def test_changes_only_labels_and_origin(name: str, make_raw: Callable[[], Corpus]) -> None:
     raw = make_raw()
     result = labelled(name, raw)
     assert not result.rejects
@@ -112,12 +112,12 @@ def test_nothing_changes_but_labels_and_origin(name: str, make_raw: Callable[[],
         assert after.origin == Origin(name, after.origin.parents)
 
 
-def test_read_is_written_and_rejected(name: str) -> None:
+def test_read_is_written_plus_rejected(name: str) -> None:
     tally = labelled(name).tally
     assert tally.read == len(RAW) == tally.written + tally.rejected
 
 
-def test_labels_that_are_there_already_are_not_looked_at(name: str) -> None:
+def test_ignores_existing_labels(name: str) -> None:
     wrong = Corpus(sentence.with_entities([Entity(0, 1, "WRONG", 0.1)]) for sentence in RAW)
     assert text_of(labelled(name, wrong)) == text_of(labelled(name))
 
@@ -139,7 +139,7 @@ def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
     assert text_of(labelled(name, training=training)) == text_of(labelled(name, training=training))
 
 
-def test_a_job_that_goes_on_in_the_middle_labels_the_rest_alike(name: str) -> None:
+def test_a_resumed_job_labels_the_rest_alike(name: str) -> None:
     method = make(name)
     method.fit(())
     write_source(RAW)
@@ -148,5 +148,5 @@ def test_a_job_that_goes_on_in_the_middle_labels_the_rest_alike(name: str) -> No
     assert rest.corpus.sentences == labelled(name).corpus.sentences[20:]
 
 
-def test_no_text_no_labels(name: str) -> None:
+def test_empty_input(name: str) -> None:
     assert labelled(name, Corpus()).tally.read == 0

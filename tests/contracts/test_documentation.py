@@ -1,4 +1,4 @@
-"""What every registered method says of itself, and that it has no settings but those."""
+"""Every registered method documents itself, and refuses other settings than the documented ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ METHODS = [(kind, name) for kind in KINDS for name in registry.names(kind)]
 
 
 @pytest.mark.parametrize(("kind", "name"), METHODS)
-def test_documentation_says_what_whence_and_each_setting(kind: str, name: str) -> None:
+def test_documentation_has_summary_reference_and_every_setting(kind: str, name: str) -> None:
     cls = registry.get(kind, name)
     text = descriptions.documentation(cls)
     assert descriptions.summary(kind, name).endswith(".")
@@ -25,6 +25,6 @@ def test_documentation_says_what_whence_and_each_setting(kind: str, name: str) -
 
 
 @pytest.mark.parametrize(("kind", "name"), [method for method in METHODS if method[0] != "augment"])
-def test_a_setting_that_there_is_not_is_refused(kind: str, name: str) -> None:
+def test_refuses_an_unknown_setting(kind: str, name: str) -> None:
     with pytest.raises(SettingsError, match='has no setting "colour"'):
         registry.create(kind, name, {"colour": "red"})

@@ -1,4 +1,4 @@
-"""What every format keeps: the tests find the formats in the registry."""
+"""What every format in the registry keeps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def corpus(*, labelled: bool) -> list[Sentence]:
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_six_scripts_come_back_code_point_for_code_point(tmp_path: Path, name: str) -> None:
+def test_round_trip_keeps_every_code_point_of_six_scripts(tmp_path: Path, name: str) -> None:
     known = formats()[name]
     sentences = corpus(labelled=ENTITIES in known.keeps)
     path = tmp_path / "a"
@@ -56,7 +56,7 @@ TYPES = st.sampled_from(["PER", "creative work", "B-X", "LOC#1"])
 
 @st.composite
 def labelled_sentence(draw: st.DrawFn) -> Sentence:
-    """Any words that a sentence may hold, under flat labels."""
+    """Any words that a sentence can have, with flat labels."""
     words = draw(st.lists(A_WORD.filter(lambda word: word == word.strip(" ")), min_size=1, max_size=6))
     borders = sorted(draw(st.sets(st.integers(0, len(words)), max_size=4)))
     entities = [Entity(a, b, draw(TYPES)) for a, b in zip(borders[::2], borders[1::2], strict=False)]
@@ -68,7 +68,7 @@ def labelled_sentence(draw: st.DrawFn) -> Sentence:
 @example(Sentence(("\ufeffIn", "Oslo"), id="a"))
 @example(Sentence(("\ufeff",), id="a"))
 @settings(max_examples=40, deadline=None)
-def test_any_sentence_comes_back_or_is_refused(
+def test_any_sentence_survives_a_round_trip_or_is_refused(
     tmp_path_factory: pytest.TempPathFactory, name: str, sentence: Sentence
 ) -> None:
     known, path = formats()[name], tmp_path_factory.mktemp("format") / "a"
@@ -78,7 +78,7 @@ def test_any_sentence_comes_back_or_is_refused(
         assert not path.exists()
         return
     format = "text" if name == "words" else name
-    split = "spaces" if format == "text" else None  # else it is split by what it looks like
+    split = "spaces" if format == "text" else None  # otherwise, it is split by its look
     options = ReadOptions(format=format, scheme="IOB2" if name == "conll" else None, split=split)
     (back,) = open_corpus(path, options)
     assert back.words == sentence.words
@@ -88,13 +88,13 @@ def test_any_sentence_comes_back_or_is_refused(
 
 
 @pytest.mark.parametrize("name", [name for name in BOTH if formats()[name].recognises])
-def test_what_a_format_writes_is_recognised_without_an_extension(tmp_path: Path, name: str) -> None:
+def test_recognises_its_own_files_without_an_extension(tmp_path: Path, name: str) -> None:
     write(corpus(labelled=ENTITIES in formats()[name].keeps), tmp_path / "a", format=name)
     assert type(open_corpus(tmp_path / "a")) is formats()[name].reader
 
 
 @pytest.mark.parametrize("name", writable())
-def test_labels_are_kept_or_refused_or_dropped_by_name(tmp_path: Path, name: str) -> None:
+def test_labels_are_kept_or_refused_except_for_words(tmp_path: Path, name: str) -> None:
     if ENTITIES in formats()[name].keeps or name == "words":
         assert write(corpus(labelled=True), tmp_path / "a", format=name) == len(SCRIPTS)
     else:
@@ -104,7 +104,7 @@ def test_labels_are_kept_or_refused_or_dropped_by_name(tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("name", readable())
-def test_compressed_files_are_refused(tmp_path: Path, name: str) -> None:
+def test_refuses_compressed_files(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.ann").write_bytes(b"")
     for path in (tmp_path / "a.txt", tmp_path / "a"):
         path.write_bytes(gzip.compress(b"Ada O\n" * 99))
@@ -112,7 +112,7 @@ def test_compressed_files_are_refused(tmp_path: Path, name: str) -> None:
         list(open_corpus(tmp_path / ("a.ann" if name == "brat" else "a"), ReadOptions(format=name)))
 
 
-def test_every_format_is_described_and_each_extension_has_one() -> None:
+def test_every_format_has_a_summary_and_each_extension_one_format() -> None:
     assert all(known.summary and (known.reader or known.writer) for known in formats().values())
     declared = [extension for known in formats().values() for extension in known.extensions]
     assert sorted(declared) == sorted(extensions())
@@ -142,17 +142,17 @@ IN_FILE = {
     "offsets": "123",
     "words": '"(tokens|words)"',
 }
-"""What shows a part in the file of a tool."""
+"""A pattern for each part in the file of a tool."""
 
 
 def stays(part: str, back: Sentence) -> bool:
-    """Whether a part of `RICH` is as it was."""
+    """Whether a part of `RICH` is unchanged."""
     if part == ENTITIES:
         return back.labels == RICH.labels or back.character_spans == RICH.character_spans
     if part == OFFSETS:  # of words that may have been split again
         return back.offsets[:1] == RICH.offsets[:1]
     if part == COMMENTS:
-        return back.comments[-1:] == RICH.comments  # behind one that tells the document, in some formats
+        return back.comments[-1:] == RICH.comments  # in some formats, after a comment that names the document
     if part == ENTITY_SCORES:
         return [entity.score for entity in back.entities] == [0.625]
     field = {part, part.removesuffix("s"), part.replace(" ", "_")} & {*RICH.__match_args__}
@@ -160,20 +160,20 @@ def stays(part: str, back: Sentence) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted({*writable()} - {"text"}))
-def test_a_format_declares_what_a_round_trip_keeps(tmp_path: Path, name: str) -> None:
+def test_format_declares_what_a_round_trip_keeps(tmp_path: Path, name: str) -> None:
     path, keeps = tmp_path / "a", formats()[name].keeps
     write([RICH], path, format=name)
     if name in (*readable(), "words"):
         path = path / "DOC9.ann" if name == "brat" else path
         (back,) = open_corpus(path, ReadOptions(format="text" if name == "words" else name))
         assert {part for part in EVERYTHING if stays(part, back)} == keeps
-    else:  # nersery reads files of this tool under another name, and perhaps not before somebody has annotated them
+    else:  # nersery reads this tool's files under another name, perhaps only once they are annotated
         text = path.read_text("utf-8")
         assert {part for part, mark in IN_FILE.items() if re.search(mark, text)} == keeps
 
 
 @pytest.mark.parametrize("name", writable())
-def test_what_a_format_loses_is_noted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_what_a_format_loses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     losses, lost = Losses(formats()[name], {"in"}), EVERYTHING - formats()[name].keeps - {WORDS, ENTITIES}
     for sentence in as_written((Sentence(("Ada",), id="in:1"), RICH, RICH), formats()[name]):
         losses.see(sentence)
@@ -198,7 +198,7 @@ def test_what_a_format_loses_is_noted(name: str, capsys: pytest.CaptureFixture[s
         ("", (), (), False),
     ],
 )
-def test_ids_of_its_own_are_a_loss(
+def test_notes_the_loss_of_ids_that_reading_does_not_restore(
     capsys: pytest.CaptureFixture[str], id: str, stems: set[str], comments: tuple[str, ...], *, is_own: bool
 ) -> None:
     losses = Losses(formats()["conll"], stems)

@@ -1,4 +1,4 @@
-"""What every selector must keep to. A new one needs a line in `SELECTORS`."""
+"""The contract of all selectors. A new one needs a line in `SELECTORS`."""
 
 import dataclasses
 import math
@@ -39,7 +39,7 @@ SELECTORS: dict[str, Callable[[], Selector]] = {
 
 
 class Reader:
-    """A tagger that never errs: it reads the type off the word."""
+    """A tagger without errors: it reads the type from the word."""
 
     types = ("LOC", "ORG", "PER", "PROD")
 
@@ -56,7 +56,7 @@ class Reader:
 
 
 class Counter:
-    """A language model that finds a word the less probable, the higher its number is."""
+    """A language model that finds words with higher numbers less probable."""
 
     kind = "perplexity"
 
@@ -74,13 +74,13 @@ def _no_model_is_opened(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _sentences_have_a_quality(monkeypatch):
-    """As if they were projected: the lower, the higher the number of the last word is."""
+    """The quality of a projection: it is lower if the last word has a higher number."""
     quality = "nersery.select.alignment_quality.quality_of"
     monkeypatch.setattr(quality, lambda sentence: 1 / float(sentence.words[-1].split(".")[1]))
 
 
 def sentence(id, text):
-    """The words say their own type: ``PER.1 o.2 LOC.3``; a type after ``/`` is a label that does not fit."""
+    """Words contain their own type: ``PER.1 o.2 LOC.3``. A type after ``/`` is a wrong label."""
     words, entities = [], []
     for position, part in enumerate(text.split(" ")):
         word, _, wrong = part.partition("/")
@@ -147,7 +147,7 @@ def test_keeps_something_and_rejects_something(name):
     assert tally.rejected > 0
 
 
-def test_scores_are_numbers_and_decide_as_the_selector_says(name):
+def test_scores_are_numbers_and_decide_what_is_kept(name):
     result, selector = chosen(name), ready(name)
     kept, rejected = [*result.corpus], [reject.sentence for reject in result.rejects]
     assert all(math.isfinite(s.scores[name]) for s in (*kept, *rejected))
@@ -158,13 +158,13 @@ def test_scores_are_numbers_and_decide_as_the_selector_says(name):
         assert all(s.scores[name] < selector.threshold for s in rejected)
 
 
-def test_changes_nothing_but_the_scores(name):
+def test_changes_only_the_scores(name):
     result = chosen(name)
     out = {s.id: s for s in [*result.corpus, *(reject.sentence for reject in result.rejects)]}
     assert {id_: dataclasses.replace(s, scores={}) for id_, s in out.items()} == {s.id: s for s in CANDIDATES}
 
 
-def test_reasons_can_be_counted(name):
+def test_reasons_do_not_name_sentences_or_words(name):
     for reject in chosen(name).rejects:
         assert reject.reason
         assert reject.sentence.id not in reject.reason
@@ -176,7 +176,7 @@ def test_batch_size_does_not_matter(name, batch_size):
     assert chosen(name, batch_size=batch_size) == chosen(name)
 
 
-def test_a_job_that_goes_on_in_the_middle_judges_the_rest_alike(name):
+def test_a_resumed_job_judges_the_rest_alike(name):
     rest = collect(job.run(CANDIDATES[4:], select_step(ready(name))))
     whole = chosen(name)
     later = {s.id for s in CANDIDATES[4:]}
@@ -184,11 +184,11 @@ def test_a_job_that_goes_on_in_the_middle_judges_the_rest_alike(name):
     assert rest.rejects == tuple(reject for reject in whole.rejects if reject.sentence.id in later)
 
 
-def test_one_that_checks_candidates_reads_to_the_end(name):
+def test_a_selector_that_checks_candidates_reads_all_of_them(name):
     candidates = iter(CANDIDATES)
     selector = ready(name, candidates)
     assert not selector.checks_candidates or next(candidates, None) is None
 
 
-def test_no_candidates_no_result(name):
+def test_empty_input(name):
     assert chosen(name, Corpus()).tally.read == 0

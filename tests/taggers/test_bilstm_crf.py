@@ -32,8 +32,8 @@ def small(**settings) -> BiLSTMCRF:
 # --- the network ------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_a_bidirectional_lstm() -> None:
-    """Against torch's own, on packed rows."""
+def test_network_equals_the_bidirectional_lstm_of_torch() -> None:
+    """The reference is that of torch, on packed rows."""
     torch.manual_seed(0)
     ours, items, lengths = BiLSTM(5, 3), torch.randn(4, 7, 5), torch.tensor([7, 1, 4, 6])
     theirs = nn.LSTM(5, 3, batch_first=True, bidirectional=True)
@@ -47,7 +47,7 @@ def test_it_is_a_bidirectional_lstm() -> None:
     torch.testing.assert_close(ours.ends(items, lengths), torch.cat([last[0], last[1]], dim=1))
 
 
-def test_padding_has_no_say() -> None:
+def test_padding_does_not_matter() -> None:
     torch.manual_seed(0)
     network = RecurrentNetwork(KnownWords(("ada",), ("a", "d")), TagSet.of(["PER"]), Sizes(4, 3, 6, 5), 0.5, 0.1).eval()
     ids, spelled, length = torch.tensor([[2, 1, 2]]), torch.randn(1, 3, 6), torch.tensor([2])
@@ -58,7 +58,7 @@ def test_padding_has_no_say() -> None:
     assert not torch.allclose(row[:, :2], longer[:, :2])
 
 
-def test_word_dropout_shows_words_as_unknown_in_training_alone() -> None:
+def test_word_dropout_hides_words_only_in_training() -> None:
     torch.manual_seed(0)
     network = RecurrentNetwork(KnownWords(("ada",), ()), TagSet.of(["PER"]), Sizes(4, 2, 2, 4), 0.0, 0.5)
     inputs = (torch.zeros(200, 1, 0), torch.zeros(200, 1, 2), torch.ones(200, dtype=torch.long))
@@ -72,7 +72,7 @@ def test_word_dropout_shows_words_as_unknown_in_training_alone() -> None:
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-def test_words_are_known_by_their_lower_case_and_characters_as_they_are() -> None:
+def test_words_are_looked_up_in_lower_case_but_characters_are_not() -> None:
     lexicon = KnownWords.of(["Ada", "Adam", "दिल्ली", "दिन"])
     table = WordTable(["ADA", "Bob", "Aदि"], lexicon)
     assert table.ids.tolist() == [PAD, FIRST, UNKNOWN, UNKNOWN]
@@ -87,7 +87,7 @@ def test_words_are_known_by_their_lower_case_and_characters_as_they_are() -> Non
     assert table.lengths.tolist() == [1, 3, 3, 3]
 
 
-def test_a_long_word_is_spelled_by_both_its_ends() -> None:
+def test_spelling_of_a_long_word_has_both_its_ends() -> None:
     lexicon = KnownWords(("x",), ("a", "b", "c"))
     a, b, c = (lexicon.character_ids[character] for character in "abc")
     half = LONGEST_WORD // 2
@@ -95,7 +95,7 @@ def test_a_long_word_is_spelled_by_both_its_ends() -> None:
     assert lexicon.spelling("a" * LONGEST_WORD + "b")[-1] == b
 
 
-def test_the_windows_of_a_long_sentence_overlap_and_their_cores_do_not() -> None:
+def test_windows_of_a_long_sentence_overlap_but_not_their_cores() -> None:
     words = [f"w{number}" for number in range(1500)]
     windows = WordTable(words, KnownWords((), ())).windows(words)
     assert [place for window in windows for place in range(*window.core)] == list(range(1500))
@@ -105,14 +105,14 @@ def test_the_windows_of_a_long_sentence_overlap_and_their_cores_do_not() -> None
         assert window.start + (window.start > 0) * 32 <= window.core[0]
 
 
-def test_a_long_sentence_is_labelled_to_its_end() -> None:
+def test_labels_a_long_sentence_to_its_end() -> None:
     tagger = small(steps=60)
     tagger.fit(GOLD)
     long = Sentence(("we", "saw", "Ada", ".") * 160)
     assert sum(e.type == "PER" for e in tagger.predict([long])[0].entities) > 150
 
 
-def test_a_warm_start_adds_words_and_keeps_what_the_others_are() -> None:
+def test_warm_start_adds_words_and_keeps_the_known_weights() -> None:
     tagger = small()
     tagger.fit(GOLD)
     before = {name: weights.clone() for name, weights in tagger.network.state_dict().items()}
@@ -132,7 +132,7 @@ def test_a_warm_start_adds_words_and_keeps_what_the_others_are() -> None:
 
 @pytest.fixture
 def vectors(tmp_path: Path) -> Path:
-    """People point one way and towns another; as GloVe writes it, without a first line of its own."""
+    """People point one way and towns another. The format is that of GloVe, without a header line."""
     rng, lines = np.random.default_rng(0), []
     for direction, words in ((1.0, PEOPLE), (-1.0, TOWNS)):
         lines += [f"{word} {direction} " + " ".join(f"{x:.3f}" for x in rng.normal(0, 0.1, 5)) for word in words]
@@ -147,8 +147,8 @@ def seen(pairs: list[tuple[str, str]]) -> list[Sentence]:
     ]
 
 
-def test_words_that_only_the_vectors_know_are_told_apart(vectors: Path, tmp_path: Path) -> None:
-    """Neither their characters nor the words around them could do it."""
+def test_distinguishes_words_by_their_vectors_alone(vectors: Path, tmp_path: Path) -> None:
+    """Neither their characters nor the words around them are enough."""
     train = seen([(a, b) for a in PEOPLE[:2] for b in TOWNS[:2]])
     unseen = seen(list(zip(PEOPLE[2:], TOWNS[2:], strict=True)))
     tagger = small(vectors=str(vectors), steps=60, word_dropout=0.3)
@@ -165,7 +165,7 @@ def test_words_that_only_the_vectors_know_are_told_apart(vectors: Path, tmp_path
         tagger.check()
 
 
-def test_a_tagger_without_vectors_saved_over_one_with_them_has_none(vectors: Path, tmp_path: Path) -> None:
+def test_saving_without_vectors_removes_the_vectors_of_an_old_tagger(vectors: Path, tmp_path: Path) -> None:
     for settings in ({"vectors": str(vectors)}, {}):
         tagger = small(steps=1, **settings)
         tagger.fit(GOLD)
@@ -175,8 +175,8 @@ def test_a_tagger_without_vectors_saved_over_one_with_them_has_none(vectors: Pat
     assert load_tagger(tmp_path / "tagger", device="cpu").device == "cpu"
 
 
-def test_a_warm_start_keeps_the_vectors_of_words_that_it_knows(vectors: Path, tmp_path: Path) -> None:
-    """Those too that stand so far behind in the file that only training words are taken from there."""
+def test_warm_start_keeps_the_vectors_of_known_words(vectors: Path, tmp_path: Path) -> None:
+    """This includes vectors so late in the file that only those of training words are read there."""
     pairs = [*zip(PEOPLE, TOWNS, strict=True)]
     tagger = small(vectors=str(vectors), most_vectors=1, steps=1)
     tagger.fit(seen(pairs[:2]))
@@ -192,21 +192,21 @@ def test_a_warm_start_keeps_the_vectors_of_words_that_it_knows(vectors: Path, tm
         assert one._given.matrix(PEOPLE[:1]).tolist() == before.matrix(PEOPLE[:1]).tolist()
 
 
-def test_vectors_of_no_training_word_are_none(vectors: Path, tmp_path: Path) -> None:
+def test_works_with_vectors_of_no_training_word(vectors: Path, tmp_path: Path) -> None:
     tagger = small(vectors=str(vectors), most_vectors=0, steps=1)
     tagger.fit([Sentence(("Zoe", "left"), (Entity(0, 1, "PER"),))])
     tagger.save(tmp_path / "tagger")
     assert len(BiLSTMCRF.load(tmp_path / "tagger").predict([Sentence(("Zoe",))])) == 1
 
 
-def test_vectors_are_added_to_known_words_and_stand_alone_for_others() -> None:
+def test_vectors_are_used_for_known_and_unknown_words() -> None:
     given = WordVectors(2, {"oslo": np.array([1.0, 2.0], np.float32), "Lima": np.array([3.0, 4.0], np.float32)})
     table = WordTable(["Oslo", "Lima", "lima", "Rome"], KnownWords.of(["Oslo"]), given)
     assert table.vectors.tolist() == [[0, 0], [1, 2], [3, 4], [0, 0], [0, 0]]
 
 
 @pytest.mark.parametrize("header", [b"", b"6 2\n"], ids=["GloVe", "fastText"])
-def test_the_first_vectors_of_a_file_are_kept_and_those_of_training_words(tmp_path: Path, header: bytes) -> None:
+def test_reads_the_first_vectors_and_those_of_training_words(tmp_path: Path, header: bytes) -> None:
     path = tmp_path / "words.vec"
     path.write_bytes(header + "the 1 1\nof 2 2\nat name@x.com 3 3\nदिल्ली 4 4\nada 5 5\nada 6 6\n".encode())
     found = read_first(path, 2, ["Ada"])
@@ -224,7 +224,7 @@ def test_the_first_vectors_of_a_file_are_kept_and_those_of_training_words(tmp_pa
     ],
     ids=["longer", "shorter", "cut off", "no number"],
 )
-def test_a_dimension_that_changes_in_the_middle_is_an_error(tmp_path: Path, line: bytes, issue: str) -> None:
+def test_a_change_of_dimension_within_the_file_is_an_error(tmp_path: Path, line: bytes, issue: str) -> None:
     path = tmp_path / "words.txt"
     path.write_bytes(b"the 1 1\nof 2 2\n" + line + b"\nin 4 4\n")
     with pytest.raises(DataError) as caught:
@@ -233,14 +233,14 @@ def test_a_dimension_that_changes_in_the_middle_is_an_error(tmp_path: Path, line
     assert "Fix: " in str(caught.value)
 
 
-def test_lines_that_are_not_kept_are_looked_at_too(tmp_path: Path) -> None:
+def test_checks_lines_that_are_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_bytes(b"the 1 1\nof 2 2\nxylophone 1 2 3\n")
     with pytest.raises(DataError, match=r"words\.txt:3"):
         read_first(path, 1)
 
 
-def test_vectors_that_know_no_training_word_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_vectors_without_any_training_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "other.vec").write_text("гора 1 2\nозеро 3 4\n", "utf-8")
     (tmp_path / "some.vec").write_text("гора 1 2\nada 3 4\n", "utf-8")
     for name in ("other.vec", "some.vec"):
@@ -250,7 +250,7 @@ def test_vectors_that_know_no_training_word_are_told(tmp_path: Path, capsys: pyt
     assert "some.vec" not in told
 
 
-def test_a_file_without_vectors_is_found_before_training(tmp_path: Path) -> None:
+def test_check_refuses_a_file_without_vectors(tmp_path: Path) -> None:
     with pytest.raises(MissingResourceError, match="GloVe"):
         small(vectors=str(tmp_path / "none.txt")).check()
     (tmp_path / "empty.txt").write_bytes(b"")
@@ -266,7 +266,7 @@ def test_a_file_without_vectors_is_found_before_training(tmp_path: Path) -> None
     [{"spelling_size": 3}, {"hidden_size": 0}, {"word_dropout": 1.0}, {"vectors": ""}, {"most_vectors": -1}],
     ids=str,
 )
-def test_settings_that_cannot_work_are_refused(settings) -> None:
+def test_refuses_invalid_settings(settings) -> None:
     with pytest.raises(SettingsError, match=next(iter(settings))):
         BiLSTMCRF(**settings)
 
@@ -278,7 +278,7 @@ def test_certainty_needs_dropout() -> None:
         tagger.certainty(GOLD)
 
 
-def test_a_lexicon_that_does_not_fit_the_weights_is_damage(tmp_path: Path) -> None:
+def test_error_about_a_lexicon_that_does_not_match_the_weights(tmp_path: Path) -> None:
     tagger = small(steps=1)
     tagger.fit(GOLD)
     tagger.save(tmp_path)

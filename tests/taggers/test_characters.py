@@ -1,4 +1,4 @@
-"""Taggers of text whose words are characters, which they read in words of their vocabulary."""
+"""Taggers of text whose words are single characters: they join them into words of their vocabulary."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tagger(folder: str) -> TransformerTagger:
     return tagger
 
 
-def test_it_learns_words_of_its_vocabulary_and_labels_characters(tagger: TransformerTagger, tmp_path: Path) -> None:
+def test_learns_words_of_its_vocabulary_and_labels_characters(tagger: TransformerTagger, tmp_path: Path) -> None:
     predicted = tagger.predict(GOLD)
     assert [s.words for s in predicted] == [s.words for s in GOLD]
     assert [s.labels for s in predicted] == [s.labels for s in GOLD]
@@ -52,21 +52,21 @@ def test_it_learns_words_of_its_vocabulary_and_labels_characters(tagger: Transfo
     assert [s.labels for s in load_tagger(tmp_path).predict(GOLD)] == [s.labels for s in GOLD]
 
 
-def test_it_reads_characters_with_join_off(folder: str) -> None:
+def test_reads_single_characters_with_join_off(folder: str) -> None:
     tagger = small(folder, join=False, steps=2)
     tagger.fit(GOLD)
     assert len(tagger._examples(GOLD[0])[0].window.firsts) == len(GOLD[0])
     assert [s.words for s in tagger.predict(GOLD)] == [s.words for s in GOLD]
 
 
-def test_gold_that_ends_within_a_word_can_be_learnt_from_and_judged(folder: str, tagger: TransformerTagger) -> None:
+def test_trains_on_and_judges_entities_that_end_within_a_word(folder: str, tagger: TransformerTagger) -> None:
     small(folder, steps=2).fit([*GOLD, INNER])
     shares = tagger.certainty([INNER, GOLD[0]], passes=4)
     assert [len(of_words) for of_words in shares] == [len(INNER), len(GOLD[0])]
     assert shares[1][2] == shares[1][3]
 
 
-def test_soft_labels_are_those_of_characters_and_can_be_learnt_from(folder: str, tagger: TransformerTagger) -> None:
+def test_soft_labels_are_per_character_and_can_be_trained_on(folder: str, tagger: TransformerTagger) -> None:
     rough = small(folder, steps=4)
     rough.fit(GOLD)
     soft = rough.predict_soft(GOLD)
@@ -77,7 +77,7 @@ def test_soft_labels_are_those_of_characters_and_can_be_learnt_from(folder: str,
     small(folder, steps=2).fit(soft)
 
 
-def test_attention_is_that_of_the_words_of_the_vocabulary(tagger: TransformerTagger) -> None:
+def test_attention_of_characters_is_that_of_their_joined_words(tagger: TransformerTagger) -> None:
     joined = Sentence(("我", "在", "北京", "很久"), (Entity(2, 3, "LOC"),), "joined")
     characters = Sentence(tuple("我在北京很久"), (Entity(2, 4, "LOC"),), "characters")
     of_words, of_characters = word_attention(tagger, [joined, characters])

@@ -17,7 +17,7 @@ def test_disagreement_is_the_divergence_from_the_mean() -> None:
     assert disagreement(ours.log(), ours.log() + 3).item() == pytest.approx(0, abs=1e-6)
 
 
-def test_agreement_draws_the_encoders_together(tiny_model: str) -> None:
+def test_agreement_makes_the_encoders_more_alike(tiny_model: str) -> None:
     def apart(agreement: float) -> float:
         """How much two encoders disagree on gold after the last step."""
         tagger = TransformerTagger(
@@ -44,7 +44,7 @@ def test_agreement_draws_the_encoders_together(tiny_model: str) -> None:
     assert apart(20.0) < 0.5 * apart(1e-9)
 
 
-def test_the_second_encoder_does_not_stay(tiny_model: str) -> None:
+def test_drops_the_second_encoder_after_training(tiny_model: str) -> None:
     tagger = TransformerTagger(model=tiny_model, head="linear", co_regularization=5.0, steps=1)
     tagger.fit(GOLD)
     assert tagger._peer is None
@@ -54,6 +54,6 @@ def test_the_second_encoder_does_not_stay(tiny_model: str) -> None:
     ("settings", "message"),
     [({"head": "crf", "co_regularization": 5.0}, 'needs head = "linear"'), ({"co_regularization": -1.0}, "0 or more")],
 )
-def test_wrong_settings(settings: dict, message: str) -> None:
+def test_refuses_invalid_settings(settings: dict, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         TransformerTagger(**settings)

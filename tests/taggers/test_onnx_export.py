@@ -13,7 +13,7 @@ from nersery.taggers.components import onnx_export, onnx_network
 from tests.taggers.small_taggers import GOLD, small
 
 
-def test_the_export_predicts_the_same_labels(tiny_model, tmp_path: Path) -> None:
+def test_export_predicts_the_same_labels(tiny_model, tmp_path: Path) -> None:
     for package in onnx_export.PACKAGES:
         pytest.importorskip(package)
     tagger = small(tiny_model, precision="fp32")
@@ -40,7 +40,7 @@ def test_the_export_predicts_the_same_labels(tiny_model, tmp_path: Path) -> None
         load_tagger(tmp_path, backend="onnx")
 
 
-def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_the_missing_package_and_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_export, "PACKAGES", ("no_such_package",))
     with pytest.raises(MissingResourceError, match=r"no_such_package is not installed.*nersery\[onnx\]"):
         onnx_export.export_onnx(tmp_path)
@@ -49,7 +49,7 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         onnx_network.OnnxNetwork(tmp_path)
 
 
-def test_a_network_that_cannot_be_exported_is_named(
+def test_error_about_a_network_that_cannot_be_exported(
     tiny_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def export(*inputs: object, **options: object) -> None:
@@ -64,9 +64,7 @@ def test_a_network_that_cannot_be_exported_is_named(
         onnx_export.export_onnx(tmp_path)
 
 
-def test_a_folder_without_an_export_and_taggers_that_have_none_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refuses_a_folder_without_an_export_and_other_taggers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", ModuleType("onnxruntime"))
     with pytest.raises(MissingResourceError, match=r"has no model.onnx. Write it with: nersery train … --onnx"):
         onnx_network.OnnxNetwork(tmp_path)

@@ -22,7 +22,7 @@ from tests.taggers.small_taggers import GOLD, small
 @pytest.mark.parametrize(
     ("kind", "head", "scheme"), [("wordpiece", "crf", "BIOES"), ("bytes", "linear", "IOB2"), ("unigram", "crf", "IOB2")]
 )
-def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Path) -> None:
+def test_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Path) -> None:
     tagger = small(str(tiny_models[kind]), head=head, scheme=scheme)
     tagger.fit(GOLD, Training(GOLD))
     predicted = tagger.predict(GOLD)
@@ -33,7 +33,7 @@ def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Pa
     assert [(e, e.score) for s in again for e in s.entities] == [(e, e.score) for s in predicted for e in s.entities]
 
 
-def test_canine_which_has_several_embeddings_of_a_character_can_be_trained(tmp_path: Path) -> None:
+def test_trains_canine_with_its_several_embeddings_per_character(tmp_path: Path) -> None:
     sizes = {name: TINY[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")}
     config = CanineConfig(**sizes, intermediate_size=64, max_position_embeddings=64, num_hash_buckets=64)
     CanineModel(config).save_pretrained(tmp_path)
@@ -43,7 +43,7 @@ def test_canine_which_has_several_embeddings_of_a_character_can_be_trained(tmp_p
     assert [s.words for s in tagger.predict(GOLD)] == [s.words for s in GOLD]
 
 
-def test_words_that_vanish_get_a_tag(tiny_model) -> None:
+def test_words_without_subwords_get_a_tag(tiny_model) -> None:
     tagger = small(tiny_model)
     odd = Sentence(("\u200b", "Grace", "\u200d", "lives"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")))
     tagger.fit([odd] * 8)
@@ -53,12 +53,12 @@ def test_words_that_vanish_get_a_tag(tiny_model) -> None:
 @pytest.mark.parametrize(
     "settings", [{"steps": 0}, {"steps": 5, "epochs": 2}, {"warmup": 2.0}, {"dropout": 1.0}, {"max_subwords": 3}]
 )
-def test_settings_that_cannot_work_are_refused(settings) -> None:
+def test_refuses_invalid_settings(settings) -> None:
     with pytest.raises(SettingsError, match=next(iter(settings))):
         TransformerTagger(**settings)
 
 
-def test_a_trained_model_gets_a_new_head(tiny_model, tmp_path: Path) -> None:
+def test_a_trained_model_gets_a_new_head_for_new_types(tiny_model, tmp_path: Path) -> None:
     first = small(tiny_model, head="linear", steps=5)
     first.fit(GOLD)
     first.save(tmp_path / "ner")
@@ -73,7 +73,7 @@ def test_a_trained_model_gets_a_new_head(tiny_model, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cased", [True, False])
-def test_a_lower_case_encoder_on_text_with_capitals_is_told(
+def test_notes_a_lower_case_encoder_on_text_with_capitals(
     cased: bool, tiny_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(bundled, "is_lower_case", lambda name: name == tiny_model)
@@ -82,14 +82,12 @@ def test_a_lower_case_encoder_on_text_with_capitals_is_told(
     assert ("reads lower case only" in capsys.readouterr().err) == cased
 
 
-def test_text_in_another_language_names_the_bundled_encoder_that_knows_it(
-    tiny_model: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_note_on_the_language_suggests_a_bundled_encoder(tiny_model: str, capsys: pytest.CaptureFixture[str]) -> None:
     small(tiny_model, steps=1).fit([Sentence(("Գյումրի", "է"), (Entity(0, 1, "LOC"),), language="hy")] * 2)
     assert "e.g. bundled-multilingual (extra multilingual), xlm-roberta-base or" in capsys.readouterr().err
 
 
-def test_a_model_of_english_alone_is_told_of_a_text_in_another_language_that_it_can_spell(
+def test_notes_another_language_that_an_english_model_can_spell(
     tiny_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(known_languages, "BUNDLED", (tiny_model,))

@@ -1,4 +1,4 @@
-"""The training of the transformer tagger: rates, steps, the checkpoint that is kept, and how it resumes."""
+"""Training of the transformer tagger: learning rates, steps, the best checkpoint, and resuming."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.taggers.small_taggers import GOLD, small
 
 
 @pytest.mark.parametrize(("layers", "rate"), [(6, 1e-4), (12, 4e-5)])
-def test_deep_encoders_learn_at_a_lower_rate_by_default(
+def test_deep_encoders_have_a_lower_default_learning_rate(
     layers: int, rate: float, tiny_model: str, tmp_path: Path
 ) -> None:
     deep = shutil.copytree(tiny_model, tmp_path / "deep")
@@ -29,7 +29,7 @@ def test_deep_encoders_learn_at_a_lower_rate_by_default(
         assert tagger._plan(4).learning_rate == expected
 
 
-def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -> None:
+def test_keeps_the_weights_of_the_best_evaluation_on_dev(tiny_model, monkeypatch) -> None:
     scores = iter([0.1, 0.9, 0.2, 0.3])
     snapshots = []
     tagger = small(tiny_model, steps=8, evaluate_every=2)
@@ -46,14 +46,14 @@ def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -
     assert not torch.equal(kept, snapshots[3])
 
 
-def test_dev_that_cannot_tell_taggers_apart_chooses_none(tiny_model, capsys) -> None:
+def test_dev_without_any_trained_type_is_not_evaluated(tiny_model, capsys) -> None:
     dev = [Sentence(("nobody", "came")), Sentence(("Brent", "rose"), (Entity(0, 1, "OIL"),))]
     history = small(tiny_model, steps=4, evaluate_every=1).fit(GOLD, Training(dev))
     assert (history["best_step"], history["evaluations"]) == (4, [])
     assert "dev has no entity of a type that the tagger learns" in capsys.readouterr().err
 
 
-def test_patience_without_dev_is_noted(tiny_model, capsys) -> None:
+def test_notes_patience_without_dev(tiny_model, capsys) -> None:
     small(tiny_model, steps=1, patience=2).fit(GOLD)
     assert "patience needs dev" in capsys.readouterr().err
 
@@ -64,14 +64,14 @@ def test_patience_stops_early(tiny_model, monkeypatch) -> None:
     assert history["steps"] == 15
 
 
-def test_many_sentences_are_trained_on_for_three_epochs(tiny_model) -> None:
+def test_default_number_of_steps(tiny_model) -> None:
     plan = TransformerTagger(model=tiny_model)._plan(16 * 200)
     assert plan.total_steps(16 * 200) == 600
     assert TransformerTagger(model=tiny_model)._plan(100).total_steps(100) == 300
     assert TransformerTagger(model=tiny_model, epochs=2)._plan(160).total_steps(160) == 20
 
 
-def test_a_window_that_cuts_an_entity_is_no_illegal_sequence(tiny_model) -> None:
+def test_a_window_can_begin_and_end_within_an_entity(tiny_model) -> None:
     long = Sentence(tuple("Oslo" for _ in range(200)), (Entity(0, 200, "LOC"),))
     for scheme in ("IOB2", "BIOES"):
         tagger = small(tiny_model, scheme=scheme, steps=2)
@@ -79,7 +79,7 @@ def test_a_window_that_cuts_an_entity_is_no_illegal_sequence(tiny_model) -> None
         assert float(tagger._loss(tagger._examples(long)).detach()) < 20
 
 
-def test_dropout_is_set_where_the_model_has_one(tiny_model) -> None:
+def test_sets_the_dropout_of_the_model(tiny_model) -> None:
     tagger = small(tiny_model, dropout=0.42, steps=1)
     tagger.fit(GOLD)
     assert tagger.network.dropout.p == 0.42
@@ -96,7 +96,7 @@ def stopped(tiny_model, tmp_path: Path, monkeypatch, saves_each_step: None) -> P
     return tmp_path / "state"
 
 
-def test_a_training_goes_on_with_nothing_else(tiny_model, stopped: Path) -> None:
+def test_refuses_to_resume_with_other_data_or_settings(tiny_model, stopped: Path) -> None:
     other = [GOLD[0].with_entities(()), *GOLD[1:]]
     for difference, gold, dev, changes in (
         ("gold: the content has changed", other, GOLD[:4], {}),
@@ -110,7 +110,7 @@ def test_a_training_goes_on_with_nothing_else(tiny_model, stopped: Path) -> None
             tagger.fit(gold, Training(dev, seed=changes.get("seed", 2), folder=stopped))
 
 
-def test_the_crf_in_training_stays_where_it_is(tiny_model, monkeypatch) -> None:
+def test_training_does_not_move_the_crf_to_the_cpu(tiny_model, monkeypatch) -> None:
     moved = []
     monkeypatch.setattr(torch.nn.Module, "cpu", lambda self: moved.append(self) or self)
     small(tiny_model, steps=2).fit(GOLD, Training(GOLD))

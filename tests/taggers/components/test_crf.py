@@ -37,7 +37,7 @@ def test_loss_and_decoding_equal_pytorch_crf(batch) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
-def test_only_legal_sequences_are_decoded_and_it_is_the_best_of_them(scheme) -> None:
+def test_decodes_the_best_of_all_legal_sequences(scheme) -> None:
     tags = TagSet.of(["X"], scheme)
     size = len(tags.names)
     crf = ConditionalRandomField(tags)
@@ -58,7 +58,7 @@ def test_only_legal_sequences_are_decoded_and_it_is_the_best_of_them(scheme) -> 
         assert tuple(path) == best
 
 
-def test_padding_changes_nothing(batch) -> None:
+def test_padding_does_not_matter(batch) -> None:
     emissions, _, mask = batch
     none = torch.zeros(4)
     together = viterbi(emissions, mask, torch.zeros(4, 4), none, none)
@@ -68,7 +68,7 @@ def test_padding_changes_nothing(batch) -> None:
         assert together[row, :length].tolist() == alone[0].tolist()
 
 
-def test_marginals_are_those_of_all_sequences_counted_through(batch) -> None:
+def test_marginals_equal_an_enumeration_of_all_sequences(batch) -> None:
     emissions, _, mask = batch
     torch.manual_seed(2)
     transitions, start, end = torch.randn(4, 4), torch.randn(4), torch.randn(4)
@@ -86,7 +86,7 @@ def test_marginals_are_those_of_all_sequences_counted_through(batch) -> None:
         torch.testing.assert_close(found[row, :length], expected / expected.sum(1, keepdim=True))
 
 
-def test_the_gradient_of_marginals_of_many_tags_keeps_no_square_of_tags() -> None:
+def test_gradient_of_marginals_needs_no_square_of_tags_per_row() -> None:
     tags, sizes = 150, list[int]()
     mask = torch.arange(6) < torch.tensor([[6], [4]])
     given = [torch.randn(*shape, requires_grad=True) for shape in ((2, 6, tags), (tags, tags), (tags,), (tags,))]
@@ -100,18 +100,18 @@ def test_the_gradient_of_marginals_of_many_tags_keeps_no_square_of_tags() -> Non
 
 
 @pytest.mark.parametrize("apart", [50.0, 1e3])
-def test_marginals_of_tags_that_are_as_good_as_certain_and_illegal_sum_to_one(apart: float) -> None:
+def test_marginals_of_nearly_certain_illegal_tags_sum_to_one(apart: float) -> None:
     tags = TagSet(("O", "B-A", "I-A", "B-B", "I-B"))
     crf = ConditionalRandomField(tags)
     emissions = torch.zeros(2, 4, 5)
-    emissions[0, :, 2] = emissions[1, 1, 4] = apart  # an I from the first word on, and one behind O
+    emissions[0, :, 2] = emissions[1, 1, 4] = apart  # I tags from the first word, and one after O
     found = crf.marginals(emissions, torch.ones(2, 4, dtype=torch.bool)).detach()
     torch.testing.assert_close(found.sum(2), torch.ones(2, 4))
     assert found[0, 0, 2] < 1e-6
 
 
 def by_logarithms(emissions, mask, transitions, start, end):
-    """The plain forward algorithm, whose gradient autograd finds."""
+    """The plain forward algorithm, with the gradient of autograd."""
     found = start + emissions[:, 0]
     for position in range(1, emissions.shape[1]):
         following = torch.logsumexp(found.unsqueeze(2) + transitions, dim=1) + emissions[:, position]
@@ -121,7 +121,7 @@ def by_logarithms(emissions, mask, transitions, start, end):
 
 @pytest.mark.parametrize("words", [1, 7])
 @pytest.mark.parametrize("scale", [1.0, 60.0])
-def test_the_sum_over_all_sequences_and_its_gradient_are_exact(batch, words: int, scale: float) -> None:
+def test_log_partition_and_its_gradient_are_exact(batch, words: int, scale: float) -> None:
     emissions, _, mask = batch
     emissions, mask = emissions[:, :words].double() * scale, mask[:, :words]
     torch.manual_seed(2)

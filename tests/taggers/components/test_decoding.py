@@ -1,4 +1,4 @@
-"""Sentences of all lengths are decoded side by side, in memory that one of them does not fill."""
+"""Sentences of all lengths are decoded in batches, whose memory does not grow with one long sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from nersery.taggers.components import decoding
 
 
-def test_a_long_sentence_is_decoded_apart_from_short_ones(monkeypatch) -> None:
+def test_decodes_a_long_sentence_separately_from_short_ones(monkeypatch) -> None:
     monkeypatch.setattr(decoding, "MOST_DECODED", 300)
     lengths = [3, 100, 2, 20, 3, 3]
     found = list(decoding._padded([torch.rand(length, 2, 5) for length in lengths]))
@@ -16,13 +16,13 @@ def test_a_long_sentence_is_decoded_apart_from_short_ones(monkeypatch) -> None:
     assert [mask.sum(1).tolist() for *_, mask in found] == [[2, 3, 3, 3], [20], [100]]
 
 
-def test_with_many_tags_fewer_are_decoded_at_once(monkeypatch) -> None:
+def test_decodes_fewer_sentences_at_once_with_many_tags(monkeypatch) -> None:
     monkeypatch.setattr(decoding, "MOST_DECODED", 300)
     assert [len(numbers) for numbers, *_ in decoding._padded([torch.rand(1, 1, 10)] * 5)] == [3, 2]
     assert [len(numbers) for numbers, *_ in decoding._padded([torch.rand(1, 3, 10)] * 3)] == [1, 1, 1]
 
 
-def test_so_many_are_decoded_at_once(monkeypatch) -> None:
+def test_decodes_at_most_a_fixed_number_of_sentences_at_once(monkeypatch) -> None:
     monkeypatch.setattr(decoding, "DECODED", 2)
     assert [len(numbers) for numbers, *_ in decoding._padded([torch.rand(1, 1, 2)] * 5)] == [2, 2, 1]
     assert list(decoding._padded([])) == []

@@ -23,7 +23,7 @@ from nersery.taggers.base import load_tagger
         ("file", r"^file is not a tagger: expected a folder"),
     ],
 )
-def test_a_tagger_that_is_not_there_is_named_with_those_beside_it(
+def test_error_about_a_missing_tagger_suggests_similar_folders(
     name: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -24,19 +24,21 @@ def trained() -> Memory:
     return tagger
 
 
-def test_a_folder_goes_before_the_caller_s_tagger(memory: list[tuple[int, int]], tmp_path: Path) -> None:
+def test_a_named_folder_takes_precedence_over_the_caller_s_tagger(
+    memory: list[tuple[int, int]], tmp_path: Path
+) -> None:
     trained().save(tmp_path)
     found = gold_tagger("certainty", str(tmp_path), GOLD, Training(tagger=lambda: pytest.fail("not asked for")))
     assert isinstance(found, Memory)
     assert len(memory) == 1, "nothing was trained anew"
 
 
-def test_the_caller_s_tagger_goes_before_a_new_one() -> None:
+def test_the_caller_s_tagger_takes_precedence_over_a_new_one() -> None:
     mine = trained()
     assert gold_tagger("certainty", None, GOLD, Training(tagger=lambda: mine)) is mine
 
 
-def test_else_one_is_trained_with_the_same_seed(memory: list[tuple[int, int]], monkeypatch) -> None:
+def test_trains_a_new_tagger_with_the_given_seed_otherwise(memory: list[tuple[int, int]], monkeypatch) -> None:
     made: list[Tagger] = []
 
     def create(kind: str, name: str) -> Tagger:
@@ -49,7 +51,7 @@ def test_else_one_is_trained_with_the_same_seed(memory: list[tuple[int, int]], m
     assert memory == [(5, len(GOLD))]
 
 
-def test_the_note_on_its_model_says_how_a_method_gets_another_tagger(tiny_model: str, monkeypatch, capsys) -> None:
+def test_note_on_the_model_says_how_to_use_another_tagger(tiny_model: str, monkeypatch, capsys) -> None:
     monkeypatch.setattr(known_languages, "BUNDLED", (tiny_model,))
     monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", lambda *_: small(tiny_model, steps=1))
     gold_tagger("flipda", None, [replace(sentence, language="de") for sentence in GOLD], Training())
@@ -58,7 +60,7 @@ def test_the_note_on_its_model_says_how_a_method_gets_another_tagger(tiny_model:
     assert note.endswith("(`nersery train --set model=NAME`), and name its folder as tagger\n")
 
 
-def test_without_a_tagger_and_gold_both_ways_out_are_named() -> None:
+def test_error_without_tagger_and_gold_names_both_remedies() -> None:
     with pytest.raises(
         SettingsError, match=r"certainty has no tagger\. Name one as tagger .* sentences as gold, to"
     ) as caught:
@@ -66,7 +68,7 @@ def test_without_a_tagger_and_gold_both_ways_out_are_named() -> None:
     assert "--" not in str(caught.value)
 
 
-def test_labels_that_no_tagger_confirms_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_once_the_labels_that_the_tagger_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     told: set[str] = set()
     film = Sentence(("Heat",), (Entity(0, 1, "FILM"),), id="f")
     for _ in range(2):

@@ -25,7 +25,7 @@ GOLD = [
 
 @pytest.fixture(scope="module")
 def trained(tiny_model: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A tagger that knows LOC and PER."""
+    """A tagger trained on LOC and PER."""
     folder = tmp_path_factory.mktemp("trained")
     tagger = TransformerTagger(model=tiny_model, steps=3, device="cpu", head_learning_rate=0.1)
     tagger.fit(GOLD)
@@ -43,12 +43,12 @@ def built(model: str, *types: str, **settings: Any) -> TransformerTagger:
 
 
 def all_weights(tagger: TransformerTagger, folder: Path) -> dict[str, torch.Tensor]:
-    """The weights in the files of a tagger that is saved there, with those of the CRF."""
+    """The weights in the files of the tagger, once it is saved, including those of the CRF."""
     tagger.save(folder)
     return {**load_file(folder / "model.safetensors"), **load_file(folder / CRF_FILE)}
 
 
-def test_a_tagger_goes_on_from_what_it_knows(trained: str, tmp_path: Path) -> None:
+def test_training_starts_from_the_weights_of_a_trained_tagger(trained: str, tmp_path: Path) -> None:
     again = built(trained, "LOC", "PER")
     before = TransformerTagger.load(trained, device="cpu")
     for name, weights in all_weights(before, tmp_path).items():
@@ -57,7 +57,7 @@ def test_a_tagger_goes_on_from_what_it_knows(trained: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("name", "number", "shown"), [("LABEL_{0}", 0, "LABEL_0"), ("B-T{0}", 1, "")])
-def test_outputs_that_are_no_tags_are_refused_when_the_model_is_loaded(
+def test_load_refuses_outputs_that_are_not_tags(
     name: str, number: int, shown: str, trained: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "foreign"
@@ -75,7 +75,7 @@ def test_outputs_that_are_no_tags_are_refused_when_the_model_is_loaded(
         built(str(folder), "LOC").predict(GOLD)
 
 
-def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str, tmp_path: Path) -> None:
+def test_known_tags_keep_their_weights_and_others_are_new(trained: str, tmp_path: Path) -> None:
     before, again = TransformerTagger.load(trained, device="cpu"), built(trained, "CORP", "PER")
     known, names = ([*tagger.network.config.id2label.values()] for tagger in (before, again))
     old, new = (tagger.network.classifier for tagger in (before, again))
@@ -96,7 +96,7 @@ def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str, 
     assert again.network.num_labels == len(names)
 
 
-def test_with_no_tag_in_common_the_head_is_new(trained: str, tmp_path: Path) -> None:
+def test_head_is_new_without_a_common_tag(trained: str, tmp_path: Path) -> None:
     before = TransformerTagger.load(trained, device="cpu").network.classifier
     again = built(trained, "GENE")
     assert again.network.classifier.weight.abs().max() < 0.2
@@ -104,7 +104,7 @@ def test_with_no_tag_in_common_the_head_is_new(trained: str, tmp_path: Path) -> 
     assert not all_weights(again, tmp_path)["transitions"].any()
 
 
-def test_a_continued_tagger_is_saved_and_read_like_any_other(trained: str, tmp_path: Path) -> None:
+def test_saves_and_loads_a_continued_tagger(trained: str, tmp_path: Path) -> None:
     tagger = TransformerTagger(model=trained, steps=2, device="cpu")
     tagger.fit([GOLD[0].with_entities([Entity(0, 1, "PER"), Entity(3, 4, "CITY")])])
     tagger.save(tmp_path)
@@ -117,7 +117,7 @@ def test_a_linear_head_needs_no_transitions(trained: str, tmp_path: Path) -> Non
     assert not (tmp_path / CRF_FILE).exists()
 
 
-def test_damaged_transitions_are_told(trained: str, tmp_path: Path) -> None:
+def test_error_about_damaged_transitions(trained: str, tmp_path: Path) -> None:
     import shutil
 
     folder = shutil.copytree(trained, tmp_path / "tagger")
@@ -132,6 +132,6 @@ def test_an_encoder_gets_a_new_head(tiny_model: str) -> None:
     assert network.config.label2id == {"O": 0, "B-PER": 1, "I-PER": 2}
 
 
-def test_outside_words_alone_are_nothing_in_common() -> None:
+def test_the_outside_tag_alone_is_not_a_common_tag() -> None:
     assert shared_rows(["O", "B-PER"], ["O", "B-LOC"]) == {}
     assert shared_rows(["O", "B-PER"], ["LABEL_0", "LABEL_1"]) == {}

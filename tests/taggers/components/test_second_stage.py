@@ -23,7 +23,7 @@ def trained() -> Memory:
     return tagger
 
 
-def test_what_was_learnt_before_stays() -> None:
+def test_second_stage_keeps_what_the_first_has_learnt() -> None:
     tagger = fit_second_stage(trained(), GOLD, {"steps": 4}, Training(seed=3))
     (sentence,) = tagger.predict([Sentence(("Ada", "saw", "Oslo"))])
     assert sentence.labels == ((0, 1, "PER"), (2, 3, "LOC"))
@@ -44,23 +44,23 @@ def test_the_given_tagger_keeps_its_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert tagger.steps == 1
 
 
-def test_numbers_have_the_types_of_the_settings() -> None:
+def test_numbers_are_converted_to_the_types_of_the_settings() -> None:
     steps = fit_second_stage(trained(), GOLD, {"steps": 4.0}, Training()).history["second_stage"]["steps"]
     assert (steps, type(steps)) == (4, int)
 
 
-def test_wrong_settings_are_refused() -> None:
+def test_refuses_unknown_settings() -> None:
     with pytest.raises(SettingsError, match='emory has no setting "stpes"; did you mean "steps"'):
         fit_second_stage(trained(), GOLD, {"stpes": 4}, Training())
 
 
-def test_types_that_were_not_met() -> None:
+def test_refuses_types_that_the_first_training_lacks() -> None:
     new = Sentence(("film",), (Entity(0, 1, "CW"),))
     with pytest.raises(SettingsError, match=r"first training has no CW, .*gold_copies = 1"):
         fit_second_stage(trained(), [*GOLD, new], {"steps": 4}, Training())
 
 
-def test_steps_take_the_place_of_epochs(tiny_models: dict[str, Path]) -> None:
+def test_steps_replace_epochs(tiny_models: dict[str, Path]) -> None:
     assert second_stage_issues("transformer", TRANSFORMER, {"steps": 5}) == []
     assert (
         "steps and epochs are both given"
@@ -74,7 +74,7 @@ def test_steps_take_the_place_of_epochs(tiny_models: dict[str, Path]) -> None:
     assert (tagger.steps, tagger.epochs) == (None, 1)
 
 
-def test_settings_are_finite_numbers() -> None:
+def test_settings_must_be_finite_numbers() -> None:
     assert second_stage_issues("transformer", TRANSFORMER, {"clip": float("inf")}) == [
         "transformer.clip is inf: expected finite numbers"
     ]

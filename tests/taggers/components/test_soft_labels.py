@@ -1,4 +1,4 @@
-"""Soft labels: predicted, kept in files, and learnt."""
+"""Soft labels: prediction, files and training."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def tagger() -> BiLSTMCRF:
 
 
 class TestSentences:
-    def test_files_hold_them(self, tmp_path: Path) -> None:
+    def test_json_lines_keep_soft_labels(self, tmp_path: Path) -> None:
         io.write([SENTENCE], tmp_path / "a.jsonl")
         assert io.read(tmp_path / "a.jsonl")[0] == SENTENCE
 
-    def test_parquet_too(self, tmp_path: Path) -> None:
+    def test_parquet_keeps_soft_labels(self, tmp_path: Path) -> None:
         pytest.importorskip("pyarrow")
         from nersery.io import parquet
 
@@ -49,7 +49,7 @@ class TestSentences:
         parquet.write_lines(tmp_path / "a.jsonl", tmp_path / "a.parquet")
         assert list(io.read(tmp_path / "a.parquet")) == [SENTENCE, Sentence(("x",), id="b")]
 
-    def test_other_labels_or_words_drop_them_and_other_names_keep_them(self) -> None:
+    def test_new_labels_or_words_drop_soft_labels_but_renaming_keeps_them(self) -> None:
         assert SENTENCE.with_entities(SENTENCE.entities).soft_labels == ()
         assert SENTENCE.replace_span(0, 1, ["Grace"]).soft_labels == ()
         named = SENTENCE.with_types({"LOC": "", "PER": "person"})
@@ -66,21 +66,21 @@ class TestSentences:
             ([SoftLabel("0", "PER", 0.6, 0.0)], "must be a whole number"),  # type: ignore[arg-type]
         ],
     )
-    def test_wrong_ones_are_refused(self, labels: list[SoftLabel], message: str) -> None:
+    def test_refuses_invalid_soft_labels(self, labels: list[SoftLabel], message: str) -> None:
         with pytest.raises(DataError, match=message):
             replace(SENTENCE, soft_labels=labels)
 
-    def test_a_wrong_one_in_a_file_is_an_error_with_its_line(self, tmp_path: Path) -> None:
+    def test_error_about_invalid_soft_labels_in_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "a.jsonl").write_text('{"words": ["x"], "soft_labels": [{"word": 0, "type": "PER"}]}\n')
         with pytest.raises(DataError, match=r'"soft_labels" is .*expected a list of'):
             io.read(tmp_path / "a.jsonl")
 
-    def test_a_training_depends_on_them(self) -> None:
+    def test_hash_of_training_data_includes_soft_labels(self) -> None:
         assert labels_hash([SENTENCE]) != labels_hash([replace(SENTENCE, soft_labels=())])
 
 
 class TestPrediction:
-    def test_the_labels_are_those_of_predict_and_the_rest_is_uncertain(self, tagger: Tagger) -> None:
+    def test_labels_equal_predict_and_only_uncertain_words_get_soft_labels(self, tagger: Tagger) -> None:
         unseen = sentences(20, start=300)
         soft, hard = tagger.predict_soft(unseen), tagger.predict(unseen)
         assert [s.labels for s in soft] == [s.labels for s in hard]
@@ -91,11 +91,11 @@ class TestPrediction:
                 shares = [share for label in own for share in (label.begin, label.inside)]
                 assert max([*shares, 1 - sum(shares)]) < CERTAIN + 0.01
 
-    def test_the_batch_does_not_matter(self, tagger: Tagger) -> None:
+    def test_batch_does_not_matter(self, tagger: Tagger) -> None:
         unseen = sentences(6, start=300)
         assert tagger.predict_soft(unseen) == [tagger.predict_soft([sentence])[0] for sentence in unseen]
 
-    def test_a_network_that_computes_nan_is_refused(self, tagger: Tagger) -> None:
+    def test_refuses_a_network_that_computes_nan(self, tagger: Tagger) -> None:
         broken = copy.deepcopy(tagger)
         for weights in broken._network.parameters():
             torch.nn.init.constant_(weights, torch.nan)
@@ -103,7 +103,7 @@ class TestPrediction:
             with pytest.raises(SettingsError, match="computes NaN"):
                 ask(sentences(2))
 
-    def test_they_are_the_marginals(self) -> None:
+    def test_soft_labels_are_the_marginal_probabilities(self) -> None:
         tags = TagSet.of(["PER"])
         scores = torch.tensor([[0.0, 1.0, -1.0], [0.0, 0.5, 0.7]])
         (found,) = labelled([Sentence(("a", "b"))], [scores.unsqueeze(1)], tags, None, soft=True)
@@ -116,11 +116,11 @@ class TestPrediction:
         assert found.soft_labels[1].begin == pytest.approx(begin, abs=1e-4)
         assert found.soft_labels[1].inside == pytest.approx(inside, abs=1e-4)
 
-    def test_a_model_of_another_library_has_none(self) -> None:
+    def test_a_model_of_another_library_has_no_soft_labels(self) -> None:
         with pytest.raises(SettingsError, match="only taggers that nersery trained"):
             labelled([], [], TagSet(("O", "I-PER"), strict=False), None, soft=True)
 
-    def test_a_tagger_without_probabilities_says_so(self) -> None:
+    def test_refuses_a_tagger_without_probabilities(self) -> None:
         with pytest.raises(SettingsError, match='has no soft labels: choose labels = "hard"'):
             Memory().predict_soft([SENTENCE])
 
@@ -128,8 +128,8 @@ class TestPrediction:
 class TestTraining:
     @pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
     @pytest.mark.parametrize("head", ["linear", "crf"])
-    def test_the_student_learns_the_probabilities(self, scheme: OutputScheme, head: str) -> None:
-        """Beside a sentence with hard labels, whose gradient is that of training without soft ones."""
+    def test_student_learns_the_probabilities(self, scheme: OutputScheme, head: str) -> None:
+        """The batch includes a sentence with hard labels, whose gradient is as without soft labels."""
         tags = TagSet.of(["LOC", "PER"], scheme)
         crf = ConditionalRandomField(tags)
         window = Window((0, 1, 2), (0, 1, 2), 0, (0, 3))
@@ -150,7 +150,7 @@ class TestTraining:
         assert labels[0, 2, 0] > 0.95
         assert labels[1, [0, 1, 2], [4, 5, 0]].min() > 0.95
 
-    def test_a_tagger_trains_on_both_kinds_and_two_trainings_are_equal(self, tagger: BiLSTMCRF) -> None:
+    def test_trains_reproducibly_on_hard_and_soft_labels(self, tagger: BiLSTMCRF) -> None:
         soft = tagger.predict_soft(sentences(20, start=300))
 
         def trained() -> BiLSTMCRF:
@@ -164,13 +164,13 @@ class TestTraining:
         plain.fit([*sentences(8), *(replace(s, soft_labels=()) for s in soft)])
         assert not all(map(torch.equal, one, plain.network.parameters()))
 
-    def test_a_type_that_only_soft_labels_have_is_no_mention(self) -> None:
+    def test_a_type_that_only_soft_labels_have_counts_as_outside(self) -> None:
         targets = TagSet.of(["PER"]).soft_targets(SENTENCE)
         torch.testing.assert_close(targets[0], torch.tensor([0.4, 0.0, 0.6, 0.0]))
         torch.testing.assert_close(targets[2], torch.tensor([1.0, 0.0, 0.0, 0.0]))
 
 
-def test_annotated_text_carries_them_under_new_names(tagger: BiLSTMCRF, tmp_path: Path) -> None:
+def test_annotated_text_has_soft_labels_under_the_new_names(tagger: BiLSTMCRF, tmp_path: Path) -> None:
     raw = Corpus(s.with_entities(()) for s in sentences(20, start=300))
     method = TaggerLabels(labels="soft", types={"PER": "person"})
     annotate(raw, method, training=Training(tagger=lambda: tagger), output=tmp_path / "out.jsonl", quiet=True)

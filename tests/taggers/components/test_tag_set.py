@@ -26,7 +26,7 @@ def labels(draw):
 
 
 @given(labels(), st.sampled_from(["IOB2", "BIOES"]))
-def test_labels_come_back(case, scheme) -> None:
+def test_entities_survive_a_round_trip_through_tags(case, scheme) -> None:
     length, entities = case
     tags = TagSet.of(["A", "B-C", "व्यक्ति"], scheme)
     indices = tags.indices(entities, length)
@@ -36,7 +36,7 @@ def test_labels_come_back(case, scheme) -> None:
     assert all(tags.allowed[a, b] for a, b in itertools.pairwise(indices))
 
 
-def test_an_inside_of_another_type_is_forbidden() -> None:
+def test_forbids_an_inside_tag_of_another_type() -> None:
     tags = TagSet.of(["A", "B"])
     index = {name: number for number, name in enumerate(tags.names)}
     assert not tags.allowed[index["B-A"], index["I-B"]]
@@ -44,17 +44,17 @@ def test_an_inside_of_another_type_is_forbidden() -> None:
     assert not tags.allowed_start[index["I-A"]]
 
 
-def test_models_without_beginnings_are_read() -> None:
+def test_decodes_tags_of_models_without_begin_tags() -> None:
     tags = TagSet(("O", "I-PER", "I-LOC"))
     assert [e.type for e in tags.entities([1, 1, 2, 0], [1.0] * 4)] == ["PER", "LOC"]
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_neighbours_of_one_type_stay_two(strict: bool) -> None:
+def test_adjacent_entities_of_one_type_stay_separate(strict: bool) -> None:
     tags = TagSet(("O", "B-PER", "I-PER"), strict=strict)
     assert tags.indices([Entity(0, 1, "PER"), Entity(1, 3, "PER")], 3) == [1, 1, 2]
 
 
-def test_a_model_with_other_labels_is_refused_by_name() -> None:
+def test_refuses_a_model_whose_labels_are_not_tags() -> None:
     with pytest.raises(MissingResourceError, match="NEGATIVE"):
         _ = TagSet(("NEGATIVE", "POSITIVE")).parts

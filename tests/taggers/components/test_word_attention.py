@@ -47,7 +47,7 @@ def tagger(trained: TransformerTagger, is_packed: bool) -> TransformerTagger:
 
 
 def by_hand(tagger: TransformerTagger, sentence: Sentence, layers: int) -> np.ndarray:
-    """One sentence that fits a window, alone and unpadded, with loops."""
+    """The attention in one unpadded sentence that fits a window, calculated with loops."""
     network, encoder = tagger.network, tagger.encoder
     subwords = encoder.subwords(sentence.words)
     network.set_attn_implementation("eager")
@@ -67,7 +67,7 @@ def by_hand(tagger: TransformerTagger, sentence: Sentence, layers: int) -> np.nd
     )
 
 
-def test_to_a_word_the_sum_over_its_subwords_and_from_it_the_mean() -> None:
+def test_sums_attention_to_subwords_and_averages_attention_from_them() -> None:
     special = 9.0
     subwords = np.full((6, 6), special)
     subwords[1:5, 1:5] = [
@@ -88,14 +88,14 @@ def test_to_a_word_the_sum_over_its_subwords_and_from_it_the_mean() -> None:
 
 
 @pytest.mark.parametrize("layers", [0, 1, 2, 4])
-def test_heads_and_the_last_layers_are_summed(tagger: TransformerTagger, layers: int) -> None:
+def test_sums_heads_and_the_last_layers(tagger: TransformerTagger, layers: int) -> None:
     found = word_attention(tagger, GOLD, layers)
     for sentence, attention in zip(GOLD, found, strict=True):
         assert attention.shape == (len(sentence), len(sentence))
         assert attention == pytest.approx(by_hand(tagger, sentence, layers), abs=1e-5)
 
 
-def test_it_does_not_depend_on_what_stands_beside(tagger: TransformerTagger) -> None:
+def test_attention_does_not_depend_on_the_batch(tagger: TransformerTagger) -> None:
     tagger.precision = "bf16"  # which rounds, so that another shape or mask would show
     four = Sentence(("Oslo", "in"), id="as long as a pass")
     many = [*GOLD, LONG, four] * 5
@@ -107,7 +107,7 @@ def test_it_does_not_depend_on_what_stands_beside(tagger: TransformerTagger) -> 
         assert np.array_equal(one, third)
 
 
-def test_long_sentences_are_decided_window_by_window(tagger: TransformerTagger) -> None:
+def test_long_sentences_are_processed_window_by_window(tagger: TransformerTagger) -> None:
     (found,) = word_attention(tagger, [LONG])
     windows = tagger.encoder.windows(LONG.words)
     assert len(windows) > 1
@@ -120,7 +120,7 @@ def test_long_sentences_are_decided_window_by_window(tagger: TransformerTagger) 
             assert not found[word, [other for other in range(len(LONG)) if other not in seen]].any()
 
 
-def test_the_network_is_left_as_it_was(tagger: TransformerTagger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_restores_the_settings_of_the_network(tagger: TransformerTagger, monkeypatch: pytest.MonkeyPatch) -> None:
     network = tagger.network
     network.set_attn_implementation("sdpa")
     before = [s.entities for s in tagger.predict(GOLD)], [e.score for s in tagger.predict(GOLD) for e in s.entities]
@@ -146,12 +146,12 @@ def without(**_: object) -> object:
 
 
 def of_neighbours(input_ids: torch.Tensor, **_: object) -> object:
-    """As Longformer has it: to some subwords around each."""
+    """Like Longformer: attention to a few subwords around each one."""
     return type("Output", (), {"attentions": (torch.ones(*input_ids.shape[:1], 2, input_ids.shape[1], 3),)})
 
 
 @pytest.mark.parametrize("forward", [without, of_neighbours])
-def test_a_model_without_attention_is_refused(
+def test_refuses_a_model_without_attention(
     tiny_model: str, forward: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tagger = TransformerTagger(model=tiny_model, steps=1)
@@ -162,18 +162,18 @@ def test_a_model_without_attention_is_refused(
         word_attention(tagger, GOLD)
 
 
-def test_what_cannot_be_looked_into_is_refused(tiny_model: str) -> None:
+def test_refuses_taggers_without_attention_or_fit(tiny_model: str) -> None:
     with pytest.raises(SettingsError, match="has no attention"):
         word_attention(Memory(), GOLD)
     with pytest.raises(UnfittedError, match="is not fitted"):
         word_attention(TransformerTagger(model=tiny_model), GOLD)
 
 
-def test_weights_that_are_no_numbers_are_refused(tagger: TransformerTagger) -> None:
+def test_refuses_a_network_that_computes_nan(tagger: TransformerTagger) -> None:
     nn.init.constant_(tagger.network.base_model.encoder.layer[1].attention.self.query.weight, torch.nan)
     with pytest.raises(SettingsError, match="computes NaN"):
         word_attention(tagger, GOLD)
 
 
-def test_nothing_of_nothing(tagger: TransformerTagger) -> None:
+def test_empty_input(tagger: TransformerTagger) -> None:
     assert word_attention(tagger, []) == []
