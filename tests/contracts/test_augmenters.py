@@ -1,7 +1,7 @@
-"""What every registered augmentation method must do, whatever else it does.
+"""The contract of all registered augmentation methods.
 
-The trick: each word of the corpus belongs to one type and says so (``PER.1 o.2 LOC.3``). Afterwards each word
-must still stand under that type, so a label that has drifted is seen without knowing the method.
+Each word of the corpus belongs to one type and contains it (``PER.1 o.2 LOC.3``). After augmentation, each word
+must still have that type, so the tests find misplaced labels of any method.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "shuffle_within_segments": {"rate": 0.7},
     "synonym_replacement": {"rate": 0.5, "table": TABLE},
 }
-"""What to build each method with; a method that is missing here fails `test_every_method_is_covered`."""
+"""The settings of each method; a missing method fails `test_every_method_is_covered`."""
 WRITERS = {"daga", "mulda"}
-"""Methods that write sentences with entities of their own, not those of their parents."""
+"""Methods that write sentences with their own entities rather than those of their parents."""
 LEARN_WORDS = ("cbt", "label_conditioned", "label_wise_token_replacement")
-"""Methods that need gold sentences, of which any will do."""
+"""Methods that need gold sentences, with or without entities."""
 LEARN_ENTITIES = ("aclm", "daga", "flipda", "llm_sentences", "melm", "mention_replacement", "mulda")
 """Methods that need gold sentences with entities."""
 METHODS = registry.names("augment")
 TYPES = ("PER", "LOC", "creative work")
 LANGUAGES = ("hi", "ta", "zh", "ar", "en", "tr")
-"""One for each of the scripts below; the other sentences take turns."""
+"""One for each of the scripts below; other sentences cycle through them."""
 COPIES = 3
 COUNTS = ("batch_size", "candidates", "epochs", "max_words", "min_count", "neighbours", "passes", "patience", "words")
 SHARES = ("flip_rate", "keyword_rate", "mask_rate", "mean_rate", "rate", "shown_rate")
@@ -77,10 +77,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("definitions", {"PER": " "}, "definitions has no text for PER: expected a few words"),
     ("descriptions", {"PER": ""}, "descriptions has no text for PER: expected a few words"),
 ]
-"""Values that a setting of this name cannot have, and what is said of them."""
+"""Values that a setting of this name cannot have, and the expected error."""
 
 Part = tuple[str, str]
-"""A type, or ``o``, and the words under it, with spaces between."""
+"""A type, or ``o``, and its words, separated by spaces."""
 SCRIPTS: tuple[tuple[Part, ...], ...] = (
     (("o", "आज"), ("PER", "श्रीमान् क्ष‍मा"), ("o", "ने"), ("LOC", "नई‌दिल्ली"), ("o", "देखा ।")),
     (("PER", "ஸ்ரீ கண்ணன்"), ("o", "நேற்று"), ("LOC", "சென்னை"), ("o", "சென்றார் ।।")),
@@ -113,7 +113,7 @@ def _random_parts(rng: random.Random) -> list[Part]:
 
 
 def make_corpus() -> Corpus:
-    """Sixty random sentences, with neighbours of one type, and the corners: one word, only entities, none."""
+    """Sixty random sentences with adjacent entities of one type, and edge cases: one word, only or no entities."""
     rng = random.Random(7)
     corners: list[list[Part]] = [
         [("o", "o.1")],
@@ -126,7 +126,7 @@ def make_corpus() -> Corpus:
 
 
 def make_scripts() -> Corpus:
-    """Sentences of six scripts, each with a second reading so that there is something to draw."""
+    """Sentences of six scripts, each also in reverse, so that there is something to draw from."""
     parts = [*SCRIPTS, *(tuple(reversed(each)) for each in SCRIPTS)]
     return Corpus(_of_parts(each, number) for number, each in enumerate(parts))
 
@@ -139,7 +139,7 @@ def owners(corpus: Corpus) -> dict[str, str]:
 
 
 def types_over(sentence: Sentence) -> list[str]:
-    """For each word the type of the entity over it, or ``o``."""
+    """The type of the entity of each word, or ``o``."""
     types = ["o"] * len(sentence)
     for entity in sentence.entities:
         types[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)
@@ -147,7 +147,7 @@ def types_over(sentence: Sentence) -> list[str]:
 
 
 def write_table(corpora: Iterable[Corpus], folder: Path) -> Path:
-    """For each word a synonym of one word and one of two, made of words of its own type and corpus."""
+    """For each word, a synonym of one word and one of two words, all of its own type and corpus."""
     path = folder / "synonyms.tsv"
     lines = []
     for corpus in corpora:
@@ -226,7 +226,7 @@ Written = Callable[..., Result]
 
 @pytest.fixture(scope="module")
 def written(corpus: Corpus, table: Path) -> Written:
-    """What a method makes of the corpus, made once for all tests that only read it."""
+    """The output of a method for the corpus, made once for all tests that only read it."""
     return cache(lambda name, copies=COPIES: augment(corpus, make(name, table), copies=copies))
 
 
@@ -236,13 +236,13 @@ def test_every_method_is_covered() -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 class TestMethod:
-    def test_words_stay_under_their_type(self, name: str, corpus: Corpus, written: Written) -> None:
+    def test_words_keep_their_type(self, name: str, corpus: Corpus, written: Written) -> None:
         result = written(name)
         assert result.tally.written > len(corpus) / 4
         for sentence in result.corpus:
             assert [word.split(".")[0] for word in sentence.words] == [type_[:3] for type_ in types_over(sentence)]
 
-    def test_any_script_comes_through_code_point_for_code_point(self, name: str, table: Path) -> None:
+    def test_words_of_any_script_keep_every_code_point(self, name: str, table: Path) -> None:
         scripts = make_scripts()
         owner = owners(scripts)
         result = augment(scripts, make(name, table), copies=20)
@@ -251,7 +251,7 @@ class TestMethod:
             for word, type_ in zip(sentence.words, types_over(sentence), strict=True):
                 assert owner.get(word) == type_, f"{word!r} is new, or has changed its type"
 
-    def test_extra_columns_go_with_their_words(self, name: str, written: Written) -> None:
+    def test_extra_columns_follow_their_words(self, name: str, written: Written) -> None:
         for sentence in written(name).corpus:
             (column,) = sentence.columns
             assert len(column) == len(sentence)
@@ -308,7 +308,7 @@ class TestMethod:
         streamed = collect(run(tasks(corpus, 1), augment_step(method, 0)))
         assert text_of(streamed) == text_of(written(name, 1))
 
-    def test_what_training_has_not_seen_passes_through(self, name: str, corpus: Corpus, table: Path) -> None:
+    def test_accepts_sentences_that_training_has_not_seen(self, name: str, corpus: Corpus, table: Path) -> None:
         method = make(name, table)
         method.fit(corpus)
         unseen = [_of_parts([("o", "never seen"), ("NEW", "NEW.1 NEW.2")], 1000)]
@@ -316,13 +316,13 @@ class TestMethod:
         assert result.tally.read == 20
         assert name in WRITERS or all(types_over(sentence)[-1] == "NEW" for sentence in result.corpus)
 
-    def test_the_only_chance_is_the_item_s_own(self, name: str, corpus: Corpus, table: Path) -> None:
+    def test_keeps_the_global_random_state(self, name: str, corpus: Corpus, table: Path) -> None:
         random.seed(0)
         before = random.getstate()
         augment(corpus, make(name, table))
         assert random.getstate() == before
 
-    def test_settings_are_checked(self, name: str, table: Path) -> None:
+    def test_refuses_unknown_and_wrong_settings(self, name: str, table: Path) -> None:
         settings = settings_of(name, table)
         with pytest.raises(SettingsError, match="no_such_setting"):
             registry.create("augment", name, {**settings, "no_such_setting": 1})
@@ -334,26 +334,26 @@ class TestMethod:
                 assert field.name.startswith("_")
                 assert not field.repr
 
-    def test_values_out_of_range_are_named(self, name: str, table: Path) -> None:
+    def test_error_names_values_out_of_range(self, name: str, table: Path) -> None:
         for setting, value, message in WRONG:
             if setting in registry.defaults("augment", name):
                 with pytest.raises(SettingsError, match=message):
                     registry.create("augment", name, {**settings_of(name, table), setting: value})
 
-    def test_the_file_holds_one_public_class(self, name: str) -> None:
+    def test_module_has_one_public_class(self, name: str) -> None:
         module = inspect.getmodule(registry.get("augment", name))
         classes = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
         assert len([c for c in classes if not c.__name__.startswith("_")]) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if registry.get("augment", name).fit is not Augmenter.fit])
-def test_unfitted_is_an_error_that_says_so(name: str, corpus: Corpus, table: Path) -> None:
+def test_generate_before_fit_is_an_error(name: str, corpus: Corpus, table: Path) -> None:
     with pytest.raises(UnfittedError, match=f"{name} is not fitted: call fit before generate"):
         make(name, table).generate(corpus[0], random.Random(0))
 
 
 @pytest.mark.parametrize("name", [*LEARN_WORDS, *LEARN_ENTITIES])
-def test_nothing_to_learn_from(name: str, table: Path) -> None:
+def test_refuses_gold_with_nothing_to_learn_from(name: str, table: Path) -> None:
     for gold in ([], [Sentence(("nobody", "came"), id="1")])[: 1 + (name in LEARN_ENTITIES)]:
         with pytest.raises(DataError, match=f"no training sentence.*, so {name} has nothing to learn from"):
             make(name, table).fit(gold)

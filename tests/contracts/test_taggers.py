@@ -1,4 +1,4 @@
-"""What every tagger must keep to. A new one needs a line in `SETTINGS`."""
+"""The contract of all taggers. A new one needs a line in `SETTINGS`."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ SETTINGS = {
     "bilstm_crf": {"learning_rate": 2e-2, "word_size": 16, "spelling_size": 16, "hidden_size": 16, "dropout": 0.2},
     "transformer": {"learning_rate": 5e-3, "head_learning_rate": 5e-3},
 }
-"""What makes a tagger of each kind small; those with a pretrained encoder are given a tiny one too."""
+"""Settings of a small tagger of each kind; those with a pretrained encoder get a tiny one, too."""
 ENCODERS = ("transformer",)
 
 NAMES = ["Ada Lovelace", "Grace", "राम", "Halden"]
@@ -74,15 +74,15 @@ def labels(sentences):
 
 
 def weights(tagger, folder):
-    """The bytes of all that a tagger has learnt."""
-    tagger.save(str(folder))  # a string will do, too
+    """The bytes of all weights of a tagger."""
+    tagger.save(str(folder))  # a string is accepted, too
     return {path.name: path.read_bytes() for path in folder.glob("*.safetensors")}
 
 
-# --- what it says of itself -------------------------------------------------------------------------------------------
+# --- documentation and settings ---------------------------------------------------------------------------------------
 
 
-def test_documentation_says_where_it_departs_from_its_reference(name):
+def test_documentation_lists_departures_from_the_reference(name):
     assert "Departures:" in descriptions.documentation(registry.get("tagger", name))
     assert registry.check("tagger", name, {}) == []
 
@@ -92,12 +92,12 @@ def test_documentation_says_where_it_departs_from_its_reference(name):
     [{"steps": 0}, {"steps": 5, "epochs": 2}, {"warmup": 2.0}, {"dropout": 1.0}, {"batch_size": 0}, {"patience": 0}],
     ids=str,
 )
-def test_settings_that_cannot_work_are_refused(name, new, settings):
+def test_refuses_invalid_settings(name, new, settings):
     with pytest.raises(SettingsError, match=next(iter(settings))):
         new(name, **{"steps": None, **settings})
 
 
-def test_a_new_one_cannot_predict(name, new, tmp_path: Path):
+def test_predict_and_save_before_fit_are_errors(name, new, tmp_path: Path):
     for use in (lambda tagger: tagger.predict(GOLD), lambda tagger: tagger.save(tmp_path)):
         with pytest.raises(UnfittedError, match="is not fitted: call fit, or load a saved tagger, before predict"):
             use(new(name))
@@ -107,7 +107,7 @@ def test_a_new_one_cannot_predict(name, new, tmp_path: Path):
 
 
 @pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
-def test_it_learns(name, new, scheme):
+def test_learns_the_gold_labels(name, new, scheme):
     tagger = new(name, scheme=scheme)
     history = tagger.fit(GOLD, Training(GOLD))
     predicted = tagger.predict(GOLD)
@@ -119,7 +119,7 @@ def test_it_learns(name, new, scheme):
     assert tagger.types == ("LOC", "PER")
 
 
-def test_the_history_tells_whether_punctuation_was_in_the_words(name, new):
+def test_history_records_whether_words_include_punctuation(name, new):
     for words, share in ((("Oslo,", "Bonn"), 1), (("Oslo", ","), 0)):
         gold = [Sentence(words, (Entity(0, 1, "LOC"),), id=str(number)) for number in range(10)]
         assert new(name, steps=1).fit(gold)["attached_signs"] == share
@@ -127,7 +127,7 @@ def test_the_history_tells_whether_punctuation_was_in_the_words(name, new):
         assert new(name, steps=1).fit(in_two_languages)["attached_signs"] is None
 
 
-def test_nothing_to_learn_from_is_refused(name, new):
+def test_refuses_gold_without_sentences_or_entities(name, new):
     with pytest.raises(DataError, match="no training sentence"):
         new(name).fit([])
     with pytest.raises(DataError, match="has an entity"):
@@ -139,7 +139,7 @@ def test_types_that_only_dev_has_count_as_missed(name, new):
     assert [evaluation["score"] for evaluation in history["evaluations"]] == [0.0] * len(history["evaluations"])
 
 
-def test_same_seed_same_weights_other_seed_others(name, new, tmp_path: Path):
+def test_weights_depend_only_on_the_seed(name, new, tmp_path: Path):
     found = []
     for seed in (1, 1, 2):
         torch.manual_seed(len(found))
@@ -150,7 +150,7 @@ def test_same_seed_same_weights_other_seed_others(name, new, tmp_path: Path):
     assert found[0] != found[2]
 
 
-def test_the_callers_chance_is_left_alone(name, new, trained, tmp_path: Path):
+def test_keeps_the_random_state_of_the_caller(name, new, trained, tmp_path: Path):
     trained.save(tmp_path / "tagger")
     torch.manual_seed(3)
     expected = torch.rand(1)
@@ -161,7 +161,7 @@ def test_the_callers_chance_is_left_alone(name, new, trained, tmp_path: Path):
 
 
 @pytest.mark.usefixtures("saves_each_step")
-def test_a_killed_training_goes_on(name, new, tmp_path: Path):
+def test_resumes_a_killed_training(name, new, tmp_path: Path):
     whole, killed, again = (new(name, steps=12, evaluate_every=3) for _ in range(3))
     expected = whole.fit(GOLD, Training(GOLD[:4], seed=2))
     with pytest.raises(KilledError):
@@ -174,7 +174,7 @@ def test_a_killed_training_goes_on(name, new, tmp_path: Path):
         new(name, steps=12, evaluate_every=3).fit(GOLD[1:], Training(GOLD[:4], seed=2, folder=tmp_path / "state"))
 
 
-def test_a_warm_start_goes_on_with_what_was_learnt(name, new):
+def test_warm_start_keeps_what_was_learnt(name, new):
     tagger = new(name)
     tagger.fit(GOLD)
     tagger.learning_rate, tagger.head_learning_rate, tagger.steps = 1e-7, 1e-7, 2
@@ -193,7 +193,7 @@ def test_a_warm_start_goes_on_with_what_was_learnt(name, new):
 # --- prediction -------------------------------------------------------------------------------------------------------
 
 
-def test_labels_and_scores_do_not_depend_on_neighbours_or_order(trained):
+def test_labels_and_scores_do_not_depend_on_the_batch_or_order(trained):
     sentences = [*GOLD, *ODD]
     together = labels(trained.predict(sentences))
     assert any(together.values())
@@ -204,14 +204,14 @@ def test_labels_and_scores_do_not_depend_on_neighbours_or_order(trained):
     }
 
 
-def test_odd_words_and_long_sentences_are_labelled_to_their_end(name, new, trained):
+def test_labels_odd_words_and_long_sentences_to_their_end(name, new, trained):
     new(name, steps=2).fit(ODD)
     predicted = trained.predict(ODD)
     assert [s.words for s in predicted] == [s.words for s in ODD]
     assert Entity(600, 601, "LOC") in predicted[3].entities
 
 
-def test_nothing_is_predicted_of_nothing(trained):
+def test_empty_input(trained):
     assert trained.predict([]) == []
     assert trained.certainty([]) == []
 
@@ -228,7 +228,7 @@ def test_certainty_is_the_share_of_passes_that_predict_a_words_label(trained):
 
 
 def test_certainty_is_the_same_after_loading(name, new, tmp_path: Path):
-    """With a dropout that is neither the model's nor the default."""
+    """The dropout is neither that of the model nor the default."""
     tagger = new(name, steps=10, dropout=0.6)
     tagger.fit(GOLD)
     tagger.save(tmp_path / "tagger")
@@ -238,21 +238,21 @@ def test_certainty_is_the_same_after_loading(name, new, tmp_path: Path):
 
 
 def new_dropout(tagger, rate):
-    """The tagger with another share left out."""
+    """The tagger with another dropout rate."""
     for module in tagger._network.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = rate
     return tagger
 
 
-def test_certainty_does_not_depend_on_neighbours_or_order(trained):
+def test_certainty_does_not_depend_on_the_batch_or_order(trained):
     sentences = [*GOLD, *ODD]
     together = trained.certainty(sentences, passes=3)
     assert trained.certainty(sentences[::-1], passes=3) == together[::-1]
     assert [trained.certainty([one], passes=3)[0] for one in sentences] == together
 
 
-def test_certainty_judges_the_labels_that_a_sentence_bears(trained):
+def test_certainty_judges_the_labels_of_the_given_sentences(trained):
     own = trained.predict(GOLD)
     swapped = [
         s.with_entities([Entity(e.start, e.end, {"PER": "LOC", "LOC": "PER"}[e.type]) for e in s.entities]) for s in own
@@ -267,7 +267,7 @@ def test_certainty_judges_the_labels_that_a_sentence_bears(trained):
     assert sum(map(sum, right)) > sum(map(sum, wrong))
 
 
-def test_certainty_is_drawn_by_the_seed(trained):
+def test_certainty_depends_only_on_the_seed(trained):
     unsure = [s.with_entities([]) for s in ODD]
     first = trained.certainty(unsure, passes=20, seed=1)
     assert trained.certainty(unsure, passes=20, seed=1) == first
@@ -285,7 +285,7 @@ def test_predictions_have_no_dropout_after_certainty(trained):
 # --- on disk ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_saved_predicts_the_same(trained, tmp_path: Path, capsys):
+def test_a_saved_tagger_predicts_the_same(trained, tmp_path: Path, capsys):
     trained.save(tmp_path / "tagger")
     again = load_tagger(tmp_path / "tagger")
     assert capsys.readouterr() == ("", "")
@@ -297,14 +297,14 @@ def test_what_is_saved_predicts_the_same(trained, tmp_path: Path, capsys):
     assert len({path.stat().st_mode for path in (tmp_path / "tagger").iterdir()}) == 1
 
 
-def test_a_folder_does_not_choose_the_device(trained, tmp_path: Path):
+def test_load_ignores_the_device_in_the_folder(trained, tmp_path: Path):
     trained.save(tmp_path)
     description = tmp_path / "nersery.json"
     description.write_text(description.read_text("utf-8").replace('"device": "auto"', '"device": "cuda:7"'), "utf-8")
     assert load_tagger(tmp_path).device == "auto"
 
 
-def test_damaged_folders_are_refused(trained, tmp_path: Path):
+def test_refuses_damaged_folders(trained, tmp_path: Path):
     trained.save(tmp_path)
     description = tmp_path / "nersery.json"
     whole = description.read_text("utf-8")
