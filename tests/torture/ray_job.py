@@ -1,4 +1,4 @@
-"""A job on Ray as a process, any part of which a test may kill: ``python -m tests.torture.ray_job FOLDER``."""
+"""A job on Ray as a process, any part of which a test can kill: ``python -m tests.torture.ray_job FOLDER``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The table at the end of `make torture`: what was tried, how often, how it ended, and how long it took.
+"""The table at the end of `make torture`: what was tried, how often, the result, and the time.
 
-A scenario says how often it tried something by ``record_property("tried", "1,000 sentences")``.
+A scenario reports how often it tried something with ``record_property("tried", "1,000 sentences")``.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def is_scenario(report: pytest.TestReport) -> bool:
-    """Whether it is of a test in this folder."""
+    """Whether the report is of a test in this folder."""
     return report.nodeid.startswith("tests/torture/")
 
 
 def row(report: pytest.TestReport) -> tuple[str, ...]:
-    """What the table says of a scenario."""
+    """The row of a scenario."""
     file, _, test = report.nodeid.partition("::")
     name = test.replace("test_", "", 1).replace("::", " ").replace("_", " ")
     area = file.rpartition("/")[2].removeprefix("test_").removesuffix(".py").replace("_", " ")

@@ -1,4 +1,4 @@
-"""Kills, signals and a full disk at every change that a command makes on disk; the next call ends as if without."""
+"""Kills, signals and a full disk at every change that a command makes on disk; the next call gives the same result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.torture
 Record = Callable[..., None]
 
 MOST = 40
-"""Places of a command that are struck with each fault; a kill strikes each kind of place, however many there are."""
+"""Number of places of a command that each fault strikes; a kill strikes each kind of place, without this limit."""
 CASES = {
     "dataset convert": "train.conll out.jsonl -q",
     "augment": "train.conll out.jsonl --method mention_replacement --set rate=0.2 --copies 2 -q",
@@ -43,13 +43,13 @@ CASES = {
 }
 """Commands that write files, and their arguments."""
 OWN = re.compile(r"\.(part|training)(-[0-9a-f]{8})?(/|$)")
-"""Folders beside an output that are removed when it is there."""
+"""Folders beside an output that are removed once it exists."""
 WRITE_NOTHING = {"list", "evaluate", "inspect"}
 ELSEWHERE = {"grow"}
-"""Its time is part of what it decides: `tests/experiments/grow` kills it."""
+"""Its decisions depend on time: `tests/experiments/grow` kills it."""
 
 
-def test_every_command_that_writes_is_here() -> None:
+def test_every_command_that_writes_has_a_case() -> None:
     names = {name for name in COMMANDS if name.split()[0] not in WRITE_NOTHING | ELSEWHERE}
     assert {_command(case) for case in CASES} == names
 
@@ -60,7 +60,7 @@ def _command(case: str) -> str:
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory, server: Server) -> Path:
-    """A folder with all that the commands read."""
+    """A folder with all input of the commands."""
     folder = tmp_path_factory.mktemp("original")
     write_recipe(folder)
     gold = sentences(24)
@@ -94,13 +94,13 @@ class Runs:
         return files(self._folder)
 
     def check_again(self, where: str) -> None:
-        """The same command, with nothing in its way, ends as if nothing had happened."""
+        """The same command, without a fault, ends as if nothing had happened."""
         process = self.run(again=True)
         code = process.wait()
         was_done = code == 2 and "exists already" in process.err
         assert code == 0 or was_done, (where, process.err)
         found = self._files()
-        if was_done:  # struck when all was in its place, while it removed its own folders: they may stay
+        if was_done:  # struck after the output was complete, while it removed its own folders: they may stay
             left = [name for name in found.keys() - self.expected.keys() if OWN.search(name)]
             found = {name: content for name, content in found.items() if name not in left}
         assert found.keys() == self.expected.keys(), where
@@ -108,7 +108,7 @@ class Runs:
 
 
 def chosen(kinds: dict[str, list[int]], fault: str) -> list[tuple[str, int]]:
-    """The first place of each kind of change, of which a kill hits all; and others by chance, if there are not many."""
+    """The first place of each kind of change, all of them for a kill; others by chance, if there are not many."""
     chance = random.Random(0)
     firsts = [(name, numbers[0]) for name, numbers in kinds.items()]
     more = [(name, number) for name, numbers in kinds.items() for number in numbers[1:]]
@@ -119,7 +119,7 @@ def chosen(kinds: dict[str, list[int]], fault: str) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("case", CASES)
-def test_the_same_command_goes_on(
+def test_resumes_after_a_fault(
     case: str, fault: str, original: Path, tmp_path: Path, server: Server, record_property: Record
 ) -> None:
     runs = Runs(server, original, tmp_path / "here", [*_command(case).split(), *CASES[case].split()])
@@ -127,7 +127,7 @@ def test_the_same_command_goes_on(
     for where, place in chosen(runs.places, fault):
         process = runs.run(fault, place)
         code = process.wait()
-        if code != 0:  # 0: it was ready, or could do without that file
+        if code != 0:  # 0: it had finished, or did not need that file
             struck += 1
             check_ending(process, code, fault, where)
         runs.check_again(f"{fault} at {place}: {where}")
@@ -136,7 +136,7 @@ def test_the_same_command_goes_on(
 
 
 def check_ending(process: Process, code: int, fault: str, where: str) -> None:
-    """A process that is struck says so on one line."""
+    """A process that is struck reports it in one line."""
     if fault == "SIGKILL":
         assert code == -signal.SIGKILL
         return
@@ -160,12 +160,12 @@ FOREIGN: dict[str, Callable[[Path, Path], object]] = {
     "folder": _folder_with_a_file,
     "pipe": lambda path, precious: os.mkfifo(path),
 }
-"""What stands in the place of a file of ours, made from a file that must stay as it is."""
+"""Makes something of the user in the place of our file, from a file that must not change."""
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
 @pytest.mark.parametrize("case", CASES)
-def test_what_stands_in_our_place_is_refused_or_unharmed(
+def test_files_of_the_user_in_our_place_are_unharmed(
     case: str, kind: str, original: Path, tmp_path: Path, server: Server, record_property: Record
 ) -> None:
     precious = tmp_path / "of-the-user" / "thesis"

@@ -32,15 +32,15 @@ IN_PLACE: dict[str, dict[str, Any]] = {
     "masked_entity": {},
     "melm": QUICK,
 }
-"""Augmenters that put one word in the place of another, and their settings."""
+"""Augmenters that replace one word with another, and their settings."""
 OF_MENTIONS = {"masked_entity", "melm"}
-"""Those that leave all words outside of mentions alone."""
+"""Those that change only words in mentions."""
 WRITING: dict[str, Any] = {"max_subwords": 40, "language": "en", **QUICK}
 WRITERS = {"mulda": WRITING, "aclm": {"keywords": "random", **WRITING}}
 """Augmenters whose model writes a sentence."""
 
 
-def test_every_augmenter_with_a_pretrained_model_is_here() -> None:
+def test_every_augmenter_with_a_pretrained_model_has_a_case() -> None:
     names = {
         name for name in registry.names("augment") if "model" in registry.get("augment", name).__dataclass_fields__
     }
@@ -48,7 +48,7 @@ def test_every_augmenter_with_a_pretrained_model_is_here() -> None:
 
 
 def check(source: Corpus, result: Result, copies: int = 1) -> None:
-    """What every method keeps: nothing is lost without a reason, and words, columns and labels stay in step."""
+    """What holds for every method: nothing is lost without a reason; words, columns and labels stay in step."""
     tally = result.tally
     assert tally.read == tally.written + tally.rejected == copies * len(source)
     assert all(reject.reason.strip() and not reject.reason.startswith("failed") for reject in result.rejects), tally
@@ -61,7 +61,7 @@ def check(source: Corpus, result: Result, copies: int = 1) -> None:
 
 
 def check_new_words(result: Result, known: Collection[str], model: str) -> None:
-    """New words are text: no border, no special token, no tag token of the model."""
+    """New words are text: not a border mark, a special token or a tag token of the model."""
     special = {*ModelSource(model).tokenizer().all_special_tokens}
     for word in {word for sentence in result.corpus for word in sentence.words} - {*known}:
         assert word not in special
@@ -80,7 +80,7 @@ def parent(source: Corpus, sentence: Sentence) -> Sentence:
 
 @pytest.mark.parametrize("by_subword", [False, True], ids=["words", "subwords"])
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_words_are_replaced_in_their_places(
+def test_replaces_words_in_place(
     name: str, by_subword: bool, masked_lm: str, record_property: Callable[..., None]
 ) -> None:
     record_property("tried", TRIED)
@@ -112,7 +112,7 @@ def test_flipda(masked_lm: str, tagger: str, record_property: Callable[..., None
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_sentences_are_written(name: str, seq2seq: str, record_property: Callable[..., None]) -> None:
+def test_writes_sentences(name: str, seq2seq: str, record_property: Callable[..., None]) -> None:
     record_property("tried", TRIED)
     source = corpus(COUNT)
     result = nersery.augment(source, name, model=seq2seq, **WRITERS[name])
@@ -122,7 +122,7 @@ def test_sentences_are_written(name: str, seq2seq: str, record_property: Callabl
     assert {entity.type for sentence in result.corpus for entity in sentence.entities} <= types
 
 
-def test_gaps_of_a_template_are_filled(masked_lm: str, record_property: Callable[..., None]) -> None:
+def test_fills_the_gaps_of_templates(masked_lm: str, record_property: Callable[..., None]) -> None:
     record_property("tried", TRIED)
     source = corpus(COUNT)
     result = nersery.augment(source, "aclm", model=masked_lm, keywords="random", passes=1, **QUICK)
@@ -136,8 +136,8 @@ def test_gaps_of_a_template_are_filled(masked_lm: str, record_property: Callable
 
 
 class TestTagger:
-    def test_known_mentions_are_found_in_their_places(self, tagger: str, record_property: Callable[..., None]) -> None:
-        """A word that the tokenizer drops or parts would shift all labels behind it."""
+    def test_finds_known_mentions_in_their_places(self, tagger: str, record_property: Callable[..., None]) -> None:
+        """A word that the tokenizer drops or splits would shift all labels after it."""
         record_property("tried", TRIED)
         source = corpus(COUNT, seed=2)
         predicted = load_tagger(tagger).predict(source)
@@ -147,7 +147,7 @@ class TestTagger:
         found = {(s.id, e.start, e.end, e.type) for s in predicted for e in s.entities}
         assert sum(one in found for one in gold) > 0.95 * len(gold) > 500
 
-    def test_labels_do_not_depend_on_neighbours(self, tagger: str, record_property: Callable[..., None]) -> None:
+    def test_labels_do_not_depend_on_the_batch(self, tagger: str, record_property: Callable[..., None]) -> None:
         record_property("tried", "200 sentences")
         source, loaded = [*corpus(200, seed=3)], load_tagger(tagger)
         assert [loaded.predict([sentence])[0] for sentence in source] == loaded.predict(source)
@@ -183,7 +183,7 @@ def test_perplexity(masked_lm: str, record_property: Callable[..., None]) -> Non
 
 @pytest.mark.parametrize("name", ["statistical", "embeddings"])
 def test_links_are_within_their_sentences(name: str, masked_lm: str, record_property: Callable[..., None]) -> None:
-    """Each sentence with another order of its words, so that the right links are known."""
+    """Each sentence is paired with its words in reverse order, so the correct links are known."""
     record_property("tried", TRIED)
     pairs = [Pair(s.words, s.words[::-1]) for s in corpus(COUNT)]
     settings = {} if name == "statistical" else {"model": masked_lm, "device": "cpu", "precision": "fp32"}

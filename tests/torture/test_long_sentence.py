@@ -24,7 +24,7 @@ WITHOUT_SENTENCES = {"list", "copy", "inspect doctor"}
 
 
 def long_sentence(id: str) -> Sentence:
-    """Nothing but fillers, other ones for other ids, and then an entity."""
+    """Only fillers, which depend on the id, and then an entity."""
     words = tuple(
         f"{word}{id if number % 7 == 0 else ''}" for number, word in enumerate(["we", "saw", "there"] * LENGTH)
     )
@@ -44,7 +44,7 @@ def write_files(folder: Path, tagger: str) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> Iterator[Path]:
-    """Files, a tagger that finds the entity, and what makes `grow` quick."""
+    """Files, a tagger that finds the entity, and patches that make `grow` quick."""
     folder = tmp_path_factory.mktemp("long")
     write_files(folder, tiny(tiny_model, steps=60))
     with pytest.MonkeyPatch.context() as patch:
@@ -66,7 +66,7 @@ def has_end(path: str) -> Callable[[str], bool]:
 
 
 def says(*path: str | int, equals: object) -> Callable[[str], bool]:
-    """Whether the JSON that a command prints has a value at a place."""
+    """Whether the JSON output of a command has a value at a path."""
 
     def check(out: str) -> bool:
         found = json.loads(out)
@@ -133,16 +133,16 @@ CASES: dict[str, tuple[str, Callable[[str], bool]]] = {
     "inspect suggestions": ("gold.jsonl --model MODEL --id test --json", lambda out: '"York"' in out),
     "inspect templates": ("gold.jsonl --tagger my-tagger --sentence test --json", lambda out: '"York"' in out),
 }
-"""For each command its arguments, and how to see in its output or files that the end was not lost."""
+"""For each command, its arguments and a check that its output or files include the end of the sentence."""
 
 
-def test_every_command_is_here() -> None:
+def test_every_command_has_a_case() -> None:
     assert set(CASES) | WITHOUT_SENTENCES == set(COMMANDS)
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("command", CASES)
-def test_the_entity_at_the_end_is_there(command: str, tiny_masked_lm: str) -> None:
+def test_output_has_the_entity_at_the_end(command: str, tiny_masked_lm: str) -> None:
     args, check = CASES[command]
     if command == "inspect results" and not Path("run/report.json").exists():  # another worker may have made it
         assert call("run", *CASES["run"][0].split()).code == 0

@@ -1,4 +1,4 @@
-"""Ray without its node processes: on one machine, and on a cluster of which a node is lost."""
+"""Ray without its node processes: on one machine, and on a cluster that loses nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.torture.ray_job import ROWS, SHARD, SLOW
 pytestmark = pytest.mark.torture
 Record = Callable[..., None]
 SECONDS = 30
-"""In which the loss of a node must be noticed."""
+"""The time in which the loss of a node must be noticed."""
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def _ray_is_installed() -> None:
 
 
 class Job:
-    """A job in a process; what it writes tells how far it is."""
+    """A job in a process; its output shows its progress."""
 
     def __init__(self, folder: Path, **variables: str) -> None:
         self._out = folder / "out"
@@ -50,7 +50,7 @@ class Job:
             time.sleep(0.05)
 
     def end(self, seconds: float) -> tuple[int, str, str]:
-        """Exit code, output and errors; a process that does not end is killed with all that it has started."""
+        """Exit code, output and errors; a process that does not end is killed with all its children."""
         try:
             out, err = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -59,7 +59,7 @@ class Job:
         return self.process.returncode, out, err
 
     def check(self) -> None:
-        """Whether the output is what one process would have written."""
+        """Check that the output is what one process would have written."""
         parts = sorted(self._out.glob("part-*"))
         assert len(parts) == ROWS / SHARD
         assert b"".join(path.read_bytes() for path in parts) == expected(rows(ROWS, **SLOW))
@@ -78,7 +78,7 @@ def child(pid: int, name: str) -> int:
     raise AssertionError(f"{pid} has no child {name}")
 
 
-def test_the_node_process_is_killed(tmp_path: Path, record_property: Record) -> None:
+def test_resumes_after_the_node_process_is_killed(tmp_path: Path, record_property: Record) -> None:
     job = Job(tmp_path)
     job.wait_for_shard(1)
     os.kill(child(job.process.pid, "raylet"), signal.SIGKILL)
@@ -97,7 +97,7 @@ def test_the_node_process_is_killed(tmp_path: Path, record_property: Record) -> 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Three nodes, of which the first, that of the driver, has no room for a worker."""
+    """A cluster whose first node, that of the driver, has no room for a worker."""
     from ray.cluster_utils import Cluster
 
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{ROOT / 'src'}")
@@ -106,7 +106,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     cluster.shutdown()
 
 
-def test_a_node_of_a_cluster_is_lost_and_then_the_other(cluster: Any, tmp_path: Path, record_property: Record) -> None:
+def test_resumes_after_both_nodes_of_a_cluster_are_lost(cluster: Any, tmp_path: Path, record_property: Record) -> None:
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     job = Job(tmp_path, RAY_ADDRESS=cluster.address)
     job.wait_for_shard(1)

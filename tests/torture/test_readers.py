@@ -1,4 +1,4 @@
-"""Commands that write no file: signals, a full disk, a reader that goes away; and `grow`, whose time decides."""
+"""Commands that write no file: signals, a full disk, a reader that goes away; and `grow`, which depends on time."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ CASES = {
 }
 """Commands that write nothing, and their arguments."""
 GROW_PLACES = 5
-"""Where a grow job is struck with each fault; each time takes as long as it does."""
+"""Number of places where each fault strikes a grow job; each takes as long as a job."""
 
 
 def _command(case: str) -> list[str]:
     return case.split()[: 2 if case.startswith("inspect") else 1]
 
 
-def test_every_command_that_only_reads_is_here() -> None:
+def test_every_command_that_only_reads_has_a_case() -> None:
     names = {name for name in COMMANDS if name.split()[0] in WRITE_NOTHING}
     assert {" ".join(_command(case)) for case in CASES} == names
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory, server: Server, tiny_model: str) -> Path:
-    """A folder with all that the commands read."""
+    """A folder with all input of the commands."""
     folder = tmp_path_factory.mktemp("original")
     write_recipe(folder)
     gold = sentences(24)
@@ -80,7 +80,7 @@ def arguments(case: str, model: str) -> list[str]:
 
 @pytest.mark.parametrize("fault", ["SIGTERM", "SIGINT"])
 @pytest.mark.parametrize("case", CASES)
-def test_a_signal_ends_it_with_one_line(
+def test_signal_ends_a_command_with_one_line(
     case: str, fault: str, original: Path, server: Server, tiny_masked_lm: str, record_property: Record
 ) -> None:
     args, before = arguments(case, tiny_masked_lm), files(original)
@@ -102,7 +102,7 @@ def test_a_signal_ends_it_with_one_line(
 
 
 def errors(process: Process) -> list[str]:
-    """What a process says besides what it reads, notes and progress."""
+    """The errors of a process, without its notes and progress."""
     return [line for line in process.err.splitlines() if line.startswith(("error: ", "Traceback"))]
 
 
@@ -113,10 +113,10 @@ def outputs(case: str, model: str) -> list[str]:
 
 
 @pytest.mark.parametrize("case", [*CASES, *WRITERS])
-def test_results_that_nobody_reads(
+def test_ends_quietly_if_nobody_reads_the_results(
     case: str, original: Path, tmp_path: Path, server: Server, tiny_masked_lm: str
 ) -> None:
-    """As in ``nersery ... | head``. What a command writes into files is complete all the same."""
+    """As in ``nersery ... | head``. The files that a command writes are still complete."""
     folder, args = _copied(original, tmp_path), outputs(case, tiny_masked_lm)
     process = server.start(*args, cwd=folder, output=UNREAD)
     assert (process.wait(), errors(process)) == (141, [])
@@ -125,7 +125,7 @@ def test_results_that_nobody_reads(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("case", [*CASES, *WRITERS])
-def test_results_onto_a_full_disk(
+def test_error_if_results_go_to_a_full_disk(
     case: str, original: Path, tmp_path: Path, server: Server, tiny_masked_lm: str
 ) -> None:
     folder, args = _copied(original, tmp_path), outputs(case, tiny_masked_lm)
@@ -153,7 +153,7 @@ def check_files(case: str, folder: Path, original: Path, beside: Path, server: S
 
 
 class TestGrow:
-    """A job that is struck resumes, and ends with all that it should leave."""
+    """A job that is struck resumes, and leaves all its files."""
 
     ARGS = (
         "grow",
@@ -170,7 +170,7 @@ class TestGrow:
     )
 
     @pytest.mark.parametrize("fault", FAULTS)
-    def test_it_resumes(
+    def test_grow_resumes_after_a_fault(
         self, fault: str, original: Path, tmp_path: Path, server: Server, tiny_model: str, record_property: Record
     ) -> None:
         options = {"grow_with": tiny_model}
@@ -193,7 +193,7 @@ class TestGrow:
         assert struck
 
     @pytest.mark.parametrize("output", [UNREAD, "/dev/full"])
-    def test_results_that_cannot_be_shown(
+    def test_grow_completes_its_files_if_results_cannot_be_shown(
         self, output: str, original: Path, tmp_path: Path, server: Server, tiny_model: str
     ) -> None:
         folder = _copied(original, tmp_path)
@@ -203,7 +203,7 @@ class TestGrow:
         check_grown(folder / "grown")
 
     @pytest.mark.parametrize("name", ["grow.json", "lock", "search.toml", "data", "run", "tagger", "grow.json.tmp"])
-    def test_what_stands_in_our_place_is_unharmed(
+    def test_files_of_the_user_in_our_place_are_unharmed(
         self, name: str, original: Path, tmp_path: Path, server: Server, tiny_model: str
     ) -> None:
         precious = tmp_path / "of-the-user" / "thesis"
