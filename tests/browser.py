@@ -1,4 +1,4 @@
-"""A page of Chromium for tests of what people see."""
+"""A page of Chromium for tests of HTML pages."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ in_browser = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium (apt-get install chromium)"),
     pytest.mark.flaky(reruns=2, only_rerun=["TargetClosedError", "Target crashed", "Page crashed"]),
 ]
-"""Marks of a module; a busy machine may end a browser at any time, which is no fault of a page."""
+"""Marks of a module; a busy machine can end a browser at any time, which is not a fault of a page."""
 
 
 class Window:
     """A page for all tests of a module, because its start takes longer than most of them.
 
     Args:
-        playwright: That starts the browser, also again when it has died.
-        listeners: What is called at the events of the page.
+        playwright: Starts the browser, and restarts it if it has died.
+        listeners: Callbacks for the events of the page.
     """
 
     def __init__(self, playwright: sync_api.Playwright, **listeners: Callable[[Any], object]) -> None:
@@ -36,7 +36,7 @@ class Window:
 
     @property
     def page(self) -> sync_api.Page:
-        """A page that works, mostly the same."""
+        """A page that works, usually the same one."""
         try:
             self._page.evaluate("0")
         except sync_api.Error:

@@ -1,4 +1,4 @@
-"""Tiny random models that stand in for big ones; built once a session, in a temporary folder."""
+"""Tiny random models that stand in for big ones; built once per session, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from nersery.core.wording import set_command_line
 
 any_machine = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)  # a busy one is no fault of the code
+)  # a busy machine is not a fault of the code
 settings.register_profile("quick", any_machine, max_examples=40)
 settings.register_profile("torture", any_machine, max_examples=400)
 settings.load_profile("quick")
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # what is tested is tiny: threads would only wait for each other
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the models are tiny: threads would only wait for each other
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # many tests compute by hand, on the CPU; GPUs: benchmarks/gpu.sh
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell starts jobs in the background so, and all processes that the tests interrupt would inherit it.
+    # A shell starts background jobs this way, and all processes that the tests interrupt would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-gc.set_threshold(20_000, 20, 20)  # a full collection looks at all of torch, and what tests leave is little
+gc.set_threshold(20_000, 20, 20)  # a full collection visits all of torch, but tests leave little garbage
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: no collection of garbage need look at it again."""
+    """All imported modules stay loaded, so the garbage collector need not visit them again."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True)
 def notes() -> Iterator[None]:
-    """Notes are shown in each test anew: jobs and workers that are no processes here set that for all later ones.
+    """Each test shows notes again: jobs and workers that are not processes here would change this for later tests.
 
-    So they do for whom messages are written, which is a user of the library.
+    The same holds for the reader of messages, who is a user of the library here.
     """
     token = NO_NOTES.set(False)
     set_command_line(False)
@@ -70,7 +70,7 @@ MASKED_TEXT = [
     *["named person or family", "name of a place", "other place person name type", "PER LOC O", "abcdefgh"] * 4,
     *["Ada Grace Linus Radia won Oslo Paris Lima Pune we saw there today program Boston Lovelace Hopper . a 1 2 3"] * 4,
 ]
-"""What the masked language models read: so much that these words are whole subwords, and others are not."""
+"""Text of the masked language models: enough that these words are whole subwords, and others are not."""
 
 
 TINY: dict[str, Any] = {
@@ -96,7 +96,7 @@ def wordpiece(text: Sequence[str], names: Sequence[str], tokenizer: Any) -> Any:
 
 
 def unigram(tokenizer: Any, names: Sequence[str]) -> Any:
-    """What was trained, without the order and the last digits, which differ in each process."""
+    """The trained model, without the order and the last digits, which differ in each process."""
     from tokenizers import models
 
     scores = {subword: round(score, 1) for subword, score in json.loads(tokenizer.to_str())["model"]["vocab"]}
@@ -105,7 +105,7 @@ def unigram(tokenizer: Any, names: Sequence[str]) -> Any:
 
 
 def build_tokenizer(kind: str, folder: Path, text: Sequence[str] = TEXT, size: int = 0) -> None:
-    """A tokenizer of some kind, with at most so many subwords (whole words apart), written into a folder."""
+    """Write a tokenizer of some kind, with at most ``size`` subwords (not counting whole words), into a folder."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 

@@ -1,4 +1,4 @@
-"""A masked language model that is none: it answers with words of the right kind, and checks what it is asked."""
+"""A fake masked language model: it answers with words of the right kind, and checks its input."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from nersery.models.tokens import GAP, TOKEN_PREFIX, UNKNOWN
 TAGS, DEFINITIONS, LABELS, NOTHING = "shows tags", "shows definitions", "shows labels", "shows nothing"
 CONTEXT = "shows tags and hides context"
 FLIPPED, BEGINNINGS = "shows tags of other types", "shows beginnings"
-"""Names of the model, by what it shall be shown of a hidden word's type."""
+"""Names of the model, by what its input should show of a hidden word's type."""
 NUMBERED = re.compile(r"(.+)\.\d")
 TYPES = {"o": None, "PER": "PER", "LOC": "LOC", "cre": "creative work", "NEW": "NEW"}
-"""What words such as ``PER.1`` say of themselves."""
+"""The types in words such as ``PER.1``."""
 
 
 class FakeVocabulary:
-    """Of a model whose words are one subword each."""
+    """The vocabulary of a model whose words are one subword each."""
 
     own_function_words: frozenset[str] = frozenset()
 
@@ -53,7 +53,7 @@ class FakeMaskedLM:
     """Stands in for `nersery.models.masked.masked_lm.MaskedLM`.
 
     Attributes:
-        kinds: The type of each word that does not say it itself, or ``o``.
+        kinds: The type of each word that does not contain it, or ``o``.
     """
 
     kinds: Mapping[str, str] = {}
@@ -104,7 +104,7 @@ class FakeMaskedLM:
         return filled
 
     def _fitting(self, masked_input: MaskedInput, gap: int) -> list[str]:
-        """Words for a gap: of the kind of its word, or of another where that is shown."""
+        """Words for a gap: of the kind of its word, or of another kind if the input shows that."""
         word, type_ = masked_input.words[gap], self.type_of(masked_input.words[gap])
         shown = self._type_shown(masked_input, gap) if self.shows == FLIPPED else type_
         return self._others(word) if shown == type_ else self.of_type(shown, like=word)
@@ -112,7 +112,7 @@ class FakeMaskedLM:
     def guesses(
         self, masked_inputs: Sequence[MaskedInput], top_k: int, *, signs: bool
     ) -> list[list[list[tuple[str, float]]]]:
-        """Words outside entities, other ones for other texts, with as many as are asked for."""
+        """Up to ``top_k`` words outside entities, which depend on the text."""
         assert self.shows == CONTEXT
         assert signs
         found = []
@@ -131,7 +131,7 @@ class FakeMaskedLM:
         return None if (kind := self.kinds.get(word, "o")) == "o" else kind
 
     def _others(self, word: str) -> list[str]:
-        """Other words of the same kind; the word itself where none is known."""
+        """Other words of the same kind, or the word itself if there are no others."""
         if match := NUMBERED.fullmatch(word):
             alike = [f"{match[1]}.{number}" for number in range(10)]
         else:
@@ -139,14 +139,14 @@ class FakeMaskedLM:
         return [other for other in alike if other != word] or [word]
 
     def of_type(self, type_: str | None, *, like: str) -> list[str]:
-        """Words of a type, with numbers where one like them has a number."""
+        """Words of a type, with numbers if ``like`` has a number."""
         if NUMBERED.fullmatch(like):
             (kind,) = (kind for kind, known in TYPES.items() if known == type_)
             return [f"{kind}.{number}" for number in range(10)]
         return [word for word, kind in self.kinds.items() if kind == (type_ or "o")]
 
     def _type_shown(self, masked_input: MaskedInput, gap: int) -> str | None:
-        """The type of the tag token that stands around a gap, or None where all that were opened are closed."""
+        """The type of the tag tokens around a gap, or None if all tags before it are closed."""
         if not sum(word.startswith(TOKEN_PREFIX) for word in masked_input.words[:gap]) % 2:
             return None
         known = {*TYPES.values(), *self.kinds.values()} - {None, "o"}
@@ -155,7 +155,7 @@ class FakeMaskedLM:
         return tokens[masked_input.words[gap - 1]]
 
     def _check(self, masked_input: MaskedInput) -> None:
-        """A text with gaps must be sound, and show of each hidden word what it shall."""
+        """Check that a text with gaps is valid, and shows what it should of each hidden word."""
         assert list(masked_input.gaps) == sorted(set(masked_input.gaps))
         assert all(0 <= gap < len(masked_input.words) for gap in masked_input.gaps)
         own = {word for word in masked_input.words if TOKEN_PREFIX in word}
@@ -207,7 +207,7 @@ class FakeTagger:
 
 
 class FakeLSTM(FakeMaskedLM):
-    """Stands in for `nersery.models.lstm.LSTMLanguageModel`: writes what it learnt, with other words of their types."""
+    """Stands in for `nersery.models.lstm.LSTMLanguageModel`: writes training texts, with other words of their types."""
 
     def __init__(self, words: Sequence[str], **sizes: Any) -> None:
         self.words = frozenset(words)
@@ -236,7 +236,7 @@ class FakeLSTM(FakeMaskedLM):
 
 
 class FakeSeq2Seq(FakeMaskedLM):
-    """Stands in for `Seq2Seq`: goes on from a beginning with a text that it learnt."""
+    """Stands in for `Seq2Seq`: continues a beginning with a training text."""
 
     def __init__(self, source: Any, device: str, precision: str, language: str) -> None:
         super().__init__(source)
@@ -291,10 +291,10 @@ class FakeSeq2Seq(FakeMaskedLM):
 
 
 def install(patch: pytest.MonkeyPatch, kinds: Mapping[str, str]) -> None:
-    """Put the fake in the place of all masked language models, which need not be there.
+    """Replace all masked language models, which need not be installed, by the fake.
 
     Args:
-        kinds: The type of each word that does not say it itself, or ``o``.
+        kinds: The type of each word that does not contain it, or ``o``.
     """
     patch.setattr("nersery.models.masked.masked_lm.MaskedLM", FakeMaskedLM)
     patch.setattr("nersery.models.masked.masked_lm.tokenizer_with_mask", lambda source: None)
@@ -309,7 +309,7 @@ def install(patch: pytest.MonkeyPatch, kinds: Mapping[str, str]) -> None:
 
 
 def fake_llm(kinds: Mapping[str, str]) -> Callable[..., list[Completion]]:
-    """A language model that knows the types of words, and replaces entities by words of their type."""
+    """A language model that labels words by their types, and replaces entities by words of their type."""
 
     def labelled(text: str) -> list[dict[str, str]]:
         words = text.split(" ")
@@ -332,10 +332,10 @@ def fake_llm(kinds: Mapping[str, str]) -> Callable[..., list[Completion]]:
 
 
 class FakeGliner:
-    """Stands in for a GLiNER model: it finds the types that words name, or that are given.
+    """Stands in for a GLiNER model: it finds the types in words, or those given.
 
     Args:
-        kinds: The type of each word that does not say it itself, or ``o``.
+        kinds: The type of each word that does not contain it, or ``o``.
     """
 
     def __init__(self, kinds: Mapping[str, str]) -> None:

@@ -1,6 +1,6 @@
-"""Processes that run the command ``nersery``, forked from one that has imported everything: they start at once.
+"""Processes that run the command ``nersery``, forked from one that has imported everything: they start immediately.
 
-So a test can kill a command, interrupt it, or take its disk away, without the seconds that torch takes to import.
+Tests can thus kill or interrupt a command, or fill its disk, without the seconds that torch takes to import.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNREAD = "unread"
 
 @dataclass
 class Process:
-    """A command at work."""
+    """A running command."""
 
     server: Server
     pid: int
@@ -41,13 +41,13 @@ class Process:
         os.kill(self.pid, sign)  # until `wait` the server has not reaped it, so the number is still its own
 
     def kill_when_there_is(self, path: Path, sign: signal.Signals = signal.SIGKILL, *, delay: float = 0.0) -> None:
-        """Kill it as soon as a file or folder is there, or a little later; perhaps it has ended by then."""
+        """Kill it as soon as a file or folder exists, or a little later; it may have ended by then."""
         self._await(path.exists)
         time.sleep(delay)
         self.kill(sign)
 
     def kill_when_there_is_one(self, folder: Path, pattern: str) -> Path:
-        """Kill it as soon as a path of some pattern is there, and give the path."""
+        """Kill it as soon as a path of some pattern exists, and return the path."""
         found = list[Path]()
         self._await(lambda: found.extend(folder.glob(pattern)) or bool(found))
         self.kill()
@@ -79,14 +79,14 @@ class Process:
 
 @dataclass
 class Options:
-    """What is special about a process.
+    """Options of a process.
 
     Args:
         largest_file: No file may grow beyond this many bytes; 0: without limit.
         strike: See `tests.torture.faults.watch`.
         output: A file for standard output, `UNREAD` for a pipe that nobody reads, or the log.
         grow_with: An encoder with which `nersery grow` takes seconds.
-        function: What is called with the arguments in place of the command: ``module:name``.
+        function: A function to call with the arguments instead of the command: ``module:name``.
     """
 
     largest_file: int = 0
@@ -164,14 +164,14 @@ def serve() -> None:
     from nersery.taggers import transformer  # noqa: F401
     from tests.standins import register
 
-    # What each fork would compile for itself.
+    # Each fork would otherwise compile these for itself.
     get_checkpoint_conversion_mapping("bert")
     report_files(Report())
 
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(with_commands())
     register(pytest.MonkeyPatch())
-    checkpoint.CHECKPOINT_SECONDS = 0.0  # trainings are short here, and killed all the same
+    checkpoint.CHECKPOINT_SECONDS = 0.0  # trainings are short here, but killed nevertheless
     answers = os.fdopen(os.dup(1), "w")
     gc.freeze()  # a collection in a fork would copy all memory
     gc.enable()
@@ -190,7 +190,7 @@ def serve() -> None:
 
 
 def _unread() -> int:
-    """A pipe whose reader is gone."""
+    """The write end of a pipe without a reader."""
     reader, writer = os.pipe()
     os.close(reader)
     return writer
@@ -217,7 +217,7 @@ def grow_quickly(encoder: str) -> None:
 
 
 def become(question: dict[str, Any]) -> None:
-    """Be the command that was asked for, to the end."""
+    """Run the requested command to its end."""
     import resource
 
     from nersery.cli.main import main

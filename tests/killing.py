@@ -1,4 +1,4 @@
-"""Kills without a process: they end work anywhere, and all that was done until then has been saved."""
+"""Simulated kills: they end work anywhere, once all earlier work has been saved."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nersery.core.progress import Progress
 
 
 class KilledError(BaseException):
-    """What the kill of a process looks like to the code in it."""
+    """Stands for the kill of a process."""
 
 
 class KillingProgress(Progress):
-    """Kills after so many steps."""
+    """Kills after a number of steps."""
 
     def __init__(self, steps: int) -> None:
         super().__init__("train", quiet=True)
@@ -27,7 +27,7 @@ class KillingProgress(Progress):
 
 
 def stop_at(step: int) -> Callable[..., None]:
-    """A function that kills when it is called for the so-manieth time, from 1."""
+    """A function that kills at its ``step``-th call, from 1."""
     left = iter(range(step - 1))
 
     def call(*_: object) -> None:

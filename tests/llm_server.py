@@ -1,6 +1,6 @@
-"""A server process with the interface of OpenAI, which behaves and misbehaves as the text of a request says.
+"""A server process with the interface of OpenAI, which behaves or misbehaves as the text of a request demands.
 
-Words say their own type (``PER.1 o.2``), and some say what goes wrong: ``!500`` fails twice, ``!truncated`` ends within
+Words contain their own type (``PER.1 o.2``), and some request a fault: ``!500`` fails twice, ``!truncated`` ends within
 its JSON, ``!die`` ends the process. Run: ``python llm_server.py FOLDER [--option value]``; it writes its port and, for
 each request that it answers, a line to a log.
 """
@@ -36,7 +36,7 @@ def entities_in(words: list[str]) -> list[dict[str, str]]:
 
 
 def answer_to(messages: list[dict[str, str]], seed: int) -> str:
-    """What an ideal model says; one that obeys a text that tells it to label everything."""
+    """The answer of an ideal model, except that it obeys a text with IGNORE and labels everything."""
     data = json.loads(messages[-1]["content"]) if messages[-1]["content"].startswith("{") else {}
     if "sentence" in data and "entities" in data:
         return json.dumps({"entities": [f"{e['text'].split()[0].split('.')[0]}.{seed % 7}" for e in data["entities"]]})
@@ -195,7 +195,7 @@ def main() -> None:
 
 @dataclass
 class Running:
-    """A server in a process of its own."""
+    """A server in its own process."""
 
     folder: Path
     process: subprocess.Popen[bytes]
@@ -205,13 +205,13 @@ class Running:
         return f"http://127.0.0.1:{(self.folder / 'port').read_text()}/v1"
 
     def answered(self) -> list[str]:
-        """The requests that it answered, without the check."""
+        """The answered requests, without the check."""
         log = self.folder / "log"
         lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
         return [asked for _, asked in lines if asked.startswith("{")]
 
     def forget(self) -> None:
-        """Let it forget what it was asked."""
+        """Let it forget all requests."""
         connection = HTTPConnection("127.0.0.1", int((self.folder / "port").read_text()))
         connection.request("GET", "/forget")
         assert connection.getresponse().status == 200

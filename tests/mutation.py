@@ -1,8 +1,8 @@
 """Mutation testing, run by `make mutation`: a test should fail for each small change of the code.
 
 mutmut makes the changes (*mutants*) and forks a process for each. It leaves out functions with decorators, which here
-are properties and context managers, and knows no change for `min`, `sorted` and `os.replace`; this module adds these.
-It also says which tests concern which module, and which mutants no test has to find.
+are properties and context managers, and has no change for `min`, `sorted` and `os.replace`; this module adds these.
+It also lists the tests of each module, and the mutants that no test has to find.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mutmut.utils.format_utils import get_module_from_key, mangled_name_from_mut
 from mutmut.workers.isolation import ForkServerRunner
 
 MOST = 100
-"""Of a module with more mutants than this, a sample of this size is tested, always the same one."""
+"""Modules with more mutants than this are tested with a sample of this size, always the same one."""
 CONLL = ("io/test_conll", "io/test_conll_issues", "io/test_conll_repairs", "io/test_conll_round_trip")
 TESTS = {
     "core.sentence": ("core/test_sentence", "core/test_sentence_validation", "io/test_io"),
@@ -89,7 +89,7 @@ def copied(node: cst.Call) -> Mutants:
 
 
 def undecorated(function: cst.FunctionDef) -> cst.FunctionDef:
-    """A copy of a function that neither its decorators nor doctest meet a second time."""
+    """A copy of a function that neither its decorators nor doctest process a second time."""
     body: Any = function.body
     if function.get_docstring() is not None and isinstance(body, cst.IndentedBlock):
         body = body.with_changes(body=body.body[1:])
@@ -141,11 +141,11 @@ def is_strict(node: cst.CSTNode) -> bool:
 
 
 RULES = (is_message, is_encoding, is_strict)
-"""A change of such a part is left out, and its removal where it is an argument."""
+"""A change of such a part is left out, and its removal if it is an argument."""
 
 
 def is_left_out(mutation: Mutation, parents: Mapping[int, cst.CSTNode]) -> bool:
-    """Whether a rule says so of what is changed, or of the only argument that is."""
+    """Whether a rule applies to the changed node, or to its only changed argument."""
     old, new = mutation.original_node, mutation.mutated_node
     parts = [old, parents[id(old)]]
     if isinstance(old, cst.Call) and isinstance(new, cst.Call):
@@ -179,12 +179,12 @@ def files(module: str) -> tuple[str, ...]:
 
 
 def choose_tests() -> None:
-    """For each function, the tests that call it, of the files for its module; all if none is seen to call it."""
+    """For each function, the tests in the files of its module that call it; all tests if no test is seen to call it."""
     collect, switch = mutmut.collect_or_load_stats, mutmut.set_mutant_under_test
 
     def switch_here(name: str | None) -> None:
         switch(name)
-        if name == "stats":  # nobody would hear which functions other processes call
+        if name == "stats":  # calls in other processes would not be recorded
             del os.environ["MUTANT_UNDER_TEST"]
 
     mutmut.set_mutant_under_test = switch_here
@@ -221,7 +221,7 @@ def choose_tests() -> None:
 
 
 def data() -> Iterator[tuple[str, SourceFileMutationData]]:
-    """What is known of the mutants of each module."""
+    """The data on the mutants of each module."""
     for module in TESTS:
         found = SourceFileMutationData(path=Path(files(module)[0]))
         found.load()
@@ -229,7 +229,7 @@ def data() -> Iterator[tuple[str, SourceFileMutationData]]:
 
 
 def is_killed(code: int | None) -> bool:
-    """Whether a test failed, or ran for ever."""
+    """Whether a test failed, or timed out."""
     return status_by_exit_code[code] in ("killed", "timeout", "segfault")
 
 
@@ -259,7 +259,7 @@ def row(name: str, counts: Mapping[str, int]) -> str:
 
 
 def main() -> None:
-    """Test all mutants, or with names of modules those of them that the last run did not kill."""
+    """Test all mutants, or, given names of modules, the mutants in them that survived the last run."""
     hypothesis.settings.register_profile(
         "mutation",
         deadline=None,

@@ -57,7 +57,7 @@ def save_bart(folder: Path) -> None:
 
 
 def unigram() -> list[tuple[str, float]]:
-    """Words, their beginnings and characters; a trainer gives others in each process."""
+    """Words, their beginnings and characters; a trainer would give different ones in each process."""
     words = {word for line in TEXT for word in line.split()}
     subwords = {"▁", *(f"▁{word}" for word in words), *(f"▁{word[:3]}" for word in words), *"".join(words)}
     return [(subword, -float(10 - min(9, len(subword)))) for subword in sorted(subwords)]
@@ -126,7 +126,7 @@ def tiny_seq2seqs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def word_parting_seq2seq(tiny_seq2seqs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A BART with BERT's vocabulary, which parts words at signs and around each Chinese character."""
+    """A BART with BERT's vocabulary, which splits words at punctuation and around each Chinese character."""
     from tests.conftest import build_tokenizer
 
     folder = Path(shutil.copytree(tiny_seq2seqs["bart"], tmp_path_factory.mktemp("word-parting"), dirs_exist_ok=True))
@@ -136,5 +136,5 @@ def word_parting_seq2seq(tiny_seq2seqs: dict[str, Path], tmp_path_factory: pytes
 
 @pytest.fixture(scope="session")
 def tiny_seq2seq(tiny_seq2seqs: dict[str, Path]) -> str:
-    """One of them, where the kind does not matter."""
+    """One of them, for tests in which the kind does not matter."""
     return str(tiny_seq2seqs["bart"])

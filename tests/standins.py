@@ -1,4 +1,4 @@
-"""Small stand-ins for what a user has: three data files, a recipe, and a tagger that is trained in no time."""
+"""Small stand-ins for the files of a user: three data files, a recipe, and a tagger that trains instantly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PEOPLE = [
     "London",
 ]
 PLACES = ["Oslo", "New York", "London", "Lima", "Addis Ababa", "Alan", "Quito", "Ulan Bator", "Pune", "Bonn", "Linus"]
-"""Some are names of both, so that a tagger errs."""
+"""Some are names of both, so that a tagger makes errors."""
 PATTERNS = [
     ("PERSON", "lives in", "PLACE", "."),
     ("PLACE", "is far from", "PLACE", "today ."),
@@ -42,7 +42,7 @@ TRAINED: list[tuple[int, int]] = []
 
 
 def sentences(count: int, start: int = 0) -> list[Sentence]:
-    """Labelled sentences; other starts give other sentences."""
+    """Labelled sentences; a different start gives different sentences."""
     made = []
     for number in range(start, start + count):
         words: list[str] = []
@@ -58,7 +58,7 @@ def sentences(count: int, start: int = 0) -> list[Sentence]:
 
 
 def write_data(folder: Path) -> None:
-    """Files for training, choosing and testing."""
+    """Train, dev and test files."""
     for name, count, start in (("train", 24, 0), ("dev", 6, 100), ("test", 12, 200)):
         io.write(sentences(count, start), folder / f"{name}.conll")
 
@@ -90,7 +90,7 @@ select = ["duplicates"]
 
 
 def write_recipe(folder: Path, tagger: str = 'method = "memory"', name: str = "recipe.toml") -> Path:
-    """Data files, and a recipe that uses them with two systems that generate the same."""
+    """Data files, and a recipe that uses them in two systems with the same generation."""
     write_data(folder)
     path = folder / name
     path.write_text(RECIPE.format(tagger=tagger), "utf-8")
@@ -104,12 +104,12 @@ def without_last_system(recipe: Path) -> None:
 
 
 def tiny(model: str, steps: int = 4) -> str:
-    """Settings of a tagger with a tiny model, which learns a little even so."""
+    """Settings of a tagger with a tiny model, which still learns a little."""
     return f"model = {json.dumps(model)}\nsteps = {steps}\nhead_learning_rate = 0.05\nlearning_rate = 0.005"
 
 
 WITH_TIMES = ("run_time.json", "run-time.csv", "report.html", "report.md")
-"""Files of a run that hold run times; of `report.json`, all else is compared."""
+"""Files of a run that contain run times; all else in `report.json` is compared."""
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -132,11 +132,11 @@ def _without_times(path: Path) -> bytes:
 
 @dataclass
 class Memory(Tagger):
-    """Knows the mentions that it was trained on, and no others.
+    """Finds the mentions that it was trained on, and no others.
 
     Args:
         longest: Words of the longest mention that it keeps.
-        steps: Is written down, and changes nothing.
+        steps: Is recorded, but has no effect.
     """
 
     longest: int = 9
@@ -193,19 +193,19 @@ class Memory(Tagger):
 
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The tagger ``memory`` is registered; gives the list of its trainings."""
+    """Register the tagger ``memory``; gives the list of its trainings."""
     register(monkeypatch)
     TRAINED.clear()
     return TRAINED
 
 
 def register(patch: pytest.MonkeyPatch, kind: str = "tagger", name: str = "memory", where: str = "") -> None:
-    """Make a method known, as a package that brings it would; by default the tagger."""
+    """Register a method, as a package with it would; by default the tagger."""
     points = registry._entry_points
     added = {name: EntryPoint(name, where or f"{__name__}:Memory", f"nersery.{kind}")}
     patch.setattr(registry, "_entry_points", lambda of: {**points(of), **(added if of == kind else {})})
 
 
 def environment() -> dict[str, str]:
-    """For processes of their own."""
+    """The environment of other processes."""
     return {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", "TERM": "dumb"}

@@ -62,12 +62,12 @@ RUNS: dict[str, list[list[str]]] = {
 }
 """How each program is run here, besides ``--quick``."""
 SLOW = {"active_learning.py", "busy.py", "encoders.py", "grow_choice.py", "memory.py", "sweep_cost.py"}
-"""Those that `make torture` alone runs."""
+"""Those that only `make torture` runs."""
 CODE = re.compile(r"```sh\n(.*?)```|```text\n.*?```|`([^`]+)`", re.DOTALL)
 
 
 class ParsedError(Exception):
-    """Raised where the work would begin."""
+    """Raised at the point where the work would begin."""
 
 
 @pytest.fixture(scope="session")
@@ -158,7 +158,7 @@ def test_quick_run(
 @pytest.mark.parametrize(
     "part", [pytest.param(part, marks=[pytest.mark.torture] * (part in "1256")) for part in "123456"]
 )
-def test_part_on_a_gpu(part: str, measuring: ModuleType, tmp_path: Path, monkeypatch) -> None:
+def test_part_for_a_gpu(part: str, measuring: ModuleType, tmp_path: Path, monkeypatch) -> None:
     """Every row succeeds; here on the processor, with tiny models."""
     monkeypatch.setenv("OUT", str(tmp_path))
     execute(str(FOLDER / "gpu.py"), part, "--quick")
@@ -166,12 +166,12 @@ def test_part_on_a_gpu(part: str, measuring: ModuleType, tmp_path: Path, monkeyp
     assert table.count("\n| ") > 3
 
 
-def test_parts_are_listed(measuring: ModuleType, capsys) -> None:
+def test_lists_the_parts_for_a_gpu(measuring: ModuleType, capsys) -> None:
     execute(str(FOLDER / "gpu.py"))
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*"123456"]
 
 
-def test_a_process_of_its_own() -> None:
+def test_measures_a_command_in_its_own_process() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(FOLDER)
         module = importlib.import_module("measuring")
@@ -206,7 +206,7 @@ esac""",
   recipe) cat "$3" ;;
 esac""",
 }
-"""Stand for commands: `nersery` notes its arguments and writes what the next command reads, `python` runs tiny.py."""
+"""Stubs: `nersery` logs its arguments and writes the input of the next command; `python` stands in for tiny.py."""
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_quick_script(name: str, repository: Path, data: Path) -> None:
     assert {path.name for path in (repository / "runs" / "quick").glob("*.toml")} == {*plain}
 
 
-def test_a_tiny_run_and_its_table(
+def test_tiny_run_has_a_table_of_results(
     data: Path, models: dict[str, str], tmp_path: Path, measuring: ModuleType, capsys
 ) -> None:
     path = tmp_path / "recipe.toml"
@@ -267,7 +267,7 @@ def test_a_tiny_run_and_its_table(
 
 
 def documented() -> Iterator[list[str]]:
-    """The commands in docs/results.md that run something of this folder."""
+    """The commands in docs/results.md that run something in benchmarks."""
     for block, inline in CODE.findall((ROOT / "docs" / "results.md").read_text("utf-8")):
         for line in (block or inline).replace("\\\n", " ").splitlines():
             words = shlex.split(line)
@@ -293,21 +293,21 @@ def parse(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", dict.fromkeys(commands_of_nersery()))
-def test_a_command_takes_its_arguments(line: str) -> None:
+def test_documented_nersery_command_accepts_its_arguments(line: str) -> None:
     parse(line)
 
 
-def test_the_commands_whose_memory_is_measured_take_their_arguments(measuring: ModuleType) -> None:
+def test_commands_measured_for_memory_accept_their_arguments(measuring: ModuleType) -> None:
     for case in importlib.import_module("memory").CASES.values():
         parse(f"nersery {re.sub('[{}]', '', case.arguments)}")
 
 
-def test_an_unknown_option_is_noticed() -> None:
+def test_parsing_notices_an_unknown_option() -> None:
     with pytest.raises(Exception, match="No such option"):
         COMMANDS["annotate"].make_context("annotate", ["raw.txt", "out.jsonl", "--types", "PER"])
 
 
-def test_there_are_commands() -> None:
+def test_finds_the_documented_commands() -> None:
     assert len(DOCUMENTED) > 25
 
 
@@ -342,6 +342,6 @@ def test_documented_command(
             pytest.fail("this command is unknown here")
 
 
-def test_a_wrong_argument_is_noticed(measuring: ModuleType) -> None:
+def test_execute_notices_a_wrong_argument(measuring: ModuleType) -> None:
     with pytest.raises(AssertionError):
         execute(str(FOLDER / "tagger.py"), "--nothing")

@@ -1,4 +1,4 @@
-"""The documents say what the code does: generated pages, links, commands, settings, recipes and examples."""
+"""The documents agree with the code: generated pages, links, commands, settings, recipes and examples."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def prose(page: Path) -> str:
 
 
 def shell_lines(page: Path) -> Iterator[str]:
-    """The lines of shell blocks, and of console blocks those behind a prompt."""
+    """The lines of shell blocks, and those after a prompt in console blocks."""
     for text in blocks(page, "sh"):
         yield from text.replace("\\\n", " ").splitlines()
     for text in blocks(page, "console"):
@@ -87,7 +87,7 @@ COMMANDS = [(name_of(page), command) for page in PAGES for line in shell_lines(p
 MENTIONED = [(name_of(page), text) for page in PAGES for text in INLINE.findall(prose(page))]
 
 
-# --- what is generated ----------------------------------------------------------------------------------------------
+# --- generated pages ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -102,17 +102,17 @@ def generate() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def generated(generate: ModuleType) -> dict[Path, str]:
-    """The pages as the code says them."""
+    """The pages as the code generates them."""
     pages: dict[Path, str] = generate.pages()
     return pages
 
 
-def test_generated_pages_are_in_step(generate: ModuleType, generated: dict[Path, str], monkeypatch) -> None:
+def test_generated_pages_are_up_to_date(generate: ModuleType, generated: dict[Path, str], monkeypatch) -> None:
     monkeypatch.setattr(generate, "pages", lambda: generated)
     assert generate.stale() == [], "run: make docs"
 
 
-def test_a_stale_page_is_named_with_the_command(generate: ModuleType, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_check_names_a_stale_page_and_the_command(generate: ModuleType, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(generate, "FOLDER", tmp_path)
     monkeypatch.setattr(generate, "pages", functools.cache(generate.pages))
     assert generate.main([]) == 0
@@ -122,7 +122,7 @@ def test_a_stale_page_is_named_with_the_command(generate: ModuleType, tmp_path: 
     assert capsys.readouterr().err == "docs/methods.md is out of step with the code. Run: make docs\n"
 
 
-def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleType, generated: dict[Path, str]) -> None:
+def test_generated_pages_have_every_method_setting_and_option(generate: ModuleType, generated: dict[Path, str]) -> None:
     methods_page, recipes_page, commands_page, *_ = generated.values()
     for kind in registry.KINDS:
         for name in registry.names(kind):
@@ -139,7 +139,7 @@ def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleTy
             assert all(f"`{option}" in commands_page for option in parameter.opts if option.startswith("-"))
 
 
-def test_generated_pages_know_nothing_of_this_machine(
+def test_generated_pages_do_not_depend_on_the_machine(
     generate: ModuleType, generated: dict[Path, str], monkeypatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
@@ -176,7 +176,7 @@ def test_every_table_and_figure_of_the_papers_has_a_row() -> None:
 @pytest.mark.parametrize(
     ("paper", "item", "row"), PAPER_ROWS, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_a_table_or_figure_of_a_paper(paper: str, item: str, row: list[str]) -> None:
+def test_row_of_a_table_or_figure_has_a_valid_command(paper: str, item: str, row: list[str]) -> None:
     shows, command, _, differs = row
     assert shows
     assert differs
@@ -199,7 +199,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_link_targets_exist(page: Path) -> None:
     for link in LINK.findall(prose(page)):
         if not link.startswith("https://"):
             name, _, anchor = link.partition("#")
@@ -211,7 +211,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 # --- commands -------------------------------------------------------------------------------------------------------
 
 
-def test_there_is_something_to_check() -> None:
+def test_finds_the_commands_in_the_pages() -> None:
     assert len(COMMANDS) > 40
     assert len(MENTIONED) > 10
     for name in ALL:
@@ -221,7 +221,7 @@ def test_there_is_something_to_check() -> None:
 @pytest.mark.parametrize(
     ("page", "words"), COMMANDS, ids=lambda value: value if isinstance(value, str) else " ".join(value)
 )
-def test_commands_are_understood(page: str, words: list[str]) -> None:
+def test_commands_have_valid_arguments_and_settings(page: str, words: list[str]) -> None:
     """The app's own parser takes the command, and every name and setting in it is known."""
     if {"--help", "-h", "--version"} & set(words):
         return
@@ -237,7 +237,7 @@ def command_and_arguments(words: list[str]) -> tuple[str, list[str]]:
 
 
 def issues_of(name: str, values: dict[str, Any]) -> list[str]:
-    """What a parser cannot know to be wrong: methods, settings, presets, recipes, repairs, schemes."""
+    """Issues that a parser cannot find: methods, settings, presets, recipes, repairs, schemes."""
     if "repair" in values:
         io.ReadOptions(repair=tuple(values["repair"] or ()), scheme=values["scheme_in"])
     if values.get("scheme"):
@@ -269,7 +269,7 @@ def listed() -> list[str]:
 
 
 @pytest.mark.parametrize(("page", "text"), MENTIONED, ids=lambda value: value)
-def test_commands_in_running_text_have_the_options(page: str, text: str) -> None:
+def test_options_in_running_text_exist(page: str, text: str) -> None:
     name, words = command_and_arguments(shlex.split(text)[1:])
     known = {option for parameter in ALL[name].params for option in parameter.opts} | {"--help"}
     assert {word for word in words if word.startswith("-")} <= known
@@ -279,8 +279,8 @@ def test_commands_in_running_text_have_the_options(page: str, text: str) -> None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_parts_of_recipes_are_valid(page: Path) -> None:
-    """Put into the demo recipe, nothing in them is unknown or wrong."""
+def test_recipe_snippets_are_valid(page: Path) -> None:
+    """Inserted into the demo recipe, they are valid."""
     for text in blocks(page, "toml"):
         part = tomllib.loads(text)
         if "project" in part or text.startswith("# about.toml"):
@@ -292,8 +292,8 @@ def test_parts_of_recipes_are_valid(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_examples_of_the_library(page: Path) -> None:
-    """A session is run as a doctest; of other code what it imports of nersery is there."""
+def test_python_examples_work(page: Path) -> None:
+    """A session is run as a doctest; the nersery imports of other code must exist."""
     for number, text in enumerate(blocks(page, "python"), start=1):
         if ">>>" in text:
             test = doctest.DocTestParser().get_doctest(text, {}, f"{page.name} {number}", str(page), 0)
@@ -305,11 +305,11 @@ def test_examples_of_the_library(page: Path) -> None:
                 assert all(hasattr(module, alias.name) for alias in node.names)
 
 
-def test_readme_has_a_session() -> None:
+def test_how_to_has_a_python_session() -> None:
     assert any(">>>" in text for text in blocks(ROOT / "docs" / "how-to.md", "python"))
 
 
-def test_the_example_of_a_method_works(tmp_path: Path, monkeypatch) -> None:
+def test_example_of_a_new_method_works(tmp_path: Path, monkeypatch) -> None:
     """The file that docs/architecture.md shows under "Add a method"."""
     (text,) = (text for text in blocks(ROOT / "docs" / "architecture.md", "python") if "(Augmenter)" in text)
     (tmp_path / "random_deletion.py").write_text(text, "utf-8")
@@ -325,7 +325,7 @@ def test_the_example_of_a_method_works(tmp_path: Path, monkeypatch) -> None:
     assert [reject.reason for reject in result.rejects] == ["no word left"]
 
 
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+def test_site_builds_without_a_warning(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(
         build, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}

@@ -1,4 +1,4 @@
-"""Imports go down or sideways, and no modules import each other in a ring."""
+"""Imports go down or sideways, without cycles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INSIDE = {name: path for name, path in MODULES.items() if name not in ("nersery"
 
 @cache
 def imports(module: str) -> list[tuple[str, bool]]:
-    """Imported modules, those for types too, and whether each import runs when the file is read."""
+    """Imported modules, including those for types, and whether each import runs when the module is loaded."""
     tree = ast.parse(MODULES[module].read_text("utf-8"))
     top = {id(node) for node in tree.body}
     found = []
@@ -67,38 +67,38 @@ def methods() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("module", methods())
-def test_methods_do_not_know_each_other(module: str) -> None:
+def test_methods_do_not_import_each_other(module: str) -> None:
     assert not {name for name, _ in imports(module)} & methods().keys()
 
 
-def test_no_modules_import_each_other_in_a_ring() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph = {module: {name for name, _ in imports(module) if name in INSIDE} - {module} for module in INSIDE}
     while leaves := {module for module, names in graph.items() if not names}:
         graph = {module: names - leaves for module, names in graph.items() if module not in leaves}
     assert not graph, f"of these some import each other: {sorted(graph)}"
 
 
-def test_the_documents_show_the_same_layers() -> None:
+def test_architecture_page_shows_the_same_layers() -> None:
     page = (ROOT.parents[1] / "docs" / "architecture.md").read_text("utf-8")
     table = page.partition("| layer | what it does |")[2].partition("\n\n")[0]
     shown = [set(re.findall(r"`(\w+)`", line.split("|")[1])) for line in table.splitlines()[2:]]
     assert shown == [*reversed(LAYERS)]
 
 
-def test_every_package_has_a_layer_and_there_are_few() -> None:
+def test_every_package_has_a_layer() -> None:
     packages = {module.split(".")[1] for module in INSIDE}
     assert packages == set(RANK)
     shown = [path for path in ROOT.iterdir() if not path.name.startswith("_") and path.name != "py.typed"]
     assert len(shown) <= 16
 
 
-def test_a_module_name_is_given_once() -> None:
+def test_module_names_are_unique() -> None:
     files = [path.stem for path in INSIDE.values()]
     names = [name for name in files if name not in ("__init__", "base")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
-def test_a_class_name_is_given_once() -> None:
+def test_class_names_are_unique() -> None:
     trees = [ast.parse(path.read_text("utf-8")) for path in INSIDE.values()]
     names = [node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
     assert sorted({name for name in names if names.count(name) > 1}) == []

@@ -35,7 +35,7 @@ from tests.standins import sentences
 GOLD = nersery.Corpus(sentences(24))
 
 
-def test_all_public_names_exist_and_importing_nersery_is_fast_and_light() -> None:
+def test_public_names_exist_and_import_loads_no_heavy_package() -> None:
     for name in nersery.__all__:
         assert name in dir(nersery)
         assert getattr(nersery, name) is not None
@@ -119,14 +119,14 @@ def test_sample_draws_what_the_command_draws(tmp_path: Path) -> None:
         nersery.sample(GOLD, 5, "stratfied")
 
 
-def test_settings_need_a_name_and_shards_an_output() -> None:
+def test_settings_require_a_method_name_and_shards_an_output() -> None:
     with pytest.raises(SettingsError, match=r"settings \(rate\) require a method's name"):
         nersery.augment(GOLD, MentionReplacement(), rate=0.5)
     with pytest.raises(SettingsError, match="name the folder to write"):
         nersery.augment(GOLD, "mention_replacement", shards=10)
 
 
-def test_a_folder_that_appears_during_the_training_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeps_a_folder_that_appears_during_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = BiLSTMCRF.save
 
     def save(self: BiLSTMCRF, folder: Path) -> None:
@@ -156,7 +156,7 @@ def test_select_train_predict_evaluate(tmp_path: Path) -> None:
     assert [s.labels for s in labelled.corpus] == [s.labels for s in predicted.corpus]
 
 
-def test_run_refuses_a_recipe_that_is_not_there(tmp_path: Path) -> None:
+def test_run_refuses_an_unknown_recipe(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no recipe"):
         nersery.run("nothing", output=tmp_path)
 
@@ -180,7 +180,7 @@ def test_align_and_project_do_the_same_in_memory_and_in_files(tmp_path: Path) ->
     assert [s.labels for s in nersery.read(output)] == [s.labels for s in made.corpus]
 
 
-def test_projection_takes_its_settings_and_further_sources_and_refuses_other_text() -> None:
+def test_project_accepts_settings_and_further_sources_but_not_other_text() -> None:
     alignments = nersery.align(GOLD, GERMAN)
     none = nersery.project(GOLD, GERMAN, alignments, keep=(), quiet=True)
     assert not any(sentence.entities for sentence in none.corpus)
@@ -209,12 +209,12 @@ def test_projection_takes_its_settings_and_further_sources_and_refuses_other_tex
     ],
     ids=["iterator", "pairs", "text"],
 )
-def test_what_are_no_alignments_is_refused(alignments: Any, message: str) -> None:
+def test_refuses_wrong_alignments(alignments: Any, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         nersery.project(GOLD, GERMAN, alignments)
 
 
-def test_projection_takes_the_numbers_of_numpy_and_any_id() -> None:
+def test_project_accepts_numpy_numbers_and_any_id() -> None:
     source = nersery.Sentence(("Ada", "slept"), (nersery.Entity(0, 1, "PER"),), id="a\nb")
     target = nersery.Sentence(("schlief", "Ada"), id="t")
     made = nersery.project([source], [target], [(Link(np.int64(0), np.int64(1)),)], quiet=True)
@@ -225,7 +225,7 @@ def test_projection_takes_the_numbers_of_numpy_and_any_id() -> None:
     assert reject.sentence.comments[0].endswith(rf"of a\nb: {NO_WORD}")
 
 
-def test_the_class_of_an_aligner_is_as_good_as_its_name(tmp_path: Path) -> None:
+def test_align_accepts_the_class_or_name_of_an_aligner(tmp_path: Path) -> None:
     for method, name in ((Ensemble, "class"), ("ensemble", "name")):
         output = tmp_path / f"{name}.align"
         nersery.align(GOLD, GERMAN, method, output=output, members={"statistical": {}}, quiet=True)
@@ -241,7 +241,7 @@ def test_import_takes_under_0_15_seconds() -> None:
     assert min(times) < 0.15
 
 
-def test_methods_by_class_are_methods_by_name(tmp_path: Path) -> None:
+def test_methods_by_class_equal_methods_by_name(tmp_path: Path) -> None:
     by_name = nersery.augment(GOLD, "mention_replacement", rate=0.9, seed=2)
     assert nersery.augment(GOLD, MentionReplacement, rate=0.9, seed=2).corpus == by_name.corpus
     output = tmp_path / "more.jsonl"
@@ -256,7 +256,7 @@ def test_methods_by_class_are_methods_by_name(tmp_path: Path) -> None:
         nersery.augment(GOLD, 3)  # type: ignore[call-overload]
 
 
-def test_a_class_of_another_package_works_by_class() -> None:
+def test_accepts_a_method_class_of_another_package() -> None:
     class Louder(Augmenter):
         def generate(self, sentence: nersery.Sentence, rng: object) -> nersery.Sentence:
             return replace(sentence, words=tuple(word.upper() for word in sentence.words))
@@ -265,7 +265,7 @@ def test_a_class_of_another_package_works_by_class() -> None:
     assert made[0].words == tuple(word.upper() for word in GOLD[0].words)
 
 
-def test_paths_are_settings_and_a_tagger_in_memory_is_like_one_of_a_folder(tmp_path: Path, tiny_masked_lm: str) -> None:
+def test_tagger_in_memory_equals_the_tagger_in_its_folder(tmp_path: Path, tiny_masked_lm: str) -> None:
     tagger = nersery.train(GOLD, BiLSTMCRF, epochs=2, quiet=True)
     tagger.save(tmp_path / "tagger")
     by_folder = nersery.predict(GOLD, tmp_path / "tagger")
@@ -291,7 +291,7 @@ def test_paths_are_settings_and_a_tagger_in_memory_is_like_one_of_a_folder(tmp_p
             function(GOLD, *given, output=tmp_path / "out.jsonl", **options)
 
 
-def test_the_readme_script_runs(
+def test_readme_script_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_masked_lm: str, tiny_model: str, capsys: Any
 ) -> None:
     """The script itself, with tiny models in place of the defaults and other sentences."""
@@ -321,7 +321,7 @@ def test_an_editor_completes_functions_and_settings() -> None:
         assert expected <= {found.name for found in jedi.Script(f"import nersery\n{code}").complete()}
 
 
-def test_evaluate_pairs_by_order_what_has_other_ids() -> None:
+def test_evaluate_pairs_sentences_with_other_ids_by_order() -> None:
     plain = [nersery.Sentence(s.words, s.entities, f"raw:{n}") for n, s in enumerate(GOLD)]
     assert nersery.evaluate(GOLD, plain).micro.f1 == 1
     shifted = [replace(s, id=str(n + 5)) for n, s in enumerate(GOLD)]
@@ -334,18 +334,18 @@ def test_evaluate_pairs_by_order_what_has_other_ids() -> None:
         nersery.evaluate(GOLD, [*reversed(plain)])
 
 
-def test_evaluate_tells_of_files_that_do_not_fit(capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_notes_files_without_entities(capsys: pytest.CaptureFixture[str]) -> None:
     nersery.evaluate(GOLD, [sentence.with_entities(()) for sentence in GOLD])
     assert "note: no sentence of predicted has an entity, so F1 is 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("copies", [1.5, "2", None, True])
-def test_what_is_no_number_of_copies_is_refused(copies: Any) -> None:
+def test_refuses_a_wrong_number_of_copies(copies: Any) -> None:
     with pytest.raises(SettingsError, match=rf"copies is {copies!r}, expected a whole number"):
         nersery.augment(GOLD, "mention_replacement", copies=copies)
 
 
-def test_an_annotator_without_gold_asks_for_it_and_for_no_option() -> None:
+def test_error_of_annotator_without_gold_names_no_command_line_option() -> None:
     with pytest.raises(SettingsError, match=r"sentences with them as gold$") as caught:
         QaPrompting().types_to_find([])
     assert "--" not in str(caught.value)

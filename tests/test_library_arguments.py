@@ -1,4 +1,4 @@
-"""Wrong arguments of the library: each gets an error of nersery that says what was expected."""
+"""Wrong arguments of the library: each raises an error of nersery that names what was expected."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ OPTIONAL = ("select gold", "select held out")
 
 @pytest.mark.parametrize("seed", NO_SEEDS, ids=repr)
 @pytest.mark.parametrize("call", CALLS)
-def test_what_is_no_seed_is_refused(call: str, seed: Any) -> None:
+def test_refuses_a_wrong_seed(call: str, seed: Any) -> None:
     with pytest.raises(SettingsError, match=rf"^seed is {seed!r}, expected a whole number from 0 to 4294967295"):
         CALLS[call](seed)
 
 
-def test_numpy_s_numbers_are_seeds_and_copies(tmp_path: Path) -> None:
+def test_accepts_numpy_numbers_as_seeds_and_copies(tmp_path: Path) -> None:
     assert type(Training(seed=np.int64(3)).seed) is int  # PyTorch takes no other
     for number, output in ((3, tmp_path / "a.jsonl"), (np.int64(3), tmp_path / "b.jsonl")):
         nersery.augment(GOLD, "mention_replacement", output=output, copies=number, seed=number, quiet=True)
@@ -73,7 +73,7 @@ def test_numpy_s_numbers_are_seeds_and_copies(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("corpus", NO_CORPORA, ids=str)
 @pytest.mark.parametrize("call", READERS)
-def test_what_is_no_corpus_is_refused(call: str, corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_what_is_not_a_corpus(call: str, corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if call in OPTIONAL and corpus is None:
         pytest.skip("None gives none")
@@ -87,14 +87,14 @@ def test_what_is_no_corpus_is_refused(call: str, corpus: Any, tmp_path: Path, mo
 @pytest.mark.parametrize(
     ("call", "named"), [("select", "the corpus"), ("select gold", "gold"), ("select held out", "held_out")]
 )
-def test_a_corpus_is_called_as_its_argument(call: str, named: str) -> None:
+def test_errors_name_the_argument_of_a_corpus(call: str, named: str) -> None:
     for corpus in (5, [5], iter(GOLD)):
         message = rf"^(item 1 of )?{named} is 5, expected|but {named} is read twice: give a Corpus or a list"
         with pytest.raises(SettingsError, match=message):
             READERS[call](corpus)
 
 
-def test_the_names_of_other_arguments_are_in_messages() -> None:
+def test_errors_name_other_arguments() -> None:
     calls: dict[str, Callable[[Any], Any]] = {
         "dev": lambda corpus: nersery.train(GOLD, dev=corpus),
         "gold": lambda corpus: nersery.evaluate(corpus, GOLD),
@@ -109,7 +109,7 @@ def test_the_names_of_other_arguments_are_in_messages() -> None:
             call(5)
 
 
-def test_none_gives_no_sentences() -> None:
+def test_none_means_no_sentences() -> None:
     without = nersery.select(GOLD, "duplicates", held_out=None, dev=None, gold=None)
     assert without.corpus == nersery.select(GOLD, "duplicates").corpus
     made = nersery.augment(GOLD, "mention_replacement", gold=None, dev=None)
@@ -129,19 +129,19 @@ def test_none_gives_no_sentences() -> None:
         (["Ada wrote"], "Corpus.from_texts"),
     ],
 )
-def test_objects_of_other_libraries_are_to_be_converted(corpus: Any, converter: str) -> None:
+def test_error_about_objects_of_other_libraries_names_the_converter(corpus: Any, converter: str) -> None:
     with pytest.raises(SettingsError, match=rf"item 1 of gold is .*, expected a Sentence\. To make .*{converter}"):
         nersery.train(corpus)
 
 
-def test_a_list_of_files_is_to_be_joined_where_one_is_expected(tmp_path: Path) -> None:
+def test_refuses_a_list_of_files_instead_of_one_file(tmp_path: Path) -> None:
     nersery.write(GOLD, tmp_path / "a.conll")
     for path in (tmp_path / "a.conll", str(tmp_path / "a.conll")):
         with pytest.raises(SettingsError, match=r"expected a Sentence\. Name one file, or join several"):
             nersery.train([path])
 
 
-def test_what_a_command_takes_several_times_may_be_several_files(tmp_path: Path) -> None:
+def test_repeatable_arguments_accept_several_files(tmp_path: Path) -> None:
     halves = [tmp_path / "a.conll", tmp_path / "b.conll"]
     for path, part in zip(halves, (GOLD.sentences[:1], GOLD.sentences[1:2]), strict=True):
         nersery.write(part, path)
@@ -152,7 +152,7 @@ def test_what_a_command_takes_several_times_may_be_several_files(tmp_path: Path)
 
 
 @pytest.mark.parametrize("path", [None, 5, b"a.conll", ["a.conll"], GOLD], ids=str)
-def test_what_is_no_path_is_refused(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_what_is_not_a_path(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     calls: list[Callable[[], Any]] = [
         lambda: nersery.read(path),
@@ -173,7 +173,7 @@ def test_what_is_no_path_is_refused(path: Any, tmp_path: Path, monkeypatch: pyte
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_corpus_to_grow_is_to_be_written_first(tmp_path: Path) -> None:
+def test_grow_refuses_a_corpus_in_memory(tmp_path: Path) -> None:
     """A resumed job reads it again."""
     result = nersery.augment(GOLD, "mention_replacement")
     for corpus in (GOLD, [*GOLD], result, (sentence for sentence in GOLD)):
@@ -185,7 +185,7 @@ def test_a_corpus_to_grow_is_to_be_written_first(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
-def test_the_names_of_examples_are_corpora() -> None:
+def test_example_names_are_accepted_as_corpora() -> None:
     train = nersery.read("example:train.conll")
     assert train == nersery.read(nersery.example("train.conll"))
     assert nersery.select("example:train.conll", "duplicates", "example:train.conll").tally.read == len(train)
@@ -206,36 +206,36 @@ def test_the_names_of_examples_are_corpora() -> None:
         ({"shards": 9, "engine": "ray", "gpus": "a", "output": "x"}, "gpus is 'a', expected 0 or more"),
     ],
 )
-def test_options_of_jobs_are_checked(options: dict[str, Any], message: str) -> None:
+def test_refuses_wrong_job_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         nersery.augment(GOLD, "mention_replacement", **options)
 
 
-def test_an_unknown_option_is_named() -> None:
+def test_error_names_an_unknown_option() -> None:
     with pytest.raises(SettingsError, match=r'there is no option "shard"; did you mean "shards"'):
         nersery.predict(GOLD, "no-such-tagger", shard=3)
 
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), "ten", None, True])
-def test_what_is_no_number_of_minutes_is_refused(minutes: Any) -> None:
+def test_refuses_a_wrong_number_of_minutes(minutes: Any) -> None:
     with pytest.raises(SettingsError, match=r"minutes is .*, expected a number above 0"):
         nersery.grow("example:train.conll", minutes=minutes)
 
 
 @pytest.mark.parametrize(("name", "value"), [("count", "5"), ("count", 2.5), ("most", None)])
-def test_numbers_of_sentences_to_label_are_checked(name: str, value: Any) -> None:
+def test_refuses_a_wrong_number_of_sentences_to_label(name: str, value: Any) -> None:
     with pytest.raises(SettingsError, match=rf"{name} is {value!r}, expected a whole number"):
         nersery.next_sentences(GOLD, "no-such-tagger", **{name: value})
 
 
-def test_an_option_of_reading_has_a_type() -> None:
+def test_refuses_reading_options_of_a_wrong_type() -> None:
     for name, value in (("language", 5), ("encoding", None), ("word_column", "2"), ("scheme", 3), ("repair", 4)):
         with pytest.raises((SettingsError, DataError), match=f"{name} is {value!r}"):
             nersery.read("example:train.conll", **{name: value})
 
 
-def test_a_device_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As /dev/full was, by a file."""
+def test_refuses_to_replace_a_device_or_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example, /dev/full was once replaced by a file."""
     monkeypatch.setattr("nersery.core.files.DEVICES", tmp_path)
     device = tmp_path / "full.jsonl"
     os.mkfifo(device)
@@ -253,7 +253,7 @@ def test_a_device_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert link.is_symlink()
 
 
-def test_objects_of_other_libraries_have_their_type() -> None:
+def test_converters_refuse_objects_of_a_wrong_type() -> None:
     for value in (None, 5):
         with pytest.raises(SettingsError, match=f"the dataset is {value}, expected a split"):
             nersery.Corpus.from_dataset(value)  # type: ignore[arg-type]
@@ -265,7 +265,7 @@ def test_objects_of_other_libraries_have_their_type() -> None:
         nersery.Corpus.from_spacy("Ada")  # type: ignore[arg-type]
 
 
-def test_a_column_of_numbers_is_a_column_of_words() -> None:
+def test_from_pandas_reads_numbers_as_words() -> None:
     frame = pandas.DataFrame({"sentence": [1, 1], "word": [7, 8], "tag": ["O", "B-N"]})
     assert [(one.words, one.labels) for one in nersery.Corpus.from_pandas(frame)] == [(("7", "8"), ((1, 2, "N"),))]
 
@@ -279,7 +279,7 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_what_is_no_choice_is_refused(name: str) -> None:
+def test_refuses_an_unknown_choice(name: str) -> None:
     for value in (None, 5, ["a"], b"a"):
         with pytest.raises(SettingsError, match=rf"^{name} is {re.escape(repr(value))}, expected one of \w+, "):
             CHOICES[name](value)
@@ -287,14 +287,14 @@ def test_what_is_no_choice_is_refused(name: str) -> None:
         CHOICES[name]("nothing")
 
 
-def test_an_unknown_backend_is_refused_for_every_tagger(tmp_path: Path) -> None:
+def test_refuses_an_unknown_backend_for_every_tagger(tmp_path: Path) -> None:
     nersery.train(GOLD, "bilstm_crf", output=tmp_path / "tagger", epochs=1, quiet=True)
     with pytest.raises(SettingsError, match='backend is "onxx"; did you mean "onnx"'):
         nersery.predict(GOLD, tmp_path / "tagger", backend="onxx")
 
 
 @pytest.mark.parametrize("value", [None, 5, ["a"]], ids=str)
-def test_what_is_no_text_is_refused(value: Any, tmp_path: Path) -> None:
+def test_refuses_what_is_not_text(value: Any, tmp_path: Path) -> None:
     calls: dict[str, Callable[[], Any]] = {
         "format": lambda: nersery.write(GOLD, tmp_path / "never", format=value),
         "model": lambda: nersery.grow("example:train.conll", model=value or 0, output=tmp_path),
@@ -308,13 +308,13 @@ def test_what_is_no_text_is_refused(value: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("definitions", [5, ["PER"], "PER"], ids=str)
-def test_definitions_are_a_dictionary(definitions: Any, tmp_path: Path) -> None:
+def test_definitions_must_be_a_dictionary(definitions: Any, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"definitions is .*, expected a text for each type"):
         nersery.grow("example:train.conll", definitions=definitions, output=tmp_path)
 
 
 @pytest.mark.parametrize("also", [None, 5, ["a"], [(GOLD, [], 1)]], ids=["none", "number", "texts", "triples"])
-def test_further_sources_are_pairs(also: Any) -> None:
+def test_further_sources_must_be_pairs(also: Any) -> None:
     with pytest.raises(SettingsError, match=r"also (is|has) .*, expected a list of pairs"):
         nersery.project(GOLD, GOLD, [[]] * len(GOLD), also=also)
 
@@ -331,13 +331,13 @@ def test_further_sources_are_pairs(also: Any) -> None:
     ],
     ids=["model", "descriptions", "types", "string", "vectors", "priors"],
 )
-def test_settings_of_objects_have_their_types(call: Callable[[], Any], message: str) -> None:
+def test_refuses_method_settings_of_a_wrong_type(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         call()
 
 
-def test_objects_of_others_may_have_any_settings(tmp_path: Path) -> None:
-    """Also those that pydantic does not know, or that are no dataclasses."""
+def test_methods_of_others_can_have_any_settings(tmp_path: Path) -> None:
+    """This includes types unknown to pydantic, and classes that are not dataclasses."""
 
     class Plain(Augmenter):
         def generate(self, sentence: nersery.Sentence, rng: Any) -> nersery.Sentence:
@@ -349,7 +349,7 @@ def test_objects_of_others_may_have_any_settings(tmp_path: Path) -> None:
     assert nersery.augment(GOLD, LabelWiseTokenReplacement(stop_words=path)).tally.read == len(GOLD)
 
 
-def test_a_training_is_one() -> None:
+def test_refuses_none_as_training() -> None:
     with pytest.raises(SettingsError, match="training is None, expected a Training"):
         nersery.annotate(GOLD, "tagger_labels", GOLD, training=None)  # type: ignore[call-overload]
     with pytest.raises(SettingsError, match="training is None, expected a Training"):
@@ -357,12 +357,12 @@ def test_a_training_is_one() -> None:
 
 
 @pytest.mark.parametrize("option", ["force", "quiet"])
-def test_options_of_a_training_are_true_or_false(option: str) -> None:
+def test_training_options_must_be_true_or_false(option: str) -> None:
     with pytest.raises(SettingsError, match=f"{option} is 'no': expected true or false"):
         nersery.train(GOLD, "bilstm_crf", **{option: "no"})
 
 
-def test_what_names_no_file_is_refused(tmp_path: Path) -> None:
+def test_refuses_what_cannot_be_a_file_name(tmp_path: Path) -> None:
     calls: list[Callable[[str], Any]] = [
         nersery.read,
         lambda path: nersery.predict(path, "bundled-ner"),
@@ -394,7 +394,7 @@ INTO_INPUTS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("call", INTO_INPUTS)
-def test_no_input_is_overwritten(call: str, tmp_path: Path) -> None:
+def test_refuses_to_overwrite_an_input(call: str, tmp_path: Path) -> None:
     file = tmp_path / "gold.jsonl"
     nersery.write(GOLD, file)
     with pytest.raises(SettingsError, match=r"gold.jsonl is an input and would be overwritten. Choose another output"):

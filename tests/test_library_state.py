@@ -1,4 +1,4 @@
-"""What belongs to the user's program is after a call of the library as it was before."""
+"""Calls of the library do not change the global state of the user's program."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def _state() -> dict[str, Any]:
     ],
     ids=["predict", "train", "augment"],
 )
-def test_a_call_changes_nothing_of_the_user_s_program(call: Any) -> None:
+def test_a_call_does_not_change_global_state(call: Any) -> None:
     """New weights, such as those of a head, are drawn from PyTorch's global random numbers."""
     before = _state()
     call()
     assert _state() == before
 
 
-def test_progress_bars_that_the_user_has_hidden_stay_hidden() -> None:
+def test_keeps_the_user_s_setting_of_progress_bars() -> None:
     shown = transformers_logging.is_progress_bar_enabled()
     try:
         for wanted in (transformers_logging.disable_progress_bar, transformers_logging.enable_progress_bar):
@@ -85,7 +85,7 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
     ],
     ids=["float64", "bfloat16", "device", "no_grad", "inference_mode", "autocast"],
 )
-def test_results_do_not_depend_on_the_user_s_settings_of_pytorch(settings: Callable[[], Any]) -> None:
+def test_results_do_not_depend_on_the_user_s_pytorch_settings(settings: Callable[[], Any]) -> None:
     def results() -> Any:
         tagger = nersery.train(GOLD, "transformer", model="bundled", steps=2, quiet=True)
         alignments = nersery.align(GOLD, GOLD, "embeddings", model="bundled", quiet=True)
@@ -99,7 +99,7 @@ def test_results_do_not_depend_on_the_user_s_settings_of_pytorch(settings: Calla
 
 
 @pytest.mark.parametrize("device", AUTOCAST_DEVICES)
-def test_autocast_of_the_user_is_off_within(device: str) -> None:
+def test_torch_defaults_turns_autocast_off_temporarily(device: str) -> None:
     torch.set_autocast_enabled(device, True)
     try:
         with torch_defaults():
@@ -109,7 +109,7 @@ def test_autocast_of_the_user_is_off_within(device: str) -> None:
         torch.set_autocast_enabled(device, False)
 
 
-def test_the_first_thread_changes_a_setting_and_the_last_one_restores_it() -> None:
+def test_first_thread_changes_a_setting_and_the_last_one_restores_it() -> None:
     done: list[str] = []
 
     def change() -> Callable[[], None]:
@@ -126,7 +126,7 @@ def test_the_first_thread_changes_a_setting_and_the_last_one_restores_it() -> No
     assert done == ["changed", "restored"]
 
 
-def test_a_tagger_that_is_loaded_within_autocast_has_its_own_weights() -> None:
+def test_loading_within_autocast_does_not_change_the_weights() -> None:
     expected = nersery.predict(GOLD, load_tagger("bundled-ner"), quiet=True)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         tagger = load_tagger("bundled-ner")

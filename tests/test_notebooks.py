@@ -16,7 +16,7 @@ NOTEBOOKS = Path(__file__).parent.parent / "docs" / "notebooks"
 
 
 def execute(name: str, **parameters: Any) -> dict[str, Any]:
-    """Run all cells; parameters replace those of the cell that is tagged so, as papermill does."""
+    """Run all cells; parameters replace those of the cell with this tag, as in papermill."""
     cells = json.loads((NOTEBOOKS / name).read_text("utf-8"))["cells"]
     names: dict[str, Any] = {}
     for cell in cells:

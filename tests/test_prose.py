@@ -1,4 +1,4 @@
-"""Turns of phrase that readers stumbled over do not come back, in documents, recipes, help or messages."""
+"""Documents, recipes, help and messages have no phrases that readers stumbled over."""
 
 from __future__ import annotations
 

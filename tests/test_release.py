@@ -1,4 +1,4 @@
-"""What the release workflow does to the files that the package index shows."""
+"""The changes of the release workflow to the files that the package index shows."""
 
 from __future__ import annotations
 
