@@ -302,7 +302,7 @@ def test_commands_measured_for_memory_accept_their_arguments(measuring: ModuleTy
         parse(f"nersery {re.sub('[{}]', '', case.arguments)}")
 
 
-def test_parsing_notices_an_unknown_option() -> None:
+def test_an_unknown_option_is_noticed() -> None:
     with pytest.raises(Exception, match="No such option"):
         COMMANDS["annotate"].make_context("annotate", ["raw.txt", "out.jsonl", "--types", "PER"])
 
@@ -342,6 +342,6 @@ def test_documented_command(
             pytest.fail("this command is unknown here")
 
 
-def test_execute_notices_a_wrong_argument(measuring: ModuleType) -> None:
+def test_a_wrong_argument_is_noticed(measuring: ModuleType) -> None:
     with pytest.raises(AssertionError):
         execute(str(FOLDER / "tagger.py"), "--nothing")

@@ -112,7 +112,7 @@ def test_generated_pages_are_up_to_date(generate: ModuleType, generated: dict[Pa
     assert generate.stale() == [], "run: make docs"
 
 
-def test_check_names_a_stale_page_and_the_command(generate: ModuleType, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_stale_page_is_named_with_the_command(generate: ModuleType, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(generate, "FOLDER", tmp_path)
     monkeypatch.setattr(generate, "pages", functools.cache(generate.pages))
     assert generate.main([]) == 0
@@ -199,7 +199,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_link_targets_exist(page: Path) -> None:
+def test_links_lead_somewhere(page: Path) -> None:
     for link in LINK.findall(prose(page)):
         if not link.startswith("https://"):
             name, _, anchor = link.partition("#")
@@ -309,7 +309,7 @@ def test_how_to_has_a_python_session() -> None:
     assert any(">>>" in text for text in blocks(ROOT / "docs" / "how-to.md", "python"))
 
 
-def test_example_of_a_new_method_works(tmp_path: Path, monkeypatch) -> None:
+def test_the_example_of_a_method_works(tmp_path: Path, monkeypatch) -> None:
     """The file that docs/architecture.md shows under "Add a method"."""
     (text,) = (text for text in blocks(ROOT / "docs" / "architecture.md", "python") if "(Augmenter)" in text)
     (tmp_path / "random_deletion.py").write_text(text, "utf-8")
@@ -325,7 +325,7 @@ def test_example_of_a_new_method_works(tmp_path: Path, monkeypatch) -> None:
     assert [reject.reason for reject in result.rejects] == ["no word left"]
 
 
-def test_site_builds_without_a_warning(tmp_path: Path) -> None:
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(
         build, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}

@@ -119,14 +119,14 @@ def test_sample_draws_what_the_command_draws(tmp_path: Path) -> None:
         nersery.sample(GOLD, 5, "stratfied")
 
 
-def test_settings_require_a_method_name_and_shards_an_output() -> None:
+def test_settings_need_a_name_and_shards_an_output() -> None:
     with pytest.raises(SettingsError, match=r"settings \(rate\) require a method's name"):
         nersery.augment(GOLD, MentionReplacement(), rate=0.5)
     with pytest.raises(SettingsError, match="name the folder to write"):
         nersery.augment(GOLD, "mention_replacement", shards=10)
 
 
-def test_keeps_a_folder_that_appears_during_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_appears_during_the_training_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = BiLSTMCRF.save
 
     def save(self: BiLSTMCRF, folder: Path) -> None:
@@ -156,7 +156,7 @@ def test_select_train_predict_evaluate(tmp_path: Path) -> None:
     assert [s.labels for s in labelled.corpus] == [s.labels for s in predicted.corpus]
 
 
-def test_run_refuses_an_unknown_recipe(tmp_path: Path) -> None:
+def test_run_refuses_a_recipe_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no recipe"):
         nersery.run("nothing", output=tmp_path)
 
@@ -291,7 +291,7 @@ def test_tagger_in_memory_equals_the_tagger_in_its_folder(tmp_path: Path, tiny_m
             function(GOLD, *given, output=tmp_path / "out.jsonl", **options)
 
 
-def test_readme_script_runs(
+def test_the_readme_script_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_masked_lm: str, tiny_model: str, capsys: Any
 ) -> None:
     """The script itself, with tiny models in place of the defaults and other sentences."""

@@ -109,7 +109,7 @@ def test_errors_name_other_arguments() -> None:
             call(5)
 
 
-def test_none_means_no_sentences() -> None:
+def test_none_gives_no_sentences() -> None:
     without = nersery.select(GOLD, "duplicates", held_out=None, dev=None, gold=None)
     assert without.corpus == nersery.select(GOLD, "duplicates").corpus
     made = nersery.augment(GOLD, "mention_replacement", gold=None, dev=None)
@@ -206,12 +206,12 @@ def test_example_names_are_accepted_as_corpora() -> None:
         ({"shards": 9, "engine": "ray", "gpus": "a", "output": "x"}, "gpus is 'a', expected 0 or more"),
     ],
 )
-def test_refuses_wrong_job_options(options: dict[str, Any], message: str) -> None:
+def test_options_of_jobs_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         nersery.augment(GOLD, "mention_replacement", **options)
 
 
-def test_error_names_an_unknown_option() -> None:
+def test_an_unknown_option_is_named() -> None:
     with pytest.raises(SettingsError, match=r'there is no option "shard"; did you mean "shards"'):
         nersery.predict(GOLD, "no-such-tagger", shard=3)
 
@@ -223,7 +223,7 @@ def test_refuses_a_wrong_number_of_minutes(minutes: Any) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("count", "5"), ("count", 2.5), ("most", None)])
-def test_refuses_a_wrong_number_of_sentences_to_label(name: str, value: Any) -> None:
+def test_numbers_of_sentences_to_label_are_checked(name: str, value: Any) -> None:
     with pytest.raises(SettingsError, match=rf"{name} is {value!r}, expected a whole number"):
         nersery.next_sentences(GOLD, "no-such-tagger", **{name: value})
 
@@ -234,7 +234,7 @@ def test_refuses_reading_options_of_a_wrong_type() -> None:
             nersery.read("example:train.conll", **{name: value})
 
 
-def test_refuses_to_replace_a_device_or_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For example, /dev/full was once replaced by a file."""
     monkeypatch.setattr("nersery.core.files.DEVICES", tmp_path)
     device = tmp_path / "full.jsonl"
@@ -287,7 +287,7 @@ def test_refuses_an_unknown_choice(name: str) -> None:
         CHOICES[name]("nothing")
 
 
-def test_refuses_an_unknown_backend_for_every_tagger(tmp_path: Path) -> None:
+def test_an_unknown_backend_is_refused_for_every_tagger(tmp_path: Path) -> None:
     nersery.train(GOLD, "bilstm_crf", output=tmp_path / "tagger", epochs=1, quiet=True)
     with pytest.raises(SettingsError, match='backend is "onxx"; did you mean "onnx"'):
         nersery.predict(GOLD, tmp_path / "tagger", backend="onxx")
@@ -308,13 +308,13 @@ def test_refuses_what_is_not_text(value: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("definitions", [5, ["PER"], "PER"], ids=str)
-def test_definitions_must_be_a_dictionary(definitions: Any, tmp_path: Path) -> None:
+def test_definitions_are_a_dictionary(definitions: Any, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"definitions is .*, expected a text for each type"):
         nersery.grow("example:train.conll", definitions=definitions, output=tmp_path)
 
 
 @pytest.mark.parametrize("also", [None, 5, ["a"], [(GOLD, [], 1)]], ids=["none", "number", "texts", "triples"])
-def test_further_sources_must_be_pairs(also: Any) -> None:
+def test_further_sources_are_pairs(also: Any) -> None:
     with pytest.raises(SettingsError, match=r"also (is|has) .*, expected a list of pairs"):
         nersery.project(GOLD, GOLD, [[]] * len(GOLD), also=also)
 
@@ -357,7 +357,7 @@ def test_refuses_none_as_training() -> None:
 
 
 @pytest.mark.parametrize("option", ["force", "quiet"])
-def test_training_options_must_be_true_or_false(option: str) -> None:
+def test_options_of_a_training_are_true_or_false(option: str) -> None:
     with pytest.raises(SettingsError, match=f"{option} is 'no': expected true or false"):
         nersery.train(GOLD, "bilstm_crf", **{option: "no"})
 
@@ -394,7 +394,7 @@ INTO_INPUTS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("call", INTO_INPUTS)
-def test_refuses_to_overwrite_an_input(call: str, tmp_path: Path) -> None:
+def test_no_input_is_overwritten(call: str, tmp_path: Path) -> None:
     file = tmp_path / "gold.jsonl"
     nersery.write(GOLD, file)
     with pytest.raises(SettingsError, match=r"gold.jsonl is an input and would be overwritten. Choose another output"):

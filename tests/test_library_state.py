@@ -50,7 +50,7 @@ def test_a_call_does_not_change_global_state(call: Any) -> None:
     assert _state() == before
 
 
-def test_keeps_the_user_s_setting_of_progress_bars() -> None:
+def test_progress_bars_that_the_user_has_hidden_stay_hidden() -> None:
     shown = transformers_logging.is_progress_bar_enabled()
     try:
         for wanted in (transformers_logging.disable_progress_bar, transformers_logging.enable_progress_bar):
@@ -85,7 +85,7 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
     ],
     ids=["float64", "bfloat16", "device", "no_grad", "inference_mode", "autocast"],
 )
-def test_results_do_not_depend_on_the_user_s_pytorch_settings(settings: Callable[[], Any]) -> None:
+def test_results_do_not_depend_on_the_user_s_settings_of_pytorch(settings: Callable[[], Any]) -> None:
     def results() -> Any:
         tagger = nersery.train(GOLD, "transformer", model="bundled", steps=2, quiet=True)
         alignments = nersery.align(GOLD, GOLD, "embeddings", model="bundled", quiet=True)
@@ -109,7 +109,7 @@ def test_torch_defaults_turns_autocast_off_temporarily(device: str) -> None:
         torch.set_autocast_enabled(device, False)
 
 
-def test_first_thread_changes_a_setting_and_the_last_one_restores_it() -> None:
+def test_the_first_thread_changes_a_setting_and_the_last_one_restores_it() -> None:
     done: list[str] = []
 
     def change() -> Callable[[], None]:

@@ -42,7 +42,7 @@ class Capitals(Annotator):
         return [Entity(at, at + 1, "NAME", 0.9) for at, word in enumerate(sentence.words) if word[0].isupper()]
 
 
-def test_annotation_sets_labels_and_origin_and_keeps_the_rest() -> None:
+def test_sentences_get_labels_and_an_origin_and_keep_the_rest() -> None:
     result = annotate(RAW, Capitals())
     assert str(result.tally) == "read 3, wrote 3, rejected 0"
     for before, after in zip(RAW, result.corpus, strict=True):
@@ -100,7 +100,7 @@ def test_sentence_scores_come_from_the_annotator() -> None:
 
 
 @pytest.mark.parametrize("cls", [GlinerLabels, LlmLabels, QaPrompting])
-def test_refuses_types_that_the_labelled_sentences_lack(cls: type[Any]) -> None:
+def test_types_that_the_labelled_sentences_lack_are_refused(cls: type[Any]) -> None:
     method = cls(model="m", types=["PRE", "LOC"])
     with pytest.raises(SettingsError, match=r"types has PRE, .* count as an error .* mean .PER.\?.*Leave PRE out"):
         method.check_types({"PER", "LOC"})

@@ -113,7 +113,7 @@ def test_learns_from_more_text_without_labelling_it(source: str, aligner: Same, 
     assert result.tally.read == 3
 
 
-def test_text_files_can_have_any_extension(tmp_path: Path, aligner: Same) -> None:
+def test_text_may_have_any_extension(tmp_path: Path, aligner: Same) -> None:
     for name, text in {
         "raw.de": "Oslo !\n",
         "raw.fr": "Oslo .\n",
@@ -203,7 +203,7 @@ def test_numbers_in_corpus_ids_are_not_line_numbers(tmp_path: Path) -> None:
         assert [origin.parents for origin in found if origin] == [(id,) for id in in_order]
 
 
-def test_a_tagger_can_label_the_translations(source: str) -> None:
+def test_a_tagger_labels_the_translations(source: str) -> None:
     training = Training(tagger=Nothing)  # type: ignore[arg-type]
     result = annotate(RAW, ProjectedLabels(source, labels="predicted"), training=training)
     assert [s.labels for s in result.corpus] == [(), (), ()]
@@ -216,7 +216,7 @@ def test_rejects_what_the_aligner_rejects(tmp_path: Path) -> None:
     assert result.rejects[-1] == Reject("too long", raw[3])
 
 
-def test_notes_a_shift_between_the_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shift_between_the_texts_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here, there = (
         [Sentence(tuple(line.split()), id=f"{side}{number}") for number, line in enumerate(lines)]
         for side, lines in zip("st", translations(200), strict=True)
@@ -264,7 +264,7 @@ def test_annotate_before_fit_candidates_is_an_error(source: str) -> None:
         ProjectedLabels(source).annotate(RAW)
 
 
-def test_refuses_sentences_without_ids(source: str) -> None:
+def test_sentences_without_ids_are_refused(source: str) -> None:
     raw = [replace(sentence, id="") for sentence in RAW]
     with pytest.raises(NerseryError, match="use the sentences of a Corpus"):
         annotate(raw, ProjectedLabels(source))

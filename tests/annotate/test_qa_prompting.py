@@ -68,7 +68,7 @@ def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 class TestQuestions:
-    def test_asks_all_pairs_of_a_batch_at_once(self) -> None:
+    def test_all_pairs_of_a_batch_are_asked_at_once(self) -> None:
         script = Script({})
         fitted(script, types=["PER", "X"], definitions={"X": "Where?"}, answers=4, longest=5).annotate([ADA, NONE])
         ((pairs, limits),) = script.calls
@@ -130,7 +130,7 @@ class TestQuestions:
 
 
 class TestEntities:
-    def test_answers_at_or_above_the_threshold_become_entities_with_scores(self) -> None:
+    def test_answers_over_the_threshold_are_entities_with_scores(self) -> None:
         found = {
             "PER": [ExtractedAnswer(0, 2, 0.9), ExtractedAnswer(2, 3, 0.4999)],
             "LOC": [ExtractedAnswer(3, 4, 0.5)],
@@ -188,7 +188,7 @@ class TestEntities:
         assert [e.start for e in asking(found, words)] == [2, 4, 6]
         assert len(asking({"X": [ExtractedAnswer(2, 4, 0.9)]}, words)) == 1
 
-    def test_writes_a_sentence_without_answers(self) -> None:
+    def test_a_sentence_without_an_answer_is_written(self) -> None:
         result = annotate(
             Corpus([ADA, NONE]), fitted(Script({(WHO, ADA.text): [ExtractedAnswer(0, 2, 0.9)]}), types=["PER"])
         )
@@ -235,7 +235,7 @@ class TestModels:
     def model(self, tmp_path_factory: pytest.TempPathFactory) -> str:
         return build_answerer(tmp_path_factory.mktemp("answerer"))
 
-    def test_a_real_model_labels_any_kind_of_text(self, model: str) -> None:
+    def test_a_real_model_labels_text_of_any_kind(self, model: str) -> None:
         texts = [
             "Ada Lovelace wrote the first program in London .",
             "\u2060",
@@ -253,7 +253,7 @@ class TestModels:
         scores = [[e.score for e in s.entities] for s in result.corpus]
         assert scores == [[e.score for e in s.entities] for s in alone.corpus]
 
-    def test_refuses_a_model_of_another_kind_before_any_work(self, tiny_masked_lm: str) -> None:
+    def test_a_model_of_another_kind_is_refused_before_any_work(self, tiny_masked_lm: str) -> None:
         with pytest.raises(MissingResourceError, match="BertForMaskedLM; expected an extractive question-answering"):
             QaPrompting(tiny_masked_lm, types=["PER"]).check()
 

@@ -88,7 +88,7 @@ def test_strips_outer_punctuation_that_no_gold_mention_has(
     assert labelled.labels == found.labels, "all seeds share the labels of a named tagger, whatever their gold"
 
 
-def test_keeps_the_full_stop_of_an_abbreviation_within_a_sentence() -> None:
+def test_the_full_stop_of_an_abbreviation_within_a_sentence_stays() -> None:
     signs = OuterWords.of(GOLD)
     mention = (Entity(0, 3, "PER"),)
     for words, end in ((("Ada", "Jr", ".", "spoke", "."), 3), (("Ada", "Jr", ".", '"'), 2)):
@@ -103,7 +103,7 @@ def test_stripped_words_and_new_first_words_lose_their_soft_labels() -> None:
     assert [label.word for label in labelled.soft_labels] == [2, 4]
 
 
-def test_opens_a_named_tagger_once_and_before_any_work(opened: list[str]) -> None:
+def test_a_named_tagger_is_opened_once_and_before_any_work(opened: list[str]) -> None:
     method = TaggerLabels("my-tagger")
     method.check()
     assert opened == ["my-tagger"]
@@ -149,7 +149,7 @@ def test_types_can_swap_names_or_be_merged(opened: list[str]) -> None:
     assert merged.labels == ((0, 1, "PER"), (1, 2, "PER"), (3, 4, "PER")), "neighbours stay two"
 
 
-def test_refuses_a_type_that_the_tagger_does_not_predict(opened: list[str]) -> None:
+def test_a_type_that_the_tagger_does_not_have_is_refused(opened: list[str]) -> None:
     with pytest.raises(SettingsError, match='types has "MSIC", which the tagger does not predict; did you mean "MISC"'):
         TaggerLabels("t", types={"MSIC": ""}).fit([])
     with pytest.raises(SettingsError, match="which the tagger does not predict"):

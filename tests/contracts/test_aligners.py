@@ -102,7 +102,7 @@ def test_empty_input(new, name):
     assert list(fitted(new, name, []).align([])) == []
 
 
-def test_one_pair_is_enough_for_training(new, name):
+def test_one_pair_is_enough(new, name):
     (alignment,) = fitted(new, name, PAIRS[:1]).align(PAIRS[:1])
     assert isinstance(alignment, tuple)
 

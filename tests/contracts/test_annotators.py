@@ -101,7 +101,7 @@ def test_every_entity_covers_words_of_its_type(name: str) -> None:
 
 
 @pytest.mark.parametrize("make_raw", [make_corpus, make_scripts])
-def test_changes_only_labels_and_origin(name: str, make_raw: Callable[[], Corpus]) -> None:
+def test_nothing_changes_but_labels_and_origin(name: str, make_raw: Callable[[], Corpus]) -> None:
     raw = make_raw()
     result = labelled(name, raw)
     assert not result.rejects

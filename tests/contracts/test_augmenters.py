@@ -251,7 +251,7 @@ class TestMethod:
             for word, type_ in zip(sentence.words, types_over(sentence), strict=True):
                 assert owner.get(word) == type_, f"{word!r} is new, or has changed its type"
 
-    def test_extra_columns_follow_their_words(self, name: str, written: Written) -> None:
+    def test_extra_columns_go_with_their_words(self, name: str, written: Written) -> None:
         for sentence in written(name).corpus:
             (column,) = sentence.columns
             assert len(column) == len(sentence)
@@ -334,7 +334,7 @@ class TestMethod:
                 assert field.name.startswith("_")
                 assert not field.repr
 
-    def test_error_names_values_out_of_range(self, name: str, table: Path) -> None:
+    def test_values_out_of_range_are_named(self, name: str, table: Path) -> None:
         for setting, value, message in WRONG:
             if setting in registry.defaults("augment", name):
                 with pytest.raises(SettingsError, match=message):

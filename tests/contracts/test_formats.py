@@ -94,7 +94,7 @@ def test_recognises_its_own_files_without_an_extension(tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("name", writable())
-def test_labels_are_kept_or_refused_except_for_words(tmp_path: Path, name: str) -> None:
+def test_labels_are_kept_refused_or_dropped_by_the_words_format(tmp_path: Path, name: str) -> None:
     if ENTITIES in formats()[name].keeps or name == "words":
         assert write(corpus(labelled=True), tmp_path / "a", format=name) == len(SCRIPTS)
     else:
@@ -104,7 +104,7 @@ def test_labels_are_kept_or_refused_except_for_words(tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", readable())
-def test_refuses_compressed_files(tmp_path: Path, name: str) -> None:
+def test_compressed_files_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.ann").write_bytes(b"")
     for path in (tmp_path / "a.txt", tmp_path / "a"):
         path.write_bytes(gzip.compress(b"Ada O\n" * 99))
@@ -160,7 +160,7 @@ def stays(part: str, back: Sentence) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted({*writable()} - {"text"}))
-def test_format_declares_what_a_round_trip_keeps(tmp_path: Path, name: str) -> None:
+def test_a_format_declares_what_a_round_trip_keeps(tmp_path: Path, name: str) -> None:
     path, keeps = tmp_path / "a", formats()[name].keeps
     write([RICH], path, format=name)
     if name in (*readable(), "words"):

@@ -158,7 +158,7 @@ def test_scores_are_numbers_and_decide_what_is_kept(name):
         assert all(s.scores[name] < selector.threshold for s in rejected)
 
 
-def test_changes_only_the_scores(name):
+def test_changes_nothing_but_the_scores(name):
     result = chosen(name)
     out = {s.id: s for s in [*result.corpus, *(reject.sentence for reject in result.rejects)]}
     assert {id_: dataclasses.replace(s, scores={}) for id_, s in out.items()} == {s.id: s for s in CANDIDATES}

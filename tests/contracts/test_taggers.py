@@ -92,7 +92,7 @@ def test_documentation_lists_departures_from_the_reference(name):
     [{"steps": 0}, {"steps": 5, "epochs": 2}, {"warmup": 2.0}, {"dropout": 1.0}, {"batch_size": 0}, {"patience": 0}],
     ids=str,
 )
-def test_refuses_invalid_settings(name, new, settings):
+def test_settings_that_cannot_work_are_refused(name, new, settings):
     with pytest.raises(SettingsError, match=next(iter(settings))):
         new(name, **{"steps": None, **settings})
 
@@ -193,7 +193,7 @@ def test_warm_start_keeps_what_was_learnt(name, new):
 # --- prediction -------------------------------------------------------------------------------------------------------
 
 
-def test_labels_and_scores_do_not_depend_on_the_batch_or_order(trained):
+def test_labels_and_scores_do_not_depend_on_neighbours_or_order(trained):
     sentences = [*GOLD, *ODD]
     together = labels(trained.predict(sentences))
     assert any(together.values())
@@ -204,7 +204,7 @@ def test_labels_and_scores_do_not_depend_on_the_batch_or_order(trained):
     }
 
 
-def test_labels_odd_words_and_long_sentences_to_their_end(name, new, trained):
+def test_odd_words_and_long_sentences_are_labelled_to_their_end(name, new, trained):
     new(name, steps=2).fit(ODD)
     predicted = trained.predict(ODD)
     assert [s.words for s in predicted] == [s.words for s in ODD]
@@ -245,7 +245,7 @@ def new_dropout(tagger, rate):
     return tagger
 
 
-def test_certainty_does_not_depend_on_the_batch_or_order(trained):
+def test_certainty_does_not_depend_on_neighbours_or_order(trained):
     sentences = [*GOLD, *ODD]
     together = trained.certainty(sentences, passes=3)
     assert trained.certainty(sentences[::-1], passes=3) == together[::-1]
@@ -297,14 +297,14 @@ def test_a_saved_tagger_predicts_the_same(trained, tmp_path: Path, capsys):
     assert len({path.stat().st_mode for path in (tmp_path / "tagger").iterdir()}) == 1
 
 
-def test_load_ignores_the_device_in_the_folder(trained, tmp_path: Path):
+def test_a_folder_does_not_choose_the_device(trained, tmp_path: Path):
     trained.save(tmp_path)
     description = tmp_path / "nersery.json"
     description.write_text(description.read_text("utf-8").replace('"device": "auto"', '"device": "cuda:7"'), "utf-8")
     assert load_tagger(tmp_path).device == "auto"
 
 
-def test_refuses_damaged_folders(trained, tmp_path: Path):
+def test_damaged_folders_are_refused(trained, tmp_path: Path):
     trained.save(tmp_path)
     description = tmp_path / "nersery.json"
     whole = description.read_text("utf-8")

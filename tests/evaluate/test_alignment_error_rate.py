@@ -37,7 +37,7 @@ def test_scores_stay_within_their_bounds(
         assert scores.error_rate == pytest.approx(1 - f1)
 
 
-def test_counts_of_pairs_add_up():
+def test_pairs_add_up():
     one, two = count_alignment([(0, 0)], {(0, 0)}), count_alignment([(1, 1), (2, 2)], {(1, 1), (3, 3)}, {(2, 2)})
     both = one + two
     assert both == AlignmentScores(3, 3, 2, 3)

@@ -47,7 +47,7 @@ def test_a_copy_has_nothing_new():
     assert figures(child("[Ada Lovelace|PER] wrote to [London|LOC]", "a")) == (0, 0, 0)
 
 
-def test_averages_over_sentences_rather_than_words():
+def test_percentages_are_averaged_over_sentences_not_words():
     one, many = child("[Grace|PER] came", "c"), child("[London London London|LOC] times", "b")
     assert figures(one, many) == (0.5, 0, 0.5)  # words together would have 1 of 4
 
@@ -125,7 +125,7 @@ def test_parts_add_up_without_rounding_in_any_order():
     assert diversity(new, pool) == whole
 
 
-def test_memory_does_not_grow_with_the_stream():
+def test_memory_does_not_grow_with_a_stream():
     def peak(count: int) -> int:
         words = ([f"{number} {place}" * 40 for place in range(100)] for number in range(count))
         tracemalloc.start()

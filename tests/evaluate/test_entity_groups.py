@@ -10,13 +10,13 @@ GOLD = [
 GUESS = [GOLD[0].with_entities([Entity(0, 1, "LOC"), Entity(4, 5, "PER")]), GOLD[1]]
 
 
-def test_counts_of_the_groups_sum_to_the_total():
+def test_the_groups_are_a_partition():
     for group_of in (novelty_groups(TRAIN), length_group):
         found = score_groups(GOLD, GUESS, group_of)
         assert sum(found.values(), Counts()) == score(GOLD, GUESS).micro
 
 
-def test_novelty_ignores_case_but_not_the_type():
+def test_case_does_not_matter_and_the_type_does():
     found = score_groups(GOLD, GUESS, novelty_groups(TRAIN))
     assert found["seen"] == Counts(2, 2, 2)
     assert found["seen with another type"] == Counts(0, 0, 1)

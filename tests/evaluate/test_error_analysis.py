@@ -54,7 +54,7 @@ def labellings(draw: st.DrawFn) -> Sentence:
 
 
 @given(labellings(), labellings())
-def test_every_entity_has_exactly_one_kind(gold: Sentence, predicted: Sentence):
+def test_every_entity_is_in_exactly_one_kind(gold: Sentence, predicted: Sentence):
     errors = find_errors([gold], [predicted])
     right = [*({*gold.entities} & {*predicted.entities})]
     of_gold = [mistake.gold for mistake in errors.mistakes if mistake.gold]
@@ -107,13 +107,13 @@ def test_an_example_has_both_labellings_of_the_sentence():
     }  # fmt: skip
 
 
-def test_types_and_kinds_are_in_order():
+def test_types_and_kinds_come_in_order():
     errors = find_errors([labelled((0, 2, "PER"))], [labelled((0, 2, "LOC"), (4, 5, "ART"))])
     assert [(type_, list(row)) for type_, row in errors.per_type.items()] == [
         ("ART", [CORRECT, *KINDS]), ("PER", [CORRECT, *KINDS])
     ]  # fmt: skip
 
 
-def test_refuses_different_sentences():
+def test_other_sentences_are_refused():
     with pytest.raises(DataError, match="no predicted sentence has this id"):
         find_errors([labelled(id="1"), labelled(id="2")], [labelled(id="1")])

@@ -65,7 +65,7 @@ GOLD = list(sentences(4, 0))
         "other words",
     ],
 )
-def test_does_not_score_sentences_out_of_step(other: list[Sentence]) -> None:
+def test_sentences_out_of_step_are_not_scored(other: list[Sentence]) -> None:
     assert score_in_step(GOLD, [GOLD, other]) is None
     assert score_in_step(GOLD, [other, GOLD]) is None
 
@@ -81,7 +81,7 @@ def test_pairs_sentences_with_unknown_ids_by_order(count: int) -> None:
     assert found.errors == find_errors(GOLD, paired)
 
 
-def test_pairs_labellings_in_any_order_by_id() -> None:
+def test_labellings_in_any_order_are_paired_by_id() -> None:
     gold, *labelled = (list(sentences(50, seed)) for seed in range(3))
     mixed = [random.Random(seed).sample(guesses, 50) for seed, guesses in enumerate(labelled)]
     assert score_in_step(gold, mixed) is None
@@ -105,7 +105,7 @@ def test_pairs_labellings_in_any_order_by_id() -> None:
     ],
     ids=["a sentence too few", "a sentence too many", "another id", "other words", "an id twice"],
 )
-def test_does_not_score_other_sentences_by_id(other: list[Sentence]) -> None:
+def test_labellings_of_other_sentences_are_not_scored_by_id(other: list[Sentence]) -> None:
     assert score_by_id(GOLD, [GOLD, other]) is None
     assert score_by_id(GOLD, [other, GOLD]) is None
     assert score_by_id([*GOLD, GOLD[0]], [GOLD]) is None

@@ -36,12 +36,12 @@ def test_names_a_type_missing_in_gold_unless_it_is_rare() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 9])
-def test_does_not_name_types_that_are_only_missing_in_predictions(count: int) -> None:
+def test_types_that_predictions_merely_miss_are_not_named(count: int) -> None:
     assert not note({"LOC": 3, "PER": count}, {"LOC": 3})
     assert not note({"PER": 3, "PERpart": count}, {"PER": 3})
 
 
-def test_does_not_name_types_that_both_files_have() -> None:
+def test_types_that_both_have_are_not_named() -> None:
     assert not note({"LOC": 3, "PER": 2}, {"LOC": 1, "PER": 9})
 
 

@@ -146,7 +146,7 @@ def test_counts_by_hand():
     assert sentence_counts(gold, predicted).tolist() == [[1, 3, 3], [0, 1, 0]]
 
 
-def test_ignores_the_scores_of_entities():
+def test_the_score_of_an_entity_does_not_matter():
     gold = Sentence(("a",), (Entity(0, 1, "PER"),), id="1")
     assert score([gold], [gold.with_entities([Entity(0, 1, "PER", score=0.1)])]).micro.f1 == 1.0
 
@@ -214,7 +214,7 @@ def test_all_mismatches_are_reported_together():
     assert "Fix:" in message
 
 
-def test_files_without_a_common_id_get_one_message_with_both_names():
+def test_files_of_other_sentences_get_one_message_with_both_names():
     one, other = [sentence([], id="a"), sentence([], id="b")], [sentence([], id="c")]
     for words, same in ((other[0].words, "; in file order, the words match up to sentence 1"), (("x",), "")):
         with pytest.raises(DataError) as caught:
@@ -228,7 +228,7 @@ def test_files_without_a_common_id_get_one_message_with_both_names():
         list(paired(one, one[:1], ("first", "second")))
 
 
-def test_pairs_are_in_the_order_of_the_first():
+def test_pairs_come_in_the_order_of_the_first():
     one = [sentence([], id=id_) for id_ in "bca"]
     other = [sentence([(0, 1, "PER")], id=id_) for id_ in "abc"]
     assert [(truth.id, guess.id, guess.labels) for truth, guess in paired(one, other)] == [
@@ -284,13 +284,13 @@ def test_scores_of_other_types_add_up():
         assert list(both.per_type.items()) == [("A", Counts(4, 5, 6)), ("B", Counts(2, 3, 4))]
 
 
-def test_words_that_only_look_alike_are_different():
+def test_words_that_only_look_alike_are_different_words():
     gold = Sentence(("caf\u00e9",), id="1")
     with pytest.raises(DataError, match="other words"):
         score([gold], [Sentence(("cafe\u0301",), id="1")])
 
 
-def test_duplicate_ids_are_an_error_on_either_side():
+def test_repeated_ids_are_an_error_on_either_side():
     one = sentence([], id="a")
     with pytest.raises(DataError, match="2 predicted sentences share the id 'a'"):
         score([one], [one, one])

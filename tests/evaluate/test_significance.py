@@ -28,7 +28,7 @@ def plain_bootstrap(baseline, system, samples, seed):
     return np.array(drawn)
 
 
-def test_bootstrap_agrees_with_a_naive_implementation():
+def test_agrees_with_the_plain_definition():
     rng = np.random.default_rng(0)
     baseline = counts(rng, 150, 0.50)
     system = counts(rng, 150, 0.56, baseline[:, 2])
@@ -107,7 +107,7 @@ def test_interval_has_its_nominal_coverage():
     assert covered / trials == pytest.approx(0.94, abs=0.03)  # a little below 0.95: 150 sentences are few
 
 
-def test_averages_several_runs_over_the_same_sentences():
+def test_several_runs_are_averaged_over_the_same_sentences():
     rng = np.random.default_rng(7)
     gold = rng.integers(0, 4, 200)
     baseline = np.stack([counts(rng, 200, 0.5, gold) for _ in range(3)])
@@ -125,7 +125,7 @@ def test_averages_several_runs_over_the_same_sentences():
 
 
 @pytest.mark.parametrize(("sentences", "p"), [(1, 1.0), (3, 0.25), (5, 0.0625), (10, 2 / 1024)])
-def test_few_sentences_cannot_give_a_small_p_value(sentences, p):
+def test_few_sentences_prove_little(sentences, p):
     gold = np.ones(sentences, dtype=np.int64)
     nothing, everything = np.stack([0 * gold, 0 * gold, gold], axis=1), np.stack([gold] * 3, axis=1)
     assert paired_bootstrap(nothing, everything).p_value == p
@@ -202,7 +202,7 @@ def test_f1_interval_contains_the_observed_f1_and_shrinks_with_more_data():
     assert f1_interval(few[None], samples=2_000) == (low, high)
 
 
-def test_holm_corrects_the_smallest_p_value_most_and_keeps_the_order():
+def test_holm_corrects_the_smallest_most_and_keeps_the_order():
     assert holm([0.04, 0.01, 0.03, 0.005]) == [0.06, 0.03, 0.06, 0.02]
     assert holm([0.9, 0.4]) == [0.9, 0.8]
     assert holm([0.9, 0.6]) == [1.0, 1.0]
@@ -216,7 +216,7 @@ def test_caution_about_few_test_sentences():
     assert caution(1).startswith("Only 1 test sentence: ")
 
 
-def test_f1_interval_depends_on_the_seed_and_averages_runs():
+def test_the_interval_of_f1_depends_on_the_seed_and_averages_runs():
     one = counts(np.random.default_rng(2), 60, 0.5)
     assert f1_interval(one[None], samples=500) != f1_interval(one[None], samples=500, seed=1)
     assert f1_interval(np.stack([one, one]), samples=500) == pytest.approx(f1_interval(one[None], samples=500))

@@ -44,7 +44,7 @@ def test_finds_the_sentence_of_a_task() -> None:
     assert [sentence_in(item) for item in ((1, ADA), (), "Ada", None, [ADA])] == [None] * 5
 
 
-def test_a_reason_is_one_short_line() -> None:
+def test_a_reason_is_one_line_and_not_too_long() -> None:
     assert reason_of(ValueError("one\ntwo\x1b[2J")) == "failed: ValueError: one\\ntwo\\x1b[2J"
     of_one = DataError([Issue("no word", "a.conll", 3, "s7"), Issue("odd")], fix="write another")
     assert reason_of(of_one) == "failed: DataError: no word; odd", "equal for all sentences of the kind"
@@ -134,7 +134,7 @@ def test_reasons_of_methods_are_escaped() -> None:
     assert outcome_of("m", ADA, ADA) is ADA
 
 
-def test_raises_the_first_error_if_nothing_succeeded() -> None:
+def test_the_first_error_is_raised_if_nothing_succeeded() -> None:
     policy = ErrorPolicy(fails(1, 2, 3))
     policy.check()
     policy([2, 1])
@@ -190,7 +190,7 @@ def test_rejects_sentences_that_the_format_cannot_hold() -> None:
     policy.check()
 
 
-def test_each_item_that_the_format_cannot_hold_undoes_one_success() -> None:
+def test_each_item_that_the_format_cannot_hold_takes_one_success_back() -> None:
     def encode(sentence: Sentence) -> str:
         raise DataError("no")
 

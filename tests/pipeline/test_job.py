@@ -81,7 +81,7 @@ def test_batch_size_must_be_at_least_one() -> None:
             list(outcomes_of(ITEMS, ErrorPolicy(step), batch_size=size))
 
 
-def test_batch_size_can_be_larger_than_any_list() -> None:
+def test_batches_may_be_larger_than_any_list() -> None:
     assert len(list(outcomes_of(ITEMS, ErrorPolicy(step), batch_size=10**20))) == 50
     assert [*batches(ITEMS, 10**20, 10**20)] == [[*ITEMS]]
 
@@ -187,7 +187,7 @@ class TestJournal:
         job(tmp_path).run(ITEMS, step)
         assert files(tmp_path) == undisturbed
 
-    def test_processes_items_again_that_failed_until_the_job_ended(
+    def test_items_that_fail_until_the_job_ends_are_processed_again(
         self, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """For example, a server is gone: this loses no sentence."""
@@ -285,7 +285,7 @@ def test_written_reject_of_a_failed_item_has_the_given_sentence(tmp_path: Path) 
     assert [reject.sentence for reject in io.read_rejects(job.rejects)] == [Sentence(("item 3",))]
 
 
-def test_a_job_saves_once_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_saves_when_a_second_has_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It saves at the end of the batch in which the second ends, and again after another second."""
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)

@@ -17,7 +17,7 @@ from tests.pipeline.jobs import ITEMS, encode, files, job, step
 
 class TestRun:
     @given(st.lists(st.integers(0, 100)), st.integers(1, 9))
-    def test_read_is_written_plus_rejected_and_keeps_the_order(self, items: list[int], batch_size: int):
+    def test_read_is_written_plus_rejected_and_order_is_kept(self, items: list[int], batch_size: int):
         result = collect(run(items, step, batch_size=batch_size))
         expected = step(items)
         assert list(run(items, step, batch_size=batch_size)) == expected
@@ -57,7 +57,7 @@ class TestFileJob:
         job(tmp_path).run(ITEMS, step, batch_size=7)
         assert files(tmp_path) == undisturbed
 
-    def test_refuses_an_existing_target(self, tmp_path: Path):
+    def test_an_existing_target_is_refused(self, tmp_path: Path):
         job(tmp_path).check_target()
         job(tmp_path).target.write_text("precious")
         job(tmp_path).check_target(overwrite=True)
@@ -67,7 +67,7 @@ class TestFileJob:
         assert files(tmp_path) == {"out.txt": b"precious"}
         assert not job(tmp_path).part.exists()
 
-    def test_refuses_existing_rejects(self, tmp_path: Path):
+    def test_existing_rejects_are_refused(self, tmp_path: Path):
         job(tmp_path).rejects.write_text("precious")
         for items in (ITEMS, [1]):
             with pytest.raises(SettingsError, match=r"out\.txt\.rejects\.jsonl exists already"):
@@ -96,7 +96,7 @@ class TestFileJob:
         job(tmp_path).run(ITEMS, disturbed)
         assert files(part) == {"mine.txt": b"precious"}
 
-    def test_refuses_a_folder_as_target_even_by_force(self, tmp_path: Path):
+    def test_a_folder_as_target_is_refused_even_by_force(self, tmp_path: Path):
         job(tmp_path).target.mkdir()
         with pytest.raises(SettingsError, match="is a folder"):
             job(tmp_path).run(ITEMS, step, overwrite=True)

@@ -60,7 +60,7 @@ class TestResume:
         job(folder).run(ITEMS, step)
         assert files(folder) == undisturbed
 
-    def test_does_not_repeat_finished_work(self, tmp_path: Path):
+    def test_finished_work_is_not_done_again(self, tmp_path: Path):
         start_and_kill(tmp_path, 20)
         seen: list[int] = []
 
@@ -113,7 +113,7 @@ class TestResume:
         job(folder).run(ITEMS, step, overwrite=True)
         assert files(folder) == undisturbed
 
-    def test_refuses_other_settings_and_names_them(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+    def test_other_settings_are_refused_and_shown(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         start_and_kill(folder, 12)
         with pytest.raises(SettingsError) as caught:

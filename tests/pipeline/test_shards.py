@@ -37,7 +37,7 @@ class TestBatches:
 
 
 class TestFiles:
-    def test_writes_shards_rejects_and_manifest(self, tmp_path: Path) -> None:
+    def test_shards_rejects_and_manifest(self, tmp_path: Path) -> None:
         tally = job(tmp_path).run(ROWS, answers)
         there = files(tmp_path / "out")
         names = [f"part-0000{number}.jsonl" for number in range(5)]
@@ -64,7 +64,7 @@ class TestFiles:
         job(tmp_path).run([], answers)
         assert files(tmp_path / "out")["part-00000.jsonl"] == b""
 
-    def test_refuses_shards_of_zero_rows(self, tmp_path: Path) -> None:
+    def test_a_shard_without_rows_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(SettingsError, match="a shard has 0 rows, expected 1 or more"):
             job(tmp_path, size=0)
 
@@ -107,7 +107,7 @@ class TestFiles:
         job(tmp_path / "killed").run(ROWS, answers, batch_size=99, progress=progress)
         assert progress.seen == [(24, True), (12, False), (12, False), (2, False)]
 
-    def test_manifest_has_names_sizes_and_hashes(self, tmp_path: Path) -> None:
+    def test_the_manifest_has_names_sizes_and_hashes(self, tmp_path: Path) -> None:
         job(tmp_path).run(ROWS, answers)
         there = files(tmp_path / "out")
         assert sum(line.count(b"\n") for line in there[MANIFEST].splitlines(keepends=True)) == 7
@@ -181,7 +181,7 @@ class TestTarget:
         with pytest.raises(SettingsError, match=rf"e\.g\. {name}\."):
             job(tmp_path).check_target(overwrite=True)
 
-    def test_refuses_a_file_as_target_even_by_force(self, tmp_path: Path) -> None:
+    def test_a_file_is_refused_even_by_force(self, tmp_path: Path) -> None:
         (tmp_path / "out").write_text("precious")
         with pytest.raises(SettingsError, match="is a file"):
             job(tmp_path).run(ROWS, answers, overwrite=True)
@@ -200,7 +200,7 @@ class TestTarget:
         assert files(tmp_path / "disk/real") == undisturbed_shards
         assert sorted(os.listdir(tmp_path)) == ["disk", "out", "undisturbed"]
 
-    def test_refuses_two_jobs_at_once(self, tmp_path: Path) -> None:
+    def test_two_jobs_at_once_are_refused(self, tmp_path: Path) -> None:
         def disturbed(given: Iterable[Any]) -> Iterator[Answer]:
             with pytest.raises(SettingsError, match="another process is writing"):
                 job(tmp_path).run(ROWS, answers)

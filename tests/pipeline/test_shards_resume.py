@@ -31,7 +31,7 @@ class TestResume:
         assert files(tmp_path / "out") == undisturbed_shards
         assert (tally.read, tally.rejected) == (50, 3)
 
-    def test_does_not_repeat_finished_shards(self, tmp_path: Path) -> None:
+    def test_finished_shards_are_not_done_again(self, tmp_path: Path) -> None:
         start_and_kill(tmp_path, 7)
         seen: list[Sentence] = []
 
@@ -41,7 +41,7 @@ class TestResume:
         job(tmp_path).run(ROWS, watched)
         assert seen == ROWS[24:]
 
-    def test_error_about_a_lost_engine_names_the_shard(
+    def test_a_lost_engine_is_an_error_that_names_the_shard(
         self, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         def lost(given: Iterable[Any]) -> Iterator[Answer]:
@@ -73,7 +73,7 @@ class TestResume:
         job(tmp_path).run(ROWS, answers)
         assert files(tmp_path / "out") == undisturbed_shards
 
-    def test_refuses_other_settings_and_names_them(self, tmp_path: Path) -> None:
+    def test_other_settings_are_refused_and_shown(self, tmp_path: Path) -> None:
         start_and_kill(tmp_path, 4)
         with pytest.raises(SettingsError, match="seed: was 0, now 1"):
             job(tmp_path, seed=1).run(ROWS, answers)

@@ -39,7 +39,7 @@ def test_job_writes_what_the_library_makes_in_memory(tmp_path: Path, shards: int
 
 
 @pytest.mark.parametrize("shards", [None, 10])
-def test_a_method_can_be_used_again(tmp_path: Path, shards: int | None) -> None:
+def test_a_method_that_has_been_used_can_be_used_again(tmp_path: Path, shards: int | None) -> None:
     method = Duplicates()
     before = select(GOLD, method, quiet=True)
     tally = select(GOLD, method, output=tmp_path / "kept.jsonl", shards=shards, quiet=True)
@@ -90,7 +90,7 @@ def test_an_empty_number_of_threads_counts_as_unset(tmp_path: Path, monkeypatch:
     assert len(io.read(tmp_path / "more.jsonl")) > 0
 
 
-def test_refuses_an_unfinished_job_with_other_settings(tmp_path: Path) -> None:
+def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> None:
     job = stage_job(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(quiet=True))
     part = tmp_path / "more.jsonl.part"
     part.mkdir()

@@ -36,7 +36,7 @@ FIVE = [projected(str(number), quality) for number, quality in enumerate([0.2, 0
     ("keep", "ids"),
     [(0.4, ["1", "3"]), (0.2, ["1"]), (0.3, ["1", "3"]), (1.0, ["0", "1", "2", "3", "4"]), (1e-10, ["1"])],
 )
-def test_keeps_the_best_share_in_the_original_order(keep: float, ids: list[str]):
+def test_the_best_share_is_kept_in_order(keep: float, ids: list[str]):
     assert kept(FIVE, keep=keep) == ids
 
 

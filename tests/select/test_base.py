@@ -60,14 +60,14 @@ def test_scores_that_are_not_a_list_of_numbers_are_an_error(answer, expected):
         select(CORPUS[:1], Broken(answer=answer))
 
 
-def test_rejects_below_the_threshold_and_keeps_at_it():
+def test_below_the_threshold_is_rejected_and_at_it_kept():
     result = select(CORPUS, Length(), CORPUS)
     assert [sentence.id for sentence in result.corpus] == ["s3", "s4", "s5"]
     assert [reject.reason for reject in result.rejects] == ["Length < 3"] * 2
     assert str(result.tally) == "read 5, wrote 3, rejected 2 (Length < 3: 2)"
 
 
-def test_scores_are_stored_in_kept_and_rejected_sentences():
+def test_scores_stay_with_kept_and_rejected_sentences():
     before = Corpus([CORPUS[0].with_scores(other=0.5), CORPUS[4]])
     result = select(before, Length(), CORPUS)
     assert result.corpus[0].scores == {"Length": 5.0}
@@ -75,7 +75,7 @@ def test_scores_are_stored_in_kept_and_rejected_sentences():
     assert result.rejects[0].sentence.scores == {"other": 0.5, "Length": 1.0}
 
 
-def test_fits_then_reads_candidates_then_scores_in_batches():
+def test_is_fitted_then_reads_candidates_then_scores_in_batches():
     selector = Length()
     select(CORPUS, selector, CORPUS[:2], held_out=CORPUS[:3], batch_size=4)
     assert selector.calls == [("fit", 2, 3), ("fit_candidates", 5), ("score", 4), ("score", 1)]
@@ -108,6 +108,6 @@ def test_too_few_scores_are_an_error():
         select(CORPUS, Broken(answer=(1.0,)), CORPUS)
 
 
-def test_refuses_a_sentence_without_an_id():
+def test_a_sentence_without_an_id_is_refused():
     with pytest.raises(NerseryError, match="without an id cannot be judged"):
         select([Sentence(("a",))], Length(), CORPUS)

@@ -29,7 +29,7 @@ class Unsure:
         return [tuple(min(1.0, len(word) / 4) for word in s.words) for s in sentences]
 
 
-def test_score_is_the_mean_over_words():
+def test_the_score_is_the_mean_over_words():
     tagger = Unsure()
     result = select(NEW, Certainty(threshold=0.85, passes=3), GOLD, training=Training(seed=7, tagger=lambda: tagger))
     assert [s.scores for s in result.corpus] == [{"certainty": 0.875}]
@@ -56,7 +56,7 @@ def test_scores_come_from_a_tagger_loaded_from_a_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("selector", [Certainty(), SelfTraining()], ids=name_of)
-def test_refuses_a_tagger_without_dropout_before_training(selector, tiny_model, tmp_path):
+def test_a_tagger_without_dropout_is_refused_before_it_is_trained(selector, tiny_model, tmp_path):
     selector.check_tagger(TransformerTagger(tiny_model))
     selector.check_tagger(BiLSTMCRF())
     selector.check_tagger(TransformerTagger(str(tmp_path / "nowhere")))
@@ -68,7 +68,7 @@ def test_refuses_a_tagger_without_dropout_before_training(selector, tiny_model, 
     selector.check_tagger(TransformerTagger(str(tmp_path), dropout=0.1))
 
 
-def test_check_refuses_a_named_tagger_without_dropout(tmp_path):
+def test_a_named_tagger_without_dropout_is_refused_when_checked(tmp_path):
     for dropout in (0.0, 0.2):
         tagger = BiLSTMCRF(steps=1, word_size=8, spelling_size=8, hidden_size=8, dropout=dropout)
         tagger.fit(GOLD)
@@ -85,7 +85,7 @@ def test_check_refuses_own_tagger_settings_without_dropout():
 
 
 @pytest.mark.parametrize("settings", [{"threshold": 1.1}, {"threshold": -0.1}, {"passes": 0}], ids=str)
-def test_refuses_invalid_settings(settings):
+def test_settings_that_cannot_work_are_refused(settings):
     with pytest.raises(SettingsError, match=next(iter(settings))):
         Certainty(**settings)
 

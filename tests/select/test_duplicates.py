@@ -96,7 +96,7 @@ def test_unicode_forms_are_equal_but_joiners_are_kept(similarity):
     assert reasons(corpus("n", "\u0645\u06cc\u200c\u0631"), corpus("g", "\u0645\u06cc\u0631")) == [None]
 
 
-def test_rejects_near_duplicates_at_the_similarity_and_keeps_them_below():
+def test_near_duplicates_are_rejected_at_the_similarity_and_kept_below_it():
     parent = corpus("g", "a b c d e f g h i j")
     changed = corpus("n", "a b c d e f g h i X")  # 9 words of 10 in common: 2 * 9 / 20
     assert reasons(changed, parent, similarity=0.9) == ["near-duplicate of gold"]
@@ -126,7 +126,7 @@ def test_a_lower_threshold_keeps_near_duplicates():
     st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), min_size=2, max_size=12),
     st.sampled_from([0.3, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.9, 0.95]),
 )
-def test_index_finds_all_that_brute_force_finds(texts, similarity):
+def test_the_index_misses_nothing(texts, similarity):
     """The same as comparing each sentence with all before it."""
     gold, candidates = texts[: len(texts) // 2], texts[len(texts) // 2 :]
     new = Corpus(Sentence(tuple(text), id=f"n{n}") for n, text in enumerate(candidates))
@@ -140,7 +140,7 @@ def test_index_finds_all_that_brute_force_finds(texts, similarity):
     assert selector.score(new) == pytest.approx(expected)
 
 
-def test_index_finds_all_that_brute_force_finds_in_longer_sentences():
+def test_the_index_misses_nothing_among_longer_sentences():
     rng = random.Random(0)
     words = [f"w{n}" for n in range(60)]
     texts = [rng.choices(words, k=rng.randint(5, 30)) for _ in range(40)]
@@ -161,7 +161,7 @@ def test_index_finds_all_that_brute_force_finds_in_longer_sentences():
     assert selector.score(new) == pytest.approx([1 - value for value in alike])
 
 
-def test_many_sentences_without_a_common_word_are_fast():
+def test_many_sentences_without_a_common_word_take_no_time():
     new = corpus("new", *map(str, range(5000)))
     began = process_time()
     assert not any(reasons(new, similarity=0.9))
@@ -182,7 +182,7 @@ def test_scoring_a_sentence_that_is_not_a_candidate_is_an_error():
         selector.score(corpus("n", "x"))
 
 
-def test_candidates_with_the_same_id_are_an_error():
+def test_candidates_that_share_an_id_are_an_error():
     with pytest.raises(DataError, match="another candidate has the same id"):
         Duplicates().fit_candidates([*corpus("n", "x"), *corpus("n", "y")])
 

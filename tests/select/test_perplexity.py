@@ -38,7 +38,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return asked
 
 
-def test_score_is_the_negative_perplexity():
+def test_the_score_is_minus_the_perplexity():
     result = select(NEW, Perplexity(threshold=-(math.e**3)), [])
     scores = {
         s.id: s.scores["perplexity"] for s in [*result.corpus, *(r.sentence for r in result.rejects if r.sentence)]
@@ -49,12 +49,12 @@ def test_score_is_the_negative_perplexity():
     assert [reject.reason for reject in result.rejects] == ["perplexity < -20.0855"]
 
 
-def test_rejects_a_sentence_without_subwords():
+def test_a_sentence_without_subwords_is_rejected():
     (reject,) = select([Sentence(("-",), id="x")], Perplexity(), []).rejects
     assert reject.reason == "perplexity is not a number"
 
 
-def test_model_is_opened_with_the_given_settings(opened: list[Any]):
+def test_the_model_is_opened_as_it_was_named(opened: list[Any]):
     Perplexity(model="my-lm", revision="v2", device="cpu", precision="fp32", trust_remote_code=True).fit([])
     (((source,), settings),) = opened
     assert (source.name, source.revision, source.trust_remote_code) == ("my-lm", "v2", True)

@@ -65,7 +65,7 @@ def test_stops_until_every_sentence_has_a_decision(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_each_worker_reads_the_decisions(is_first: bool, tmp_path: Path) -> None:
+def test_each_worker_finds_the_decisions(is_first: bool, tmp_path: Path) -> None:
     decide(tmp_path / "out.checked.jsonl", a=MADE.by_id["a"], b=None, c=MADE.by_id["c"])
     stage = SelectStage("reviewed", candidates=MADE)
     runner = BatchRunner(WorkerTask(stage, folder=tmp_path / "out.training", is_first=is_first, quiet=True))
@@ -111,7 +111,7 @@ def test_run_waits_for_the_review_and_reports_the_acceptance(
     assert "Reviewed by people" in Path("run/report.html").read_text("utf-8")
 
 
-def test_keeps_a_file_with_the_same_name_and_other_sentences(tmp_path: Path) -> None:
+def test_another_file_of_that_name_is_kept(tmp_path: Path) -> None:
     mine = tmp_path / "out.to-review.jsonl"
     mine.write_text("mine", "utf-8")
     with pytest.raises(SettingsError, match="exists and has other sentences"):
@@ -119,12 +119,12 @@ def test_keeps_a_file_with_the_same_name_and_other_sentences(tmp_path: Path) -> 
     assert mine.read_text("utf-8") == "mine"
 
 
-def test_quotes_file_names_in_the_suggested_command(tmp_path: Path) -> None:
+def test_names_in_the_command_are_quoted(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"label review '.*/my out\.to-review\.jsonl' '.*/my out\.checked\.jsonl'"):
         nersery.select(MADE, "reviewed", Corpus(), output=tmp_path / "my out.jsonl", quiet=True)
 
 
-def test_refuses_a_review_file_without_ids(tmp_path: Path) -> None:
+def test_a_file_without_ids_is_refused(tmp_path: Path) -> None:
     """Decisions are matched by id, so all sentences would wait forever."""
     io.write(MADE, tmp_path / "checked.conll")
     with pytest.raises(SettingsError, match=r"expected \.jsonl: other formats lose the ids"):

@@ -109,7 +109,7 @@ class TestStrategies:
         result = chosen(Scripted([1, 2, 3, 4, 5]), POOL, strategy=strategy, per_step=2)
         assert steps_of(result) == expected
 
-    def test_draw_is_proportional_to_the_exponential_of_the_certainty(self) -> None:
+    def test_the_draw_is_proportional_to_the_exponential_of_the_certainty(self) -> None:
         pool = candidates(1.0, 0.0)
         draws = Counter(
             next(iter(steps_of(chosen(Scripted([1, 2]), pool, seed, per_step=1, steps=1)))) for seed in range(600)
@@ -133,12 +133,12 @@ class TestStrategies:
         result = chosen(Scripted([1, 2]), POOL, strategy="easy_first", per_step=1, steps=1)
         assert result.corpus[0].scores == {"self_training.certainty": pytest.approx(0.9), "self_training": 1.0}
 
-    def test_keeps_the_score_of_another_selector(self) -> None:
+    def test_the_score_of_another_selector_stays_as_it_was(self) -> None:
         pool = Corpus(sentence.with_scores(certainty=0.25) for sentence in POOL)
         result = chosen(Scripted([1, 2]), pool, strategy="easy_first", per_step=1, steps=1)
         assert result.corpus[0].scores["certainty"] == 0.25
 
-    def test_passes_are_given_to_the_tagger(self) -> None:
+    def test_passes_reach_the_tagger(self) -> None:
         tagger = Scripted([1, 2])
         chosen(tagger, POOL, steps=1, passes=3)
         assert tagger.passes == [3]
@@ -159,7 +159,7 @@ class TestStrategies:
 
 
 class TestBestStep:
-    def test_keeps_the_best_step(self) -> None:
+    def test_the_best_step_is_kept(self) -> None:
         result = chosen(Scripted([1, 5, 7, 6]), POOL, strategy="easy_first", per_step=1, patience=1)
         assert steps_of(result) == {"c0": 1, "c2": 2}
         assert result.tally.reasons == {"did not join up to the best step": 3}
@@ -184,7 +184,7 @@ class TestBestStep:
         chosen(Scripted([1, 2]), POOL, per_step=2, steps=1)
         assert not capsys.readouterr().err
 
-    def test_does_and_keeps_all_steps_without_dev(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_without_dev_all_steps_are_done_and_kept(self, capsys: pytest.CaptureFixture[str]) -> None:
         tagger = Scripted([0] * 9)
         training = Training(tagger=lambda: tagger, new_tagger=lambda: tagger)
         result = select(POOL, SelfTraining(per_step=1, steps=3), GOLD, training=training)
@@ -204,7 +204,7 @@ class TestBestStep:
         told = f"note: 5 of the {len(GOLD) + 5} gold sentences have the id of a candidate, so they are judged"
         assert capsys.readouterr().err == f"{told}, not learnt from\n"
 
-    def test_refuses_a_candidate_with_the_id_of_another_gold_sentence(self) -> None:
+    def test_a_candidate_with_the_id_of_another_gold_sentence_is_refused(self) -> None:
         """For example, data.conll is gold, and data.txt was labelled."""
         other = [replace(GOLD[0], id=POOL[0].id), *GOLD[1:]]
         with pytest.raises(DataError, match=r"sentence c0.*have this id, but other words\nFix: .*rename"):
@@ -218,7 +218,7 @@ class TestBestStep:
             select(POOL, SelfTraining(), gold, training=training)
         assert why in str(caught.value)
 
-    def test_threshold_keeps_the_first_steps(self) -> None:
+    def test_a_threshold_keeps_the_first_steps(self) -> None:
         settings = {"strategy": "easy_first", "per_step": 1, "steps": 3}
         result = chosen(Scripted([1, 2, 3, 4]), POOL, threshold=0.5, **settings)
         assert steps_of(result) == {"c0": 1, "c2": 2}
@@ -235,7 +235,7 @@ class TestTraining:
         gold = [s.id for s in GOLD]
         assert tagger.trainings == [[*gold, "c0"], [*gold, "c0", "c2"]]
 
-    def test_gold_is_repeated_to_reach_its_share(self) -> None:
+    def test_gold_is_repeated_up_to_its_share(self) -> None:
         tagger = Scripted([1, 2])
         chosen(tagger, candidates(*[0.5] * 16), strategy="all", upsampling=0.5)
         assert len(tagger.trainings[0]) == 32
@@ -349,7 +349,7 @@ class TestResume:
         assert f1s == sorted(f1s)
         assert len(list(tmp_path.glob("tagger-*"))) == 1, "the taggers of earlier steps take no room"
 
-    def test_refuses_the_state_of_another_job(self, tmp_path: Path) -> None:
+    def test_another_job_s_state_is_refused(self, tmp_path: Path) -> None:
         self.tagger = Scripted(self.SCRIPT)
         chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
         renamed = Corpus(replace(sentence, id=f"x{sentence.id}") for sentence in POOL)

@@ -95,7 +95,7 @@ def test_spelling_of_a_long_word_has_both_its_ends() -> None:
     assert lexicon.spelling("a" * LONGEST_WORD + "b")[-1] == b
 
 
-def test_windows_of_a_long_sentence_overlap_but_not_their_cores() -> None:
+def test_the_windows_of_a_long_sentence_overlap_and_their_cores_do_not() -> None:
     words = [f"w{number}" for number in range(1500)]
     windows = WordTable(words, KnownWords((), ())).windows(words)
     assert [place for window in windows for place in range(*window.core)] == list(range(1500))
@@ -105,7 +105,7 @@ def test_windows_of_a_long_sentence_overlap_but_not_their_cores() -> None:
         assert window.start + (window.start > 0) * 32 <= window.core[0]
 
 
-def test_labels_a_long_sentence_to_its_end() -> None:
+def test_a_long_sentence_is_labelled_to_its_end() -> None:
     tagger = small(steps=60)
     tagger.fit(GOLD)
     long = Sentence(("we", "saw", "Ada", ".") * 160)
@@ -206,7 +206,7 @@ def test_vectors_are_used_for_known_and_unknown_words() -> None:
 
 
 @pytest.mark.parametrize("header", [b"", b"6 2\n"], ids=["GloVe", "fastText"])
-def test_reads_the_first_vectors_and_those_of_training_words(tmp_path: Path, header: bytes) -> None:
+def test_the_first_vectors_of_a_file_are_kept_and_those_of_training_words(tmp_path: Path, header: bytes) -> None:
     path = tmp_path / "words.vec"
     path.write_bytes(header + "the 1 1\nof 2 2\nat name@x.com 3 3\nदिल्ली 4 4\nada 5 5\nada 6 6\n".encode())
     found = read_first(path, 2, ["Ada"])
@@ -266,7 +266,7 @@ def test_check_refuses_a_file_without_vectors(tmp_path: Path) -> None:
     [{"spelling_size": 3}, {"hidden_size": 0}, {"word_dropout": 1.0}, {"vectors": ""}, {"most_vectors": -1}],
     ids=str,
 )
-def test_refuses_invalid_settings(settings) -> None:
+def test_settings_that_cannot_work_are_refused(settings) -> None:
     with pytest.raises(SettingsError, match=next(iter(settings))):
         BiLSTMCRF(**settings)
 

@@ -13,7 +13,7 @@ from nersery.taggers.components import onnx_export, onnx_network
 from tests.taggers.small_taggers import GOLD, small
 
 
-def test_export_predicts_the_same_labels(tiny_model, tmp_path: Path) -> None:
+def test_the_export_predicts_the_same_labels(tiny_model, tmp_path: Path) -> None:
     for package in onnx_export.PACKAGES:
         pytest.importorskip(package)
     tagger = small(tiny_model, precision="fp32")

@@ -53,7 +53,7 @@ def test_words_without_subwords_get_a_tag(tiny_model) -> None:
 @pytest.mark.parametrize(
     "settings", [{"steps": 0}, {"steps": 5, "epochs": 2}, {"warmup": 2.0}, {"dropout": 1.0}, {"max_subwords": 3}]
 )
-def test_refuses_invalid_settings(settings) -> None:
+def test_settings_that_cannot_work_are_refused(settings) -> None:
     with pytest.raises(SettingsError, match=next(iter(settings))):
         TransformerTagger(**settings)
 

@@ -26,7 +26,7 @@ from tests.conftest import TINY
 from tests.taggers.small_taggers import GOLD, small
 
 
-def test_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> None:
+def test_the_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> None:
     from transformers import pipeline
 
     tagger = small(tiny_model)
@@ -39,7 +39,7 @@ def test_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])
-def test_saved_pipeline_decodes_with_the_crf(kind: str, tiny_models, tmp_path: Path) -> None:
+def test_the_pipeline_in_the_folder_decodes_with_the_crf(kind: str, tiny_models, tmp_path: Path) -> None:
     from transformers import pipeline
 
     tagger = small(str(tiny_models[kind]), precision="fp32")
@@ -83,7 +83,7 @@ def test_saved_pipeline_reads_words_without_spaces_like_the_tagger() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
-def test_saved_pipeline_forbids_the_same_transitions(scheme) -> None:
+def test_the_pipeline_forbids_what_the_tags_forbid(scheme) -> None:
     from nersery.taggers.components.crf_pipeline import FORBIDDEN, _transition_penalties
 
     tags = TagSet.of({"PER", "LOC"}, scheme)
@@ -100,7 +100,7 @@ def test_refuses_a_tagger_that_is_not_a_name(call, name: object) -> None:
         call(name)
 
 
-def test_errors_name_models_that_cannot_be_loaded(tmp_path: Path, tiny_model) -> None:
+def test_models_that_cannot_be_loaded_are_named(tmp_path: Path, tiny_model) -> None:
     missing = small(str(tmp_path / "none"))
     for use in (missing.check, lambda: missing.fit(GOLD)):
         with pytest.raises(MissingResourceError, match="no model folder"):
@@ -111,7 +111,7 @@ def test_errors_name_models_that_cannot_be_loaded(tmp_path: Path, tiny_model) ->
         load_tagger(tiny_model)
 
 
-def test_checks_the_bundled_model(monkeypatch) -> None:
+def test_the_bundled_model_is_checked(monkeypatch) -> None:
     from nersery.models import bundled
 
     bundled.folder.cache_clear()
@@ -132,7 +132,7 @@ def test_a_loaded_folder_cannot_turn_on_trust_remote_code(tiny_model, tmp_path: 
     assert not loaded.trust_remote_code
 
 
-def test_models_of_others_can_begin_entities_with_inside_tags() -> None:
+def test_models_of_others_may_begin_entities_with_inside_tags() -> None:
     tags = TagSet(("B-LOC", "I-LOC", "I-PER", "O"), strict=False)
     assert bool(tags.allowed.all())
     assert [(e.start, e.end, e.type) for e in tags.entities([2, 2, 3, 1], [1.0] * 4)] == [(0, 2, "PER"), (3, 4, "LOC")]
@@ -150,7 +150,7 @@ def foreign(tiny_model, tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_model_of_others_predicts_the_same_after_saving(foreign: Path, tmp_path: Path) -> None:
+def test_a_model_of_others_predicts_the_same_once_it_is_saved(foreign: Path, tmp_path: Path) -> None:
     tagger = load_tagger(foreign)
     tagger.save(tmp_path / "saved")
     [expected], [found] = (one.predict(GOLD[:1]) for one in (tagger, load_tagger(tmp_path / "saved")))
@@ -166,14 +166,14 @@ def test_warm_start_from_a_model_of_others_adds_begin_tags(foreign: Path) -> Non
     assert network.classifier.bias[2] > 8.9
 
 
-def test_refuses_a_model_that_computes_nan(foreign: Path) -> None:
+def test_a_model_that_computes_nan_is_refused(foreign: Path) -> None:
     tagger = load_tagger(foreign)
     tagger.network.classifier.bias.data.fill_(torch.nan)
     with pytest.raises(SettingsError, match="computes NaN"):
         tagger.predict(GOLD)
 
 
-def test_missing_weights_are_an_error(tiny_model, tmp_path: Path) -> None:
+def test_missing_weights_are_never_made_up(tiny_model, tmp_path: Path) -> None:
     tagger = small(tiny_model, steps=1)
     tagger.fit(GOLD)
     tagger.save(tmp_path / "tagger")
@@ -187,7 +187,7 @@ def test_missing_weights_are_an_error(tiny_model, tmp_path: Path) -> None:
         small(str(tmp_path / "tagger"), steps=1).fit(GOLD)
 
 
-def test_saving_over_another_tagger_removes_its_files(tiny_model, tmp_path: Path) -> None:
+def test_saving_over_another_tagger_leaves_nothing_of_it(tiny_model, tmp_path: Path) -> None:
     folder = tmp_path / "tagger"
     for head in ("crf", "linear"):
         tagger = small(tiny_model, head=head, steps=1)
@@ -209,7 +209,7 @@ def test_linear_tagger_continued_from_a_crf_has_no_custom_pipeline(tiny_model, t
     assert "custom_pipelines" not in json.loads((tmp_path / "linear" / "config.json").read_text())
 
 
-def test_refuses_weights_of_other_shapes(tmp_path: Path, tiny_model: str) -> None:
+def test_weights_of_other_shapes_are_refused(tmp_path: Path, tiny_model: str) -> None:
     shutil.copytree(tiny_model, tmp_path / "other")
     path = tmp_path / "other" / "config.json"
     config = json.loads(path.read_text("utf-8"))

@@ -18,7 +18,7 @@ from tests.taggers.small_taggers import GOLD, small
 
 
 @pytest.mark.parametrize(("layers", "rate"), [(6, 1e-4), (12, 4e-5)])
-def test_deep_encoders_have_a_lower_default_learning_rate(
+def test_deep_encoders_learn_at_a_lower_rate_by_default(
     layers: int, rate: float, tiny_model: str, tmp_path: Path
 ) -> None:
     deep = shutil.copytree(tiny_model, tmp_path / "deep")
@@ -53,7 +53,7 @@ def test_dev_without_any_trained_type_is_not_evaluated(tiny_model, capsys) -> No
     assert "dev has no entity of a type that the tagger learns" in capsys.readouterr().err
 
 
-def test_notes_patience_without_dev(tiny_model, capsys) -> None:
+def test_patience_without_dev_is_noted(tiny_model, capsys) -> None:
     small(tiny_model, steps=1, patience=2).fit(GOLD)
     assert "patience needs dev" in capsys.readouterr().err
 

@@ -80,7 +80,7 @@ def parent(source: Corpus, sentence: Sentence) -> Sentence:
 
 @pytest.mark.parametrize("by_subword", [False, True], ids=["words", "subwords"])
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_replaces_words_in_place(
+def test_words_are_replaced_in_their_places(
     name: str, by_subword: bool, masked_lm: str, record_property: Callable[..., None]
 ) -> None:
     record_property("tried", TRIED)
@@ -122,7 +122,7 @@ def test_writes_sentences(name: str, seq2seq: str, record_property: Callable[...
     assert {entity.type for sentence in result.corpus for entity in sentence.entities} <= types
 
 
-def test_fills_the_gaps_of_templates(masked_lm: str, record_property: Callable[..., None]) -> None:
+def test_gaps_of_a_template_are_filled(masked_lm: str, record_property: Callable[..., None]) -> None:
     record_property("tried", TRIED)
     source = corpus(COUNT)
     result = nersery.augment(source, "aclm", model=masked_lm, keywords="random", passes=1, **QUICK)
@@ -136,7 +136,7 @@ def test_fills_the_gaps_of_templates(masked_lm: str, record_property: Callable[.
 
 
 class TestTagger:
-    def test_finds_known_mentions_in_their_places(self, tagger: str, record_property: Callable[..., None]) -> None:
+    def test_known_mentions_are_found_in_their_places(self, tagger: str, record_property: Callable[..., None]) -> None:
         """A word that the tokenizer drops or splits would shift all labels after it."""
         record_property("tried", TRIED)
         source = corpus(COUNT, seed=2)
@@ -147,7 +147,7 @@ class TestTagger:
         found = {(s.id, e.start, e.end, e.type) for s in predicted for e in s.entities}
         assert sum(one in found for one in gold) > 0.95 * len(gold) > 500
 
-    def test_labels_do_not_depend_on_the_batch(self, tagger: str, record_property: Callable[..., None]) -> None:
+    def test_labels_do_not_depend_on_neighbours(self, tagger: str, record_property: Callable[..., None]) -> None:
         record_property("tried", "200 sentences")
         source, loaded = [*corpus(200, seed=3)], load_tagger(tagger)
         assert [loaded.predict([sentence])[0] for sentence in source] == loaded.predict(source)

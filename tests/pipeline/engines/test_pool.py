@@ -47,7 +47,7 @@ def reasons(answer: Answer) -> dict[str, str]:
 
 @settings(deadline=None)
 @given(st.integers(0, 40), st.integers(1, 5), st.integers(1, 7), st.integers(0, 999))
-def test_answers_are_in_order_whichever_worker_is_first(count: int, workers: int, batch_size: int, seed: int) -> None:
+def test_answers_come_in_order_whoever_is_first(count: int, workers: int, batch_size: int, seed: int) -> None:
     answer, engine, said = run(rows(count, at7="reject"), workers=workers, batch_size=batch_size, seed=seed)
     assert answer.output == expected(rows(count, at7="reject"))
     assert answer.rows == answer.tally.read == count
@@ -140,7 +140,7 @@ class TestWorkersThatDie:
 
     @pytest.mark.parametrize("workers", [1, 3])
     @pytest.mark.parametrize("batch_size", [1, 5, 16, 100])
-    def test_finds_and_rejects_a_row_that_kills_workers(self, workers: int, batch_size: int) -> None:
+    def test_a_row_that_kills_is_found_and_rejected(self, workers: int, batch_size: int) -> None:
         sentences = rows(40, at0="kill", at17="kill", at18="kill", at39="reject")
         answer, _, said = run(sentences, workers=workers, batch_size=batch_size)
         assert answer.output == expected(sentences)

@@ -21,7 +21,7 @@ from tests.pipeline.fakes import Capitals, expected, rows
 from tests.standins import environment
 
 
-def test_error_without_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingResourceError, match=r'ray is not installed.*"nersery\[ray\]"'):
         RayEngine(1)

@@ -58,7 +58,7 @@ def test_decodes_the_best_of_all_legal_sequences(scheme) -> None:
         assert tuple(path) == best
 
 
-def test_padding_does_not_matter(batch) -> None:
+def test_padding_changes_nothing(batch) -> None:
     emissions, _, mask = batch
     none = torch.zeros(4)
     together = viterbi(emissions, mask, torch.zeros(4, 4), none, none)

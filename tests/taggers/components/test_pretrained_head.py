@@ -104,7 +104,7 @@ def test_head_is_new_without_a_common_tag(trained: str, tmp_path: Path) -> None:
     assert not all_weights(again, tmp_path)["transitions"].any()
 
 
-def test_saves_and_loads_a_continued_tagger(trained: str, tmp_path: Path) -> None:
+def test_a_continued_tagger_is_saved_and_read_like_any_other(trained: str, tmp_path: Path) -> None:
     tagger = TransformerTagger(model=trained, steps=2, device="cpu")
     tagger.fit([GOLD[0].with_entities([Entity(0, 1, "PER"), Entity(3, 4, "CITY")])])
     tagger.save(tmp_path)

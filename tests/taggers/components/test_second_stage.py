@@ -44,12 +44,12 @@ def test_the_given_tagger_keeps_its_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert tagger.steps == 1
 
 
-def test_numbers_are_converted_to_the_types_of_the_settings() -> None:
+def test_numbers_have_the_types_of_the_settings() -> None:
     steps = fit_second_stage(trained(), GOLD, {"steps": 4.0}, Training()).history["second_stage"]["steps"]
     assert (steps, type(steps)) == (4, int)
 
 
-def test_refuses_unknown_settings() -> None:
+def test_wrong_settings_are_refused() -> None:
     with pytest.raises(SettingsError, match='emory has no setting "stpes"; did you mean "steps"'):
         fit_second_stage(trained(), GOLD, {"stpes": 4}, Training())
 
@@ -60,7 +60,7 @@ def test_refuses_types_that_the_first_training_lacks() -> None:
         fit_second_stage(trained(), [*GOLD, new], {"steps": 4}, Training())
 
 
-def test_steps_replace_epochs(tiny_models: dict[str, Path]) -> None:
+def test_steps_take_the_place_of_epochs(tiny_models: dict[str, Path]) -> None:
     assert second_stage_issues("transformer", TRANSFORMER, {"steps": 5}) == []
     assert (
         "steps and epochs are both given"
@@ -74,7 +74,7 @@ def test_steps_replace_epochs(tiny_models: dict[str, Path]) -> None:
     assert (tagger.steps, tagger.epochs) == (None, 1)
 
 
-def test_settings_must_be_finite_numbers() -> None:
+def test_settings_are_finite_numbers() -> None:
     assert second_stage_issues("transformer", TRANSFORMER, {"clip": float("inf")}) == [
         "transformer.clip is inf: expected finite numbers"
     ]

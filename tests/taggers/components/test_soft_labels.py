@@ -91,11 +91,11 @@ class TestPrediction:
                 shares = [share for label in own for share in (label.begin, label.inside)]
                 assert max([*shares, 1 - sum(shares)]) < CERTAIN + 0.01
 
-    def test_batch_does_not_matter(self, tagger: Tagger) -> None:
+    def test_the_batch_does_not_matter(self, tagger: Tagger) -> None:
         unseen = sentences(6, start=300)
         assert tagger.predict_soft(unseen) == [tagger.predict_soft([sentence])[0] for sentence in unseen]
 
-    def test_refuses_a_network_that_computes_nan(self, tagger: Tagger) -> None:
+    def test_a_network_that_computes_nan_is_refused(self, tagger: Tagger) -> None:
         broken = copy.deepcopy(tagger)
         for weights in broken._network.parameters():
             torch.nn.init.constant_(weights, torch.nan)
@@ -128,7 +128,7 @@ class TestPrediction:
 class TestTraining:
     @pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
     @pytest.mark.parametrize("head", ["linear", "crf"])
-    def test_student_learns_the_probabilities(self, scheme: OutputScheme, head: str) -> None:
+    def test_the_student_learns_the_probabilities(self, scheme: OutputScheme, head: str) -> None:
         """The batch includes a sentence with hard labels, whose gradient is as without soft labels."""
         tags = TagSet.of(["LOC", "PER"], scheme)
         crf = ConditionalRandomField(tags)

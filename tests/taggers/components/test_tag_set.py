@@ -36,7 +36,7 @@ def test_entities_survive_a_round_trip_through_tags(case, scheme) -> None:
     assert all(tags.allowed[a, b] for a, b in itertools.pairwise(indices))
 
 
-def test_forbids_an_inside_tag_of_another_type() -> None:
+def test_an_inside_of_another_type_is_forbidden() -> None:
     tags = TagSet.of(["A", "B"])
     index = {name: number for number, name in enumerate(tags.names)}
     assert not tags.allowed[index["B-A"], index["I-B"]]

@@ -88,7 +88,7 @@ def test_sums_attention_to_subwords_and_averages_attention_from_them() -> None:
 
 
 @pytest.mark.parametrize("layers", [0, 1, 2, 4])
-def test_sums_heads_and_the_last_layers(tagger: TransformerTagger, layers: int) -> None:
+def test_heads_and_the_last_layers_are_summed(tagger: TransformerTagger, layers: int) -> None:
     found = word_attention(tagger, GOLD, layers)
     for sentence, attention in zip(GOLD, found, strict=True):
         assert attention.shape == (len(sentence), len(sentence))
@@ -120,7 +120,7 @@ def test_long_sentences_are_processed_window_by_window(tagger: TransformerTagger
             assert not found[word, [other for other in range(len(LONG)) if other not in seen]].any()
 
 
-def test_restores_the_settings_of_the_network(tagger: TransformerTagger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_network_is_left_as_it_was(tagger: TransformerTagger, monkeypatch: pytest.MonkeyPatch) -> None:
     network = tagger.network
     network.set_attn_implementation("sdpa")
     before = [s.entities for s in tagger.predict(GOLD)], [e.score for s in tagger.predict(GOLD) for e in s.entities]
@@ -151,7 +151,7 @@ def of_neighbours(input_ids: torch.Tensor, **_: object) -> object:
 
 
 @pytest.mark.parametrize("forward", [without, of_neighbours])
-def test_refuses_a_model_without_attention(
+def test_a_model_without_attention_is_refused(
     tiny_model: str, forward: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tagger = TransformerTagger(model=tiny_model, steps=1)
