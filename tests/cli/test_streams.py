@@ -223,7 +223,7 @@ class TestStreams:
         for name in ("recipe", "-"):
             result = call("run", name, "--check")
             assert (result.code, result.out) == (2, "")
-            assert f"{name} is a pipe, expected a file: a resumed run reads it again" in result.err
+            assert f"{name} is not a regular file: save it as one" in result.err
 
     def test_version(self):
         assert call("--version").out.startswith("nersery ")

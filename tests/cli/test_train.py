@@ -87,7 +87,7 @@ def test_files_of_others_are_not_removed(command: list[str]):
     for force in ([], ["--force"]):
         result = call(*command, "t", *force)
         assert result.code == 2
-        assert "t.training holds other files than those of an unfinished training" in result.err
+        assert "t.training holds files that are not part of an unfinished training" in result.err
     assert files(Path("t.training")) == {"thesis.tex": b"precious"}
 
 

@@ -81,7 +81,7 @@ class TestFileJob:
         part = job(tmp_path).part
         part.mkdir()
         (part / "output").write_text("precious")
-        with pytest.raises(SettingsError, match="holds other files than those of an unfinished job"):
+        with pytest.raises(SettingsError, match="holds files that are not part of an unfinished job"):
             job(tmp_path).run(ITEMS, step, overwrite=overwrite)
         assert files(part) == {"output": b"precious"}
         assert files(tmp_path) == {}

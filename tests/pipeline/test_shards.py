@@ -174,7 +174,7 @@ class TestTarget:
     def test_refuses_a_folder_with_other_files_even_by_force(self, folder: str, name: str, tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text("precious")
-        with pytest.raises(SettingsError, match=rf"other files than those of a sharded job, e\.g\. {name}"):
+        with pytest.raises(SettingsError, match=rf"files that are not part of a sharded job, e\.g\. {name}"):
             job(tmp_path).run(ROWS, answers, overwrite=True)
         assert files(tmp_path / folder) == {name: b"precious"}
         (tmp_path / folder / "zzz").touch()

@@ -13,7 +13,7 @@ from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
 from nersery.core.ranges import Count, CountOrZero
 from nersery.core.registry import name_of, unfitted
-from nersery.core.sentence import Sentence, types_in
+from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
 from nersery.models.llm.endpoint_method import EndpointMethod
@@ -37,7 +37,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
     Each request has one sentence, type definitions and some gold sentences. An answer is rejected if its entities are
-    not exactly in the sentence, overlap, or have other types. Punctuation as in `tagger_labels`.
+    not exactly in the sentence, overlap, or have other types. Mentions lose punctuation as in `tagger_labels`.
 
     Args:
         examples: Gold sentences shown with each request.
@@ -113,5 +113,8 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         usable = [mentions for mentions in placed if not isinstance(mentions, Reject)]
         if not usable:
             return next(mentions for mentions in placed if isinstance(mentions, Reject))
-        labelled = sentence.with_entities(elected(usable))
-        return labelled if self._gold_ends is None else self._gold_ends.without_signs(labelled)
+        return sentence.with_entities(elected([self._without_signs(sentence, mentions) for mentions in usable]))
+
+    def _without_signs(self, sentence: Sentence, mentions: Sequence[Entity]) -> Sequence[Entity]:
+        labelled = sentence.with_entities(mentions)
+        return mentions if self._gold_ends is None else self._gold_ends.without_signs(labelled).entities

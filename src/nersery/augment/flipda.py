@@ -67,7 +67,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         - The masked language model is our addition; it keeps the length of entities.
         - The paper keeps the most probable candidate per label. Here, as in its code, those with other predicted labels
           are removed first.
-        - A flipped entity must change its words, and no word may follow itself.
+        - A flipped entity must change its words, without repeating one.
     """
 
     tagger: ModelName | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import filterfalse
 from typing import Any, Literal
 
 from nersery.augment.base import NO_ENTITIES, Augmenter
@@ -105,7 +106,6 @@ class LlmSentences(EndpointMethod, Augmenter):
         warn_of_unused(self.definitions, "definitions", labelled)
         self._gold = [sentence for sentence in labelled if len(sentence) <= LONGEST_EXAMPLE]
         self._types = tuple(sorted(types_in(labelled)))
-        # A title such as "Dune (film)" may have its type in brackets.
         self._unbracketed = [t for t in self._types if not any(names_a_type(s.words, [t]) for s in labelled)]
         self._in_characters = {
             language
@@ -173,16 +173,21 @@ class LlmSentences(EndpointMethod, Augmenter):
             return Reject(UNSTORABLE)
         if isinstance(made, Reject):
             return made
-        if names_a_type(made.words, self._unbracketed):
+        if names_a_type(made.words, self._types_no_title_has(sentence)):
             return TYPE_NAMED
         known = {"UNKNOWN", *self._scripts.get(sentence.language, ()), *self._scripts_of(sentence)}
         written = (
             {_script_around(made)}
             if self.write == "sentences"
-            else {*map(main_script, map(made.mention, made.entities))}
+            else {main_script(filterfalse(_is_acronym, made.mention(entity))) for entity in made.entities}
         )
         other = min(written - known, default="")
         return Reject(f"the answer is in another script ({script_name(other)})") if other else made
+
+    def _types_no_title_has(self, sentence: Sentence) -> list[str]:
+        """Types that neither gold nor the sentence has in brackets. A title such as "Dune (film)" may have them."""
+        types = {*self._unbracketed, *({entity.type for entity in sentence.entities} - {*self._types})}
+        return [type_ for type_ in types if not names_a_type(sentence.words, [type_])]
 
     def _scripts_of(self, sentence: Sentence) -> set[str]:
         """Scripts that answers may be in: for entities any that a word has, for sentences that around the entities."""
@@ -190,8 +195,14 @@ class LlmSentences(EndpointMethod, Augmenter):
 
 
 def _script_around(sentence: Sentence) -> str:
-    """The script of the words outside entities, as `main_script` names it."""
-    return main_script(sentence.words[position] for position in sentence.outside)
+    """The script of the words outside entities, as `main_script` names it; without letters there, that of all words."""
+    around = main_script(sentence.words[position] for position in sentence.outside)
+    return main_script(sentence.words) if around == "UNKNOWN" else around
+
+
+def _is_acronym(word: str) -> bool:
+    """Whether a word is written in Latin capitals, as *NHK* in any script."""
+    return word.isascii() and word.isupper()
 
 
 def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Reject:

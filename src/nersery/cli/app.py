@@ -28,7 +28,10 @@ from nersery.core.wording import command_line
 DISK_EXIT_CODE = 5
 INTERRUPTED_CODE = 130
 UNREAD_EXIT_CODE = 141
-MORE_MEMORY = "Free some, or choose a smaller batch size or model, and repeat the command: a long job resumes"
+MORE_MEMORY = (
+    "Free some and repeat the command: a long job resumes. Or start again with a smaller batch size or model, and "
+    "another output"
+)
 SAVES_NOTHING = ("inspect", "evaluate", "list", "copy", "label next", "dataset sample", "dataset publish")
 """The beginnings of commands that lose their work if they are stopped."""
 

@@ -185,27 +185,43 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(unfinished)
 
 
-def is_address(path: Path) -> bool:
-    """Whether a name is an address, such as ``s3://bucket/x.jsonl``, and there is no folder ``s3:``."""
+def address_in(path: Path) -> str:
+    """The address, such as ``s3://bucket/x.jsonl``, that somebody gave as a path; empty for paths of files.
+
+    >>> address_in(Path("s3://bucket/x.jsonl")), address_in(Path("file:///tmp/x.jsonl")), address_in(Path("C:/x.jsonl"))
+    ('s3://bucket/x.jsonl', 'file:///tmp/x.jsonl', '')
+    """
     first, *others = path.parts or ("",)
-    return bool(others and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+:", first)) and not os.path.lexists(first)
+    is_address = bool(others and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+:", first)) and not os.path.lexists(first)
+    slashes = "///" if first.lower() == "file:" else "//"
+    return f"{first}{slashes}{'/'.join(others)}" if is_address else ""
+
+
+def advice_for_address(address: str, copy: str) -> str:
+    """What to do with an address in place of a path.
+
+    Args:
+        copy: What to do if it is not that of a file here.
+    """
+    return "leave out file://" if address.lower().startswith("file:") else copy
 
 
 def unexpanded_home(path: Path) -> str:
     """The advice for a path that begins with ``~``, which shells leave alone in ``--out=~/runs``; empty for others."""
-    is_home = path.parts[:1] == ("~",) and not os.path.lexists("~")
-    return "~ does not stand for the home folder here: write that folder's whole name" if is_home else ""
+    first = next(iter(path.parts), "")
+    is_home = first.startswith("~") and os.path.expanduser(first) != first and not os.path.lexists(first)
+    return f"{first} does not stand for a home folder here: write that folder's whole name" if is_home else ""
 
 
 def refuse_unwritable(path: Path) -> None:
     """Raise `SettingsError` for an output path at which no file or folder can be written.
 
-    Such paths are standard output, an address, a link that leads back to itself, and a device or pipe, which a finished
-    file would replace.
+    Such paths are standard output, an address, one in a home folder that is named ``~``, a link that leads back to
+    itself, and a device or pipe, which a finished file would replace.
     """
-    if is_address(path):
-        address = str(path).replace(":/", "://", 1)
-        raise SettingsError(f"{address} is an address, and results go into a file. Choose a file, and upload it later")
+    if address := address_in(path):
+        fix = advice_for_address(address, "choose a file, and upload it later")
+        raise SettingsError(f"{address} is an address, but results go into a file: {fix}")
     if home := unexpanded_home(path):
         raise SettingsError(f"{path} would be a folder in the current one: {home}")
     if str(path) == "-":

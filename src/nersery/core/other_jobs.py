@@ -33,7 +33,7 @@ def foreign_files(folder: Path, job: str, place: str = "output") -> SettingsErro
         place: What the user should choose instead, e.g. another ``output``.
     """
     return SettingsError(
-        f"{folder} holds other files than those of {job}. Even --force does not overwrite them. Move them, or choose "
+        f"{folder} holds files that are not part of {job}. Even --force does not overwrite them. Move them, or choose "
         f"another {place}"
     )
 

@@ -257,7 +257,7 @@ def _soft_labels_issue(labels: tuple[SoftLabel, ...], length: int) -> str | None
         if type(label.word) is not int or not isinstance(label.type, str) or not _is_storable(label.type):
             return f"the word of {label!r} must be a whole number, and its type a string"
         if not word <= label.word < length:
-            return f"{label!r} is not at one of the {length} words, or out of order"
+            return f"{label!r} is outside the {length} words, or out of order"
         if not is_type_name(label.type):
             return f"{label!r}: {TYPE_RULE}"
         if any(type(share) not in NUMBERS or not 0 <= share <= 1 for share in (label.begin, label.inside)):

@@ -19,6 +19,9 @@ DOTTED_I = "i\N{COMBINING DOT ABOVE}"
 DOTTED_I_LANGUAGES = ("tr", "az")
 """Languages in which the capital of *i* is *İ*."""
 
+BRACKETS = ("()", "[]", "{}", "（）", "【】", "《》")
+QUOTATION_MARKS = ("“”", "„“", "„”", "«»", "「」", "『』")
+
 UNSEEN = ("Cf", "Mn", "Me")
 """Categories of characters that change the direction or the look of others, such as of a comma in Arabic text."""
 

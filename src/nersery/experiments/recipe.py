@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from nersery.core import typed_settings
 from nersery.core.counting import plural
 from nersery.core.errors import SettingsError, at, did_you_mean
+from nersery.core.files import address_in, advice_for_address, unexpanded_home
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.warnings import warn
 from nersery.experiments.grid import grid_issues
@@ -190,7 +191,12 @@ def find(name: str) -> Path:
     if name in recipes:
         return recipes[name]
     if name == "-" or (os.path.exists(name) and not os.path.isdir(name)):
-        raise SettingsError(f"{name} is a pipe, expected a file: a resumed run reads it again")
+        raise SettingsError(f"{name} is not a regular file: save it as one, because a resumed run reads it again")
+    if address := address_in(Path(name)):
+        fix = advice_for_address(address, "download it, and name that file")
+        raise SettingsError(f"{name} is an address, expected a file: {fix}")
+    if home := unexpanded_home(Path(name)):
+        raise SettingsError(f"there is no recipe {name}: {home}")
     raise SettingsError(f'there is no recipe "{name}": neither a file nor a shipped one; {did_you_mean(name, recipes)}')
 
 

@@ -193,7 +193,7 @@ class RunTime:
         return (len(self.raw) if self.contains_raw_text(system) else 0) + self._made(system)
 
     def _made(self, system: System) -> int:
-        """Maximum number of these sentences that are not raw text."""
+        """Maximum number of training sentences from a system and its references that are neither gold nor raw text."""
         own = self.candidates(system) if system.method and not system.labels_raw_text else 0
         return own + sum(map(self._made, map(self.recipe.system, system.references)))
 

@@ -19,7 +19,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from nersery.core.errors import MissingResourceError
+from nersery.core.errors import MissingResourceError, is_lack_of_memory
 from nersery.models import bundled
 
 _WEIGHTS = Path(__file__).with_name("weights")
@@ -85,6 +85,8 @@ def _add(parameters: dict[str, Any], path: Path, what: str, required: set[str]) 
             for name in names & parameters.keys():
                 _add_one(parameters[name], file, name, stored)
     except (SafetensorError, KeyError, RuntimeError, IndexError) as error:
+        if is_lack_of_memory(error):
+            raise
         raise MissingResourceError(f"{path} is damaged: {error.args[0]}. Reinstall nersery") from error
 
 

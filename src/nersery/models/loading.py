@@ -20,7 +20,7 @@ from urllib.request import getproxies
 
 import torch
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError, is_lack_of_memory
 from nersery.core.file_settings import paths_in
 from nersery.core.files import DESCRIPTION, content_hash
 from nersery.core.registry import BUNDLED
@@ -209,6 +209,8 @@ class ModelSource:
                 _check_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except Exception as error:  # of any class, e.g. if values of a configuration have wrong types
+            if is_lack_of_memory(error):
+                raise
             folder = Path(location)
             refuse_damaged(folder)
             if unfit := re.match(r"Unrecognized configuration class <class '[\w.]+\.(\w+)'>", str(error)):
@@ -326,9 +328,7 @@ def pick_device(name: str) -> torch.device:
 
 
 def positions(network: Any) -> int | None:
-    """The number of positions of a network, or None if its configuration lacks it. If encoder and decoder differ, the
-    smaller number.
-    """
+    """The number of positions of a network; the smaller one if encoder and decoder differ; None if unknown."""
     names = ("max_position_embeddings", "max_encoder_position_embeddings", "max_decoder_position_embeddings")
     count = min((count for name in names if (count := getattr(network.config, name, None)) is not None), default=0)
     if count < 1:

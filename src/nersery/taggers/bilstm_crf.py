@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError, is_lack_of_memory
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
@@ -270,6 +270,8 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
                 tagger._adopt(KnownWords(words, characters), TagSet(tags), given)
             tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))
         except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:
+            if is_lack_of_memory(error):
+                raise
             refuse_damaged(folder)
             raise MissingResourceError(f"{folder} is damaged: {error}. Expected what `nersery train` wrote") from error
         tagger.history = saved.get("history", {})

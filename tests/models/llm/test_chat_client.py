@@ -102,7 +102,7 @@ def test_if_most_answers_have_no_json_a_note_shows_one(
     labelled(["o.1 !prose", "PER.1", "PER.2"], server.url, tmp_path)
     assert "of the expected form" not in capsys.readouterr().err, "a few are counted as rejects, and no more"
     labelled(["o.1 !prose", "o.2 !prose", "PER.1"], server.url, tmp_path)
-    note = '2 of 3 answers of "tiny" have no JSON of the expected form, such as "I am sorry, but I see'
+    note = '"tiny" gave no JSON of the expected form in 2 of 3 answers, such as "I am sorry, but I see'
     assert note in capsys.readouterr().err
 
 

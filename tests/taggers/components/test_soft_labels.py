@@ -58,7 +58,7 @@ class TestSentences:
     @pytest.mark.parametrize(
         ("labels", "message"),
         [
-            ([SoftLabel(3, "PER", 0.5, 0.0)], "not at one of the 3 words"),
+            ([SoftLabel(3, "PER", 0.5, 0.0)], "outside the 3 words"),
             ([SoftLabel(0, "PER", 1.5, 0.0)], r"expected probabilities in \[0, 1\]"),
             ([SoftLabel(0, "PER", float("nan"), 0.0)], r"expected probabilities in \[0, 1\]"),
             ([SoftLabel(0, "LOC", 0.6, 0.0), SoftLabel(0, "PER", 0.6, 0.0)], "add up to 1.2, more than 1"),

@@ -114,7 +114,7 @@ class FastAlign(Program):
 
 
 class Giza(Program):
-    """GIZA++ and mgiza. Both take the same files; one writes a single output file, the other may write several."""
+    """GIZA++ and mgiza. Both take the same files. mgiza may write its output in several parts."""
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
         """See `Program.run`."""

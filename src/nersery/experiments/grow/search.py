@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.core.counting import in_minutes, plural
-from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError, SettingsError, is_lack_of_memory
 from nersery.core.progress import time_limit
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.costs import Costs
@@ -251,6 +251,11 @@ class Search(Trials):
             if system.name == GOLD:
                 raise
             self._give_up(tried, f"failed: {error.text}")
+            return None
+        except (MemoryError, RuntimeError, OSError) as error:
+            if system.name == GOLD or not is_lack_of_memory(error):
+                raise
+            self._give_up(tried, "failed: there is not enough memory")
             return None
         seconds = time.monotonic() - began
         if is_new:  # the rest of an interrupted training says nothing about the whole

@@ -25,11 +25,12 @@ _COMPRESSED = {
 }
 """The beginnings of some compressed files."""
 _OTHERS = {
-    b"\x89PNG": ("a picture", "recognize its text with OCR first"),
-    b"\xff\xd8\xff": ("a picture", "recognize its text with OCR first"),
+    **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), ("a picture", "recognize its text with OCR first")),
     b"SQLite format 3": ("an SQLite database", "export the table of sentences as CSV"),
-    b"\x80\x04": ("pickled Python objects", "save them as JSONL; unpickling could run untrusted code"),
-    b"\x80\x05": ("pickled Python objects", "save them as JSONL; unpickling could run untrusted code"),
+    **dict.fromkeys(
+        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+        ("a pickle of Python objects", "save them as JSONL; unpickling could run untrusted code"),
+    ),
 }
 """For the beginnings of other files without text: their kind, and how to get the text."""
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

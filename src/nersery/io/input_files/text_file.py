@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
-from nersery.core.files import is_address, naming_the_full_disk, unexpanded_home
+from nersery.core.files import address_in, advice_for_address, naming_the_full_disk, unexpanded_home
 from nersery.io.input_files import binary
 from nersery.io.input_files.garbled import note_of_garbled
 
@@ -213,8 +213,8 @@ class TextFile:
     def unreadable(self, error: OSError) -> DataError:
         """The error that says why the file cannot be read."""
         if isinstance(error, FileNotFoundError):
-            if is_address(self.path):
-                fix = "leave out file://" if self.name.startswith("file:") else "download it, and name that file"
+            if address := address_in(self.path):
+                fix = advice_for_address(address, "download it, and name that file")
                 return DataError(Issue("this is an address, expected a file", self.name), fix=fix)
             siblings = list(self.path.parent.iterdir()) if self.path.parent.is_dir() else []
             stems = difflib.get_close_matches(self.path.stem, {path.stem for path in siblings}, n=len(siblings) or 1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from nersery.core.counting import plural
 from nersery.core.errors import printable
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
@@ -69,4 +70,4 @@ class EndpointMethod(Endpoint):
             if text
             else ": all are empty"
         )
-        warn(f'{len(unusable)} of {asked} answers of "{self.model}" have no JSON of the expected form{shown}')
+        warn(f'"{self.model}" gave no JSON of the expected form in {len(unusable)} of {plural(asked, "answer")}{shown}')

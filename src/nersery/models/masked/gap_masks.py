@@ -1,4 +1,4 @@
-"""Masks in place of a word, and keys to the subwords that may be drawn for them."""
+"""Masks in place of a word, and which subwords may replace them."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def rows(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def in_one_row(network: Any, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Any:
-    """The output of a network in evaluation mode for padded windows. It is independent for each window to the last bit.
+    """The output of a network in evaluation mode for padded windows. No window depends on others, to the last bit.
 
     Args:
         network: A network that `can_pack`, with a head that reads each subword alone.

@@ -22,12 +22,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import NerseryError, SettingsError, is_lack_of_memory
 from nersery.core.files import os_errors, write_atomic
 from nersery.core.locks import LOCK, TURN, locked
 from nersery.core.other_jobs import differences, other_settings
@@ -56,9 +55,9 @@ def readable(folder: Path) -> Iterator[None]:
     """Turn errors into a `BrokenStateError` while the state in a folder is read within the context."""
     try:
         yield
-    except torch.OutOfMemoryError:
-        raise
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, OSError, SafetensorError) as error:
+        if is_lack_of_memory(error):
+            raise
         raise BrokenStateError(
             f"the state of the training in {folder} cannot be read ({error}), perhaps because of a loss of power. "
             f"Delete the folder {folder} to start the training again"

@@ -10,7 +10,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from nersery.core.errors import MissingResourceError
+from nersery.core.errors import MissingResourceError, is_lack_of_memory
 from nersery.models.loading import ModelSource
 from nersery.models.model_folder import refuse_damaged
 from nersery.taggers.components.crf import ConditionalRandomField
@@ -51,5 +51,7 @@ def _errors(folder: str | Path) -> Iterator[None]:
     try:
         yield
     except (OSError, SafetensorError, RuntimeError, LookupError) as error:
+        if is_lack_of_memory(error):
+            raise
         refuse_damaged(Path(folder))
         raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error

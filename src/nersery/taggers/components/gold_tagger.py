@@ -72,7 +72,7 @@ def warn_of_unknown_labels(known: Collection[str], candidates: Iterable[Sentence
     warned |= types
     if unknown := sorted(types - {*known}):
         warn(
-            f"the tagger does not know {', '.join(unknown)}, so it never confirms entities of that type: it knows "
+            f"the tagger does not know {', '.join(unknown)}, so it never confirms entities of them: it knows "
             f"{', '.join(sorted(known))}"
         )
 

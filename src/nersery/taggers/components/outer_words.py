@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nersery.core.sentence import Entity, Sentence
-from nersery.core.text_forms import is_punctuation
+from nersery.core.text_forms import BRACKETS, QUOTATION_MARKS, is_punctuation
 
-PAIRS = ("()", "[]", "{}", "«»", "“”", "„“", "„”", "「」", "『』", "《》", "（）", "【】")
-"""Brackets and quotation marks."""
+PAIRS = (*BRACKETS, *QUOTATION_MARKS)
 
 
 @dataclass(frozen=True)
