@@ -1,4 +1,4 @@
-"""A rendered report taken apart, and one full of hostile text."""
+"""A parser for rendered reports, and a report full of hostile text."""
 
 from html.parser import HTMLParser
 
@@ -61,7 +61,7 @@ def cells(line: str) -> list[str]:
 
 
 def with_evil(report):
-    """The report with hostile text wherever a user's text can stand."""
+    """The report with hostile text wherever a user's text can occur."""
     evil = " ".join(EVIL)
     child = sentence("x", "nothing")
     child |= {"id": evil, "words": EVIL, "entities": [{"start": 0, "end": 2, "type": EVIL[0]}], "language": evil}
@@ -95,7 +95,7 @@ def with_evil(report):
 
 
 def in_languages(report, *names):
-    """The report with scores by language, and a file of each for testing."""
+    """The report with scores by language, and a test file for each language."""
     for system in report["systems"]:
         system["per_language"] = dict.fromkeys(names, system["per_type"]["PER"])
     test = report["data"]["test"]

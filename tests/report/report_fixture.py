@@ -96,7 +96,7 @@ def system(name: str, f1: list[float], sentences: list[int], steps: int = 300) -
 
 
 def errors() -> dict[str, Any]:
-    """Of each type some mistakes of each kind, and two examples."""
+    """Some mistakes of each kind for each type, and two examples."""
     kinds = ("correct", "boundary", "type", "both", "missed", "spurious")
     gold = sentence("test-3", "[नई दिल्ली|LOC] में [लता|PER] रहती थीं ।", "hi")
     predicted = sentence("test-3", "नई [दिल्ली|ORG] में [लता|PER] रहती थीं ।")

@@ -17,14 +17,14 @@ def texts(found, changed=None):
     return [run.text for part in found for run in part.runs if changed is None or run.changed is changed]
 
 
-def test_entities_and_what_lies_between():
+def test_segments_are_entities_and_the_text_between_them():
     found = segments(sentence("1", "[Ada Lovelace|PER] met [Babbage|PER] in [London|LOC]"))
     assert [(part.type, texts([part])) for part in found] == [
         ("PER", ["Ada Lovelace"]), (None, ["met"]), ("PER", ["Babbage"]), (None, ["in"]), ("LOC", ["London"]),
     ]  # fmt: skip
 
 
-def test_changed_words_are_marked_on_both_sides_within_and_outside_of_entities():
+def test_marks_changed_words_of_both_sentences_inside_and_outside_entities():
     before, after = compared(
         sentence("1", "[Bank of England|ORG] raised rates today"), sentence("2", "[Bank of Japan|ORG] cut rates today")
     )
@@ -33,7 +33,7 @@ def test_changed_words_are_marked_on_both_sides_within_and_outside_of_entities()
     assert after[0] == Segment("ORG", (TextRun("Bank of", False), TextRun("Japan", True)))
 
 
-def test_names_that_change_places_leave_the_words_between_unchanged():
+def test_words_between_swapped_names_are_not_marked():
     before, after = compared(
         sentence("1", "[SQL|SKILL] and [Excel|SKILL]"), sentence("2", "[Excel|SKILL] and [Perl|SKILL]")
     )
@@ -47,7 +47,7 @@ def test_without_a_parent_nothing_is_marked():
     assert texts(after, changed=True) == []
 
 
-def test_a_sentence_as_long_as_a_book_takes_no_minutes():
+def test_compares_a_sentence_as_long_as_a_book_within_seconds():
     rng = random.Random(0)
     parent = [f"w{int(rng.paretovariate(0.9))}" for _ in range(15_000)]
     child = [word if rng.random() < 0.8 else "new" for word in parent]
@@ -61,7 +61,7 @@ words = st.lists(st.sampled_from(["a", "b", "c", "क्", "👩‍👩‍👧"]
 
 
 @given(words, words)
-def test_no_word_is_lost_and_the_unmarked_words_are_common_to_both(parent, child):
+def test_keeps_every_word_and_leaves_only_common_words_unmarked(parent, child):
     before, after = compared(ShownSentence(words=parent), ShownSentence(words=child))
     assert " ".join(texts(before)) == " ".join(parent)
     assert " ".join(texts(after)) == " ".join(child)

@@ -25,7 +25,7 @@ from tests.report.report_fixture import build
 from tests.standins import files
 
 
-def test_the_page_says_what_the_run_says():
+def test_the_page_shows_the_results_of_the_run():
     page = Page(render_html(build()))
     assert page.open == []
     for text in (
@@ -35,7 +35,7 @@ def test_the_page_says_what_the_run_says():
         assert text in page.text, text
 
 
-def test_the_page_is_whole_in_itself_and_runs_no_script():
+def test_the_page_is_self_contained_and_runs_no_script():
     html = render_html(build())
     tags = Page(html).tags
     assert {"script", "img", "iframe", "object", "form"}.isdisjoint(tag for tag, _ in tags)
@@ -63,7 +63,7 @@ def test_headings_are_in_order_and_tables_and_charts_have_names():
             assert reference in ids
 
 
-def test_sentences_carry_direction_and_language():
+def test_sentences_have_a_direction_and_a_language():
     tags = Page(render_html(build())).tags
     sentences = [attributes for tag, attributes in tags if attributes.get("class") == "sentence"]
     assert sentences
@@ -71,7 +71,7 @@ def test_sentences_carry_direction_and_language():
     assert {"en", "hi", "ar", "zh"} <= {attributes.get("lang") for attributes in sentences}
 
 
-def test_markdown_has_the_figures():
+def test_markdown_has_the_scores_and_the_examples():
     text = render_markdown(build())
     row = next(line for line in text.splitlines() if line.startswith("| mention_replacement"))
     assert cells(row) == [
@@ -82,7 +82,7 @@ def test_markdown_has_the_figures():
     assert "- duplicates: read 860, kept 850, rejected 10 (of another 8, of gold 2)" in text
 
 
-def test_diversity_of_the_methods_that_have_it():
+def test_shows_diversity_only_if_it_was_measured():
     text = render_markdown(build())
     start = text.index("| Method | Diversity-E | Diversity-N | Diversity-L |")
     rows = [cells(line) for line in text[start:].split("\n\n")[0].split("\n")[2:]]
@@ -96,7 +96,7 @@ def test_diversity_of_the_methods_that_have_it():
         assert "Diversity" not in shown
 
 
-def test_errors_by_kind_of_every_method():
+def test_shows_errors_by_kind_for_every_method():
     text = render_markdown(build())
     start = text.index("## What goes wrong")
     head, _, *rows = (cells(line) for line in text[start:].split("\n")[2:8])
@@ -117,7 +117,7 @@ def test_errors_by_kind_of_every_method():
         assert "goes wrong" not in shown
 
 
-def test_scores_and_files_by_language():
+def test_shows_scores_and_files_by_language():
     report = in_languages(with_evil(build()), "en", EVIL[0], "a|b", "")
     page = Page(render_html(report))
     assert page.open == []
@@ -139,13 +139,13 @@ def test_scores_and_files_by_language():
 
 
 @pytest.mark.parametrize(("f1", "warned"), [(0.0, True), (0.5, False), (None, False)])
-def test_a_sweep_in_which_nothing_is_found_says_so(tmp_path: Path, f1: float | None, warned: bool):
+def test_a_sweep_warns_if_every_f1_is_0(tmp_path: Path, f1: float | None, warned: bool):
     write_sweep(SweepReport("s", "", [SweepCell(size=8, system="gold", f1=f1)], [], {}), tmp_path)
     for name in ("report.html", "report.md"):
         assert ("Every F1 is 0" in (tmp_path / name).read_text("utf-8")) == warned
 
 
-def test_write_report_writes_the_same_bytes_and_no_other_file(tmp_path: Path):
+def test_write_report_writes_the_same_bytes_and_no_extra_file(tmp_path: Path):
     names = ["report.html", "report.json", "report.md", "tables"]
     write_report(build(), tmp_path)
     first = files(tmp_path)
@@ -156,19 +156,19 @@ def test_write_report_writes_the_same_bytes_and_no_other_file(tmp_path: Path):
     assert "किशोर".encode() in (tmp_path / "report.json").read_bytes()
 
 
-def test_rendering_leaves_the_report_as_it_was():
+def test_rendering_does_not_change_the_report():
     report = build()
     render_html(report)
     assert report == build()
 
 
 @pytest.mark.parametrize("is_over", [True, False])
-def test_the_page_of_a_sweep_loads_itself_again_until_it_is_over(tmp_path: Path, is_over: bool):
+def test_the_page_of_a_sweep_refreshes_until_the_sweep_is_over(tmp_path: Path, is_over: bool):
     write_sweep(SweepReport("s", "", [SweepCell()], [], {}), tmp_path, is_over=is_over)
     assert ('http-equiv="refresh"' in (tmp_path / "report.html").read_text("utf-8")) != is_over
 
 
-def test_with_cross_validation_it_speaks_of_folds() -> None:
+def test_cross_validation_is_reported_by_folds() -> None:
     report = build() | {"recipe": {"sample": {"folds": 3}}}
     page, markdown = Page(render_html(report)).text, render_markdown(report)
     assert "over 3 folds" in markdown
@@ -179,7 +179,7 @@ def test_with_cross_validation_it_speaks_of_folds() -> None:
             assert seeds not in text
 
 
-def test_a_training_on_all_sentences_is_no_fold() -> None:
+def test_a_training_on_all_sentences_is_not_a_fold() -> None:
     report = build() | {"recipe": {"sample": {"folds": 3}}, "seeds": [3]}
     for text in (Page(render_html(report)).text, render_markdown(report)):
         assert "Fold" not in text.replace("Folds", "")

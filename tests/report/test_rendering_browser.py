@@ -17,7 +17,7 @@ WIDE, NARROW = 1280, 390
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[tuple[Window, list[str]]]:
-    """A page of a browser, and whatever it does that it must not do."""
+    """A browser page, and a list of everything it does that it must not do."""
     faults: list[str] = []
 
     def requested(request: sync_api.Request) -> None:
@@ -43,7 +43,7 @@ def window() -> Iterator[tuple[Window, list[str]]]:
 
 @pytest.fixture
 def visit(window, tmp_path: Path):
-    """Opens a report; afterwards nothing may have been said on the console, asked for or run."""
+    """Opens a report; fails the test if the page printed to the console, sent a request or opened a dialog."""
     page, faults = window[0].page, window[1]
 
     def open_page(report, width: int = WIDE, scheme: str = "light") -> sync_api.Page:
@@ -73,7 +73,7 @@ def brightness(page, element: str, property_: str) -> int:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [WIDE, NARROW, 360])
-def test_the_headline_and_the_chart_are_seen_and_nothing_leaves_the_screen(visit, width, scheme):
+def test_the_headline_and_the_chart_are_visible_and_fit_the_screen(visit, width, scheme):
     page = visit(build(), width, scheme)
     headline = page.get_by_text(HEADLINE, exact=True)
     assert headline.is_visible()
@@ -115,14 +115,14 @@ def test_entities_and_changed_words_are_marked(visit):
 
 
 @pytest.mark.parametrize(("width", "beside"), [(WIDE, True), (NARROW, False)])
-def test_the_parent_stands_beside_its_child_or_above_it(visit, width, beside):
+def test_the_parent_is_beside_its_child_or_above_it(visit, width, beside):
     parent, child = visit(build(), width).locator("#generated .pair").first.locator(".side").all()
     before, after = parent.bounding_box(), child.bounding_box()
     assert (before["y"] == after["y"] and before["x"] + before["width"] <= after["x"]) is beside
     assert (before["y"] + before["height"] <= after["y"]) is not beside
 
 
-def test_names_in_a_narrow_table_break_between_their_words(visit):
+def test_names_in_a_narrow_table_wrap_between_words(visit):
     page = visit(build(), NARROW)
     page.locator("#changes summary", has_text="By type").click()
     name = page.get_by_role("cell", name="mention_replacement").first
@@ -140,7 +140,7 @@ def test_sentences_and_entities_in_a_narrow_table_keep_a_readable_width(visit):
     assert fits(page)
 
 
-def test_every_script_reads_in_its_own_direction(visit):
+def test_every_script_has_its_own_direction(visit):
     report = build()
     report["next_sentences"] = [{"id": "1", "text": "وُلدت فيروز في بيروت (Beirut) .", "entities": "بيروت (LOC)"}]
     page = visit(report)
@@ -161,7 +161,7 @@ def test_more_examples_open_without_a_script(visit):
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_the_navigation_stays_in_sight_and_covers_no_heading(visit, width):
+def test_the_navigation_stays_visible_and_covers_no_heading(visit, width):
     page = visit(build(), width)
     page.emulate_media(media="screen", reduced_motion="reduce")
     bar = page.get_by_role("navigation", name="Sections")
@@ -180,14 +180,14 @@ def test_a_table_is_saved_as_csv(visit):
     assert Path(saved.value.path()).read_text("utf-8").startswith("Method,Precision,Precision std,")
 
 
-def test_settings_are_folded(visit):
+def test_settings_are_collapsed(visit):
     page = visit(build())
     assert not page.get_by_text("optimizer.learning_rate").is_visible()
     page.get_by_text("The recipe with all defaults and changes").click()
     assert page.get_by_text("optimizer.learning_rate").is_visible()
 
 
-def test_fixed_and_broken_entities_stand_side_by_side(visit):
+def test_fixed_and_broken_entities_are_side_by_side(visit):
     page = visit(build())
     before, after = page.locator("#changes .pair").first.locator(".side").all()
     assert before.locator(".label").inner_text() == "gold only"
@@ -198,7 +198,7 @@ def test_fixed_and_broken_entities_stand_side_by_side(visit):
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_forty_systems_fit(visit, width):
+def test_forty_systems_fit_the_screen(visit, width):
     report = build()
     one = report["systems"][2]
     report["systems"] += [one | {"name": f"method {number}"} for number in range(36)]
@@ -209,7 +209,7 @@ def test_forty_systems_fit(visit, width):
     assert page.get_by_text("and 29 more").is_visible()
 
 
-def test_what_is_folded_is_printed(visit):
+def test_collapsed_sections_are_printed(visit):
     page = visit(build())
     page.emulate_media(media="print")
     assert page.locator("#rejected details .sentence").first.is_visible()
@@ -246,6 +246,6 @@ def test_long_names_and_words_stay_on_the_screen(visit):
     assert fits(page)
 
 
-def test_a_browser_that_died_is_started_again(window) -> None:
+def test_restarts_a_browser_that_died(window) -> None:
     window[0].page.context.browser.close()
     assert window[0].page.evaluate("1 + 1") == 2

@@ -40,7 +40,7 @@ def test_hostile_text_keeps_the_columns_of_markdown_tables():
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1, rows[0]
 
 
-def test_a_history_in_markdown_has_no_escapes_to_see():
+def test_a_history_in_markdown_shows_no_escapes():
     report = build()
     report["systems"][1]["selection"][0]["history"] = {"0": {"rates": [0.5], "why": "a`b <i>"}}
     tokens = MarkdownIt("commonmark").parse(render_markdown(report))

@@ -1,4 +1,4 @@
-"""Reports that lack parts, or have very much of one, are rendered all the same."""
+"""Reports that lack parts, or have very many of one, are rendered nevertheless."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.report.pages import Page, in_languages, render_html, render_markdown
 from tests.report.report_fixture import build
 
 
-def test_one_seed_is_said_to_have_no_spread():
+def test_a_single_seed_is_reported_as_having_no_spread():
     report = build() | {"seeds": [0]}
     for system in report["systems"]:
         for measure in (system["f1"], system["precision"], system["recall"]):
@@ -17,13 +17,13 @@ def test_one_seed_is_said_to_have_no_spread():
     assert "Seed 0 (one run: no spread)" in render_markdown(report)
 
 
-def test_a_report_of_nothing_renders():
+def test_an_empty_report_renders():
     for report in ({}, {"systems": []}, {"systems": [{"name": "gold"}]}, {"systems": [{"name": "a", "method": "a"}]}):
         assert "Nothing was scored." in render_html(report)
         assert "Nothing was scored." in render_markdown(report)
 
 
-def test_a_sample_without_a_size_is_no_sample_and_nersery_has_one_version():
+def test_omits_a_sample_without_size_and_lists_nersery_once():
     report = build()
     report["sample"] = {"size": None, "protocol": "stratified"}
     report["versions"]["nersery"] = "0.1.0"
@@ -34,13 +34,13 @@ def test_a_sample_without_a_size_is_no_sample_and_nersery_has_one_version():
     assert names == ["| nersery | 0.1.0 |"]
 
 
-def test_without_languages_nothing_is_said_of_them():
+def test_languages_are_not_mentioned_if_there_are_none():
     for text in (Page(render_html(build())).text, render_markdown(build())):
         assert "language" not in text.lower()
 
 
 def keys(value, path=()):
-    """The paths of all keys, one for each shape; what a sentence is made of must be there."""
+    """The paths of all keys, one for each shape, except those within a sentence, which are required."""
     if isinstance(value, dict) and "words" not in value:
         for key, part in value.items():
             yield (*path, key)
@@ -50,7 +50,7 @@ def keys(value, path=()):
 
 
 def small():
-    """A report with one of each part."""
+    """A report with one example of each part."""
     report = build()
     report |= {
         "systems": [report["systems"][0], report["systems"][2]],
@@ -67,7 +67,7 @@ SMALL = small()
 
 
 def without(value, path):
-    """A copy in which the part at a path is null."""
+    """A copy in which the part at the path is null."""
     if not path:
         return None
     first, *rest = path
@@ -80,7 +80,7 @@ PATHS = [path for path in keys(SMALL) if path[-1] != "child"]
 
 
 def side_by_side(paths):
-    """Groups of about six, in which no path leads on from another."""
+    """Groups of about six, in which no path is a prefix of another."""
     for length in sorted({len(path) for path in paths}):
         alike = [path for path in paths if len(path) == length]
         count = len(alike) // 6 + 1
@@ -106,7 +106,7 @@ def assert_it_renders_without(paths):
     assert "## Versions" in render_markdown(report)
 
 
-def test_many_types_and_long_names():
+def test_many_types_have_distinct_hues_and_long_names_are_kept():
     report = build()
     system = report["systems"][1]
     system["name"] = "a_method_with_a_name_that_is_longer_than_any_screen_is_wide" * 2
@@ -117,7 +117,7 @@ def test_many_types_and_long_names():
     assert system["name"] in Page(html).text
 
 
-def test_a_report_without_the_baseline_names_it_all_the_same():
+def test_a_report_without_the_baseline_still_names_it():
     report = build()
     del report["systems"][0]
     text = Page(render_html(report)).text

@@ -28,7 +28,7 @@ def test_a_significant_gain_is_the_headline():
     assert found.details == ()
 
 
-def test_a_gain_that_is_not_significant_is_called_chance():
+def test_a_gain_that_is_not_significant_may_be_chance():
     found = verdict([GOLD, system("a", 0.471, 0.16, difference=0.009)], seeds=3)
     assert found.tone == "unclear"
     assert (
@@ -37,7 +37,7 @@ def test_a_gain_that_is_not_significant_is_called_chance():
     )
 
 
-def test_what_a_search_has_chosen_is_the_headline_whatever_is_best_on_test():
+def test_the_headline_is_the_choice_of_the_search_not_the_best_on_test():
     systems = [GOLD, system("a", 0.483, 0.02, difference=0.021), system("b", 0.455, 0.3, difference=-0.007)]
     report = {"systems": systems, "seeds": [0], "search": [{"name": "b", "fate": "chosen"}, {"name": "a"}]}
     found = module.verdict(Report.model_validate(report))
@@ -45,7 +45,7 @@ def test_what_a_search_has_chosen_is_the_headline_whatever_is_best_on_test():
     assert "Also better than gold only: a (+2.1)." in found.details
 
 
-def test_a_loss_is_said_plainly():
+def test_a_loss_is_stated_plainly():
     systems = [GOLD, system("b", 0.4, 0.0001, difference=-0.062), system("a", 0.44, 0.00001, difference=-0.022)]
     found = verdict(systems, seeds=3)
     assert found.tone == "worse"
@@ -54,7 +54,7 @@ def test_a_loss_is_said_plainly():
     assert "Worse than gold only: b (−6.2)." in found.details
 
 
-def test_no_difference_is_neither_over_nor_under():
+def test_no_difference_is_level_with_gold():
     found = verdict([GOLD, system("a", 0.462, 0.98, difference=0.0)], seeds=3)
     assert "Augmentation did not help. a: 46.2 F1, level with gold only (" in found.sentence
     assert "chance" not in found.sentence
@@ -95,19 +95,19 @@ def test_several_comparisons_weaken_the_best_one():
         ([GOLD, system("a", 0.471)], "a: 47.1 F1, 0.9 above gold only (not tested)."),
     ],
 )
-def test_what_is_said_when_something_is_missing(systems, sentence):
+def test_the_sentence_for_incomplete_results(systems, sentence):
     assert verdict(systems, seeds=3).sentence == sentence
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
-def test_holm_never_lowers_a_p_value_and_keeps_their_order(p_values):
+def test_holm_never_lowers_a_p_value_and_keeps_the_order(p_values):
     corrected = holm(p_values)
     assert all(p <= new <= 1 for p, new in zip(p_values, corrected, strict=True))
     ranked = [new for _, new in sorted(zip(p_values, corrected, strict=True))]
     assert ranked == sorted(ranked)
 
 
-def test_a_correction_that_turns_the_verdict_is_told():
+def test_a_correction_that_changes_the_verdict_is_explained():
     systems = [GOLD, system("a", 0.48, 0.03, difference=0.02), system("b", 0.46, 0.5), system("c", 0.46, 0.6)]
     assert verdict(systems, seeds=1).tone == "unclear"
     assert verdict(systems, seeds=1).details[0].endswith("p = 0.09, so the difference may be chance.")
@@ -121,7 +121,7 @@ def test_a_correction_that_turns_the_verdict_is_told():
         (8, 0.0078, "Over the seeds alone (sign-flip test): p = 0.0078."),
     ],
 )
-def test_what_seeds_say_stands_beside(seeds: int, p: float, said: str):
+def test_details_include_the_p_value_over_seeds(seeds: int, p: float, said: str):
     best = system("a", 0.48, 0.001, difference=0.02)
     best["against_gold"]["p_over_seeds"] = p
     assert any(said in detail for detail in verdict([GOLD, best], seeds).details)

@@ -1,4 +1,4 @@
-"""The picture of a pair: well-formed, escaped, and it shows what went over."""
+"""The picture of a pair: well-formed, escaped, and it shows which entities were projected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCE = Sentence(("Ada", "Lovelace", "<b>", "Bo"), (Entity(0, 2, "PER"), Entity
 LINKS = (Link(0, 1, 0.5), Link(1, 2, 0.25), Link(2, 0))
 
 
-def drawn(target: str = "& अडा L", source: Sentence = SOURCE, alignment: Alignment = LINKS) -> ElementTree.Element:
+def draw(target: str = "& अडा L", source: Sentence = SOURCE, alignment: Alignment = LINKS) -> ElementTree.Element:
     outcome = Projection().project(source, Sentence(tuple(target.split()), id="t"), alignment)
     sentence = outcome.sentence if isinstance(outcome, Reject) else outcome
     assert sentence is not None
@@ -33,25 +33,25 @@ def labels(picture: ElementTree.Element) -> dict[str, str]:
     return {str(text.text): str(text.get("class")) for text in picture.iter(f"{SVG}text") if text.get("class")}
 
 
-def test_cells_stand_where_the_links_are_and_are_as_dark():
+def test_each_link_has_a_cell_as_dark_as_its_score():
     found = [
-        (float(cell["x"]) // CELL, float(cell["y"]) // CELL, cell["fill-opacity"]) for cell in parts(drawn(), "cell")
+        (float(cell["x"]) // CELL, float(cell["y"]) // CELL, cell["fill-opacity"]) for cell in parts(draw(), "cell")
     ]
     assert found == [(1, 0, "0.50"), (2, 1, "0.25"), (0, 2, "1.00")]
-    titles = [title.text for title in drawn().iter(f"{SVG}title")]
+    titles = [title.text for title in draw().iter(f"{SVG}title")]
     assert "Ada → अडा: 0.500" in titles
     assert "<b> → &: 1.000" in titles
 
 
-def test_words_of_users_are_escaped():
+def test_escapes_words():
     text = str(alignment_map(SOURCE, Sentence(("&", "<i>", "c"), id="t"), LINKS))
     assert "<b>" not in text
     assert "<i>" not in text
-    assert labels(drawn())["<b>"] == "word"
+    assert labels(draw())["<b>"] == "word"
 
 
-def test_what_went_over_is_framed_and_what_did_not_is_struck_out():
-    picture = drawn()
+def test_frames_projected_entities_and_strikes_out_lost_ones():
+    picture = draw()
     (frame,) = parts(picture, "chosen")
     assert (int(frame["x"]) // CELL, int(frame["y"]) // CELL) == (1, 0)
     assert (int(frame["width"]), int(frame["height"])) == (2 * CELL - 2, 2 * CELL - 2)
@@ -62,7 +62,7 @@ def test_what_went_over_is_framed_and_what_did_not_is_struck_out():
 
 
 @pytest.mark.parametrize("name", ["PER", "person"])
-def test_an_entity_is_lost_though_a_link_of_it_leads_to_another_one(name: str):
+def test_an_entity_with_a_link_only_to_another_entity_is_lost(name: str):
     target = Sentence(("Ada", "Lovelace"), (Entity(0, 2, name),), id="t")
     alignment = (Link(3, 1), Link(0, 0), Link(1, 1))
     for source in (SOURCE, Sentence(SOURCE.words, (Entity(0, 2, "PER"), Entity(3, 4, "PER")), id="s")):
@@ -73,8 +73,8 @@ def test_an_entity_is_lost_though_a_link_of_it_leads_to_another_one(name: str):
 
 
 @pytest.mark.parametrize("target", ["شركة آدا كتبت", "東京 " + "東" * 50 + " x", "a b c"])
-def test_any_script_in_a_page_that_holds_it(target: str):
-    picture = drawn(target)
+def test_words_in_any_script_fit_the_picture(target: str):
+    picture = draw(target)
     width, height = float(picture.attrib["width"]), float(picture.attrib["height"])
     assert picture.attrib["viewBox"] == f"0 0 {width:.0f} {height:.0f}"
     frame = parts(picture, "frame")[0]
@@ -84,5 +84,5 @@ def test_any_script_in_a_page_that_holds_it(target: str):
 
 
 def test_without_links_or_entities():
-    assert parts(drawn(alignment=()), "cell") == []
-    assert parts(drawn(source=Sentence(("a",), id="s"), alignment=()), "chosen") == []
+    assert parts(draw(alignment=()), "cell") == []
+    assert parts(draw(source=Sentence(("a",), id="s"), alignment=()), "chosen") == []

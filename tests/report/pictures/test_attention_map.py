@@ -37,10 +37,10 @@ def test_each_word_and_each_entity_has_a_row_and_a_column() -> None:
     assert heads[:8] == units * 2
 
 
-def test_shades_are_shares_of_the_highest_of_a_row() -> None:
+def test_shades_are_relative_to_the_highest_value_of_the_row() -> None:
     cells = of_class(parsed(SENTENCE, ATTENTION), "cell")
     shades = {one.find(f"{SVG}title").text: float(one.get("fill-opacity")) for one in cells}
-    # the: 9, 2, 1, 4 of 4; Jo Li: .2, 10, .4, 0 of .4; film: itself alone; won: 1, 1, 1, .3 of 1
+    # the: 9, 2, 1, 4 of 4; Jo Li: .2, 10, .4, 0 of .4; film: only itself; won: 1, 1, 1, .3 of 1
     assert shades == {
         "the → the: 9.000": 1.0, "the → Jo Li PER: 2.000": 0.5, "the → film: 1.000": 0.25, "the → won: 4.000": 1.0,
         "Jo Li PER → the: 0.200": 0.5, "Jo Li PER → Jo Li PER: 10.000": 1.0, "Jo Li PER → film: 0.400": 1.0,
@@ -50,12 +50,12 @@ def test_shades_are_shares_of_the_highest_of_a_row() -> None:
     assert (first.get("x"), first.get("y")) == ("40", "20")
 
 
-def test_what_an_entity_attends_to_is_framed() -> None:
+def test_frames_the_keywords_an_entity_attends_to() -> None:
     frames = of_class(parsed(SENTENCE, ATTENTION, (0, 3)), "chosen")
     assert [(one.get("x"), one.get("y")) for one in frames] == [("1", "21"), ("41", "21")]
 
 
-def test_it_stands_alone_for_light_and_dark() -> None:
+def test_is_self_contained_and_styled_for_light_and_dark() -> None:
     picture = attention_map(SENTENCE, ATTENTION, (3,))
     assert "prefers-color-scheme: dark" in picture
     assert not re.search(r"<script|href|url\(|@import", picture)
@@ -72,7 +72,7 @@ def test_it_stands_alone_for_light_and_dark() -> None:
     "word",
     ["<script>alert(1)</script>", "&amp;", '"x"', "]]>", "\ufffe", "\u202eabc", "{0}", "राम", "أحمد", "東京", "👩‍👩‍👧"],
 )
-def test_any_text_in_any_script(word: str) -> None:
+def test_accepts_any_text_in_any_script(word: str) -> None:
     sentence = Sentence((word, "x", word), (Entity(0, 1, f"a {word}".strip()),))
     picture = attention_map(sentence, np.ones((3, 3)), (2,))
     assert "<script" not in picture
@@ -82,7 +82,7 @@ def test_any_text_in_any_script(word: str) -> None:
         assert labels[2] == word
 
 
-def test_long_mentions_are_cut_but_told_whole_and_keep_their_type() -> None:
+def test_shortens_long_mentions_but_keeps_the_type_and_the_full_title() -> None:
     mention = tuple(f"word{number}" for number in range(40))
     root = parsed(Sentence(mention, (Entity(0, 40, "ORG"),)), np.ones((40, 40)))
     head = root.find(f"{SVG}text")
@@ -91,6 +91,6 @@ def test_long_mentions_are_cut_but_told_whole_and_keep_their_type() -> None:
     assert head.find(f"{SVG}title").text == " ".join(mention) + " ORG"
 
 
-def test_attention_between_other_words_is_refused() -> None:
+def test_refuses_attention_of_another_size() -> None:
     with pytest.raises(ValueError, match="between 5 words"):
         attention_map(SENTENCE, np.ones((4, 4)), ())

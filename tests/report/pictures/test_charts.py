@@ -37,7 +37,7 @@ def share(element, attribute):
     return float(element.get(attribute).rstrip("%"))
 
 
-def test_a_dot_for_each_seed_and_the_reference_at_the_mean_of_gold():
+def test_each_seed_has_a_dot_and_the_reference_is_the_mean_of_gold():
     systems = built()
     chart = f1_chart(systems, systems[0], [0, 1, 2])
     dots = elements(chart, "seed")
@@ -70,7 +70,7 @@ def test_a_small_difference_looks_small():
     assert 0 < means[1] - means[0] <= 17
 
 
-def test_of_forty_systems_the_baseline_and_the_best_are_in_the_first_chart():
+def test_first_of_forty_systems_are_the_best_and_the_baseline():
     gold, *others = (system(f"s{number}", [0.4 + number / 100], [1]) for number in range(40))
     first, rest = leading([*others, gold], gold)
     assert (len(first), len(rest)) == (12, 28)
@@ -82,12 +82,12 @@ def test_nothing_leaves_the_frame():
     assert all(0 <= float(value) <= 100 for value in re.findall(r'="(-?[\d.]+)%"', chart))
 
 
-def test_the_scale_stays_within_what_f1_can_be():
+def test_the_scale_stays_between_0_and_100():
     scale = f1_scale([system("a", [0.0, 0.0], [1, 1]), system("b", [0.0, 1.0], [1, 1])])
     assert (scale.low, scale.high) == (0.0, 100.0)
 
 
-def test_each_panel_has_a_line_and_a_best_step_for_each_seed_and_gold_behind():
+def test_panels_have_a_line_and_best_step_per_seed_with_gold_in_the_background():
     systems = built()
     scales = curve_scales(system.training for system in systems)
     assert len(elements(learning_curves("gold only", systems[0].training, [], scales, 1), "curve")) == 3
@@ -104,13 +104,13 @@ def test_curves_without_evaluations_have_no_scale():
 @pytest.mark.parametrize(
     ("low", "high", "side"), [(0.01, 0.02, "above"), (-0.02, -0.01, "below"), (-0.01, 0.01, "unclear")]
 )
-def test_an_interval_says_on_which_side_of_zero_it_lies(low, high, side):
+def test_the_class_of_an_interval_is_its_side_of_zero(low, high, side):
     bar = difference_bar(AgainstGold(low=low, high=high, difference=(low + high) / 2), Scale(-3, 3))
     assert f'class="chart interval {side}"' in bar
 
 
 @pytest.mark.parametrize("values", [[0.0], [50.0], [0.0, 100.0], [1e-9, 2e-9], [48.31, 48.32]])
-def test_ticks_lie_within_the_scale_and_are_few(values):
+def test_ticks_are_few_and_within_the_scale(values):
     scale = scale_around(values)
     assert 2 <= len(scale.ticks()) <= 8
     assert all(scale.low <= tick <= scale.high for tick in scale.ticks())

@@ -17,7 +17,7 @@ def elements(panel, kind):
     return [one for one in ElementTree.fromstring(panel).iter() if one.get("class") == kind]
 
 
-def test_a_panel_for_each_system_with_gold_only_behind():
+def test_each_system_has_a_panel_with_gold_only_in_the_background():
     (gold, own), (label, other) = size_panels(FULL)
     assert (gold, label) == ("gold only", "<b>")
     assert [len(elements(own, kind)) for kind in ("curve", "ghost", "best")] == [1, 0, 2]
@@ -26,7 +26,7 @@ def test_a_panel_for_each_system_with_gold_only_behind():
     assert [tick.text for tick in elements(other, "tick")] == ["100", "400"]
 
 
-def test_more_f1_is_higher_and_doubling_is_one_distance():
+def test_higher_f1_is_higher_and_sizes_are_on_a_log_scale():
     rows = cells(*((size, "gold", f1) for size, f1 in ((100, 0.4), (200, 0.5), (400, 0.6))))
     ((_, panel),) = size_panels(rows)
     places = [(float(dot.get("cx")), float(dot.get("cy"))) for dot in elements(panel, "best")]
@@ -37,5 +37,5 @@ def test_more_f1_is_higher_and_doubling_is_one_distance():
 @pytest.mark.parametrize(
     "rows", [[], cells((100, "gold", 0.5)), cells((None, "gold", 0.5)), cells((100, "gold", 0.5), (200, "gold", None))]
 )
-def test_one_size_has_no_chart(rows):
+def test_a_single_size_gets_no_chart(rows):
     assert size_panels(rows) == []
