@@ -1,4 +1,4 @@
-"""Recipes to begin with, and what others are refused for."""
+"""Recipes to start from, and helpers that return why a recipe is refused."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Write = Callable[[str], str]
 
 
 def issues(recipe: str, *overrides: str) -> list[str]:
-    """What a recipe is refused for, one issue an item, in order and numbered."""
+    """Issues for which a recipe is refused, in order; checks that they are numbered."""
     with pytest.raises(SettingsError) as caught:
         load(recipe, overrides)
     head, *lines = str(caught.value).split("\n  ")
@@ -65,6 +65,6 @@ def issues(recipe: str, *overrides: str) -> list[str]:
 
 
 def issue(recipe: str, *overrides: str) -> str:
-    """The only thing that a recipe is refused for."""
+    """The only issue for which a recipe is refused."""
     (only,) = issues(recipe, *overrides)
     return only

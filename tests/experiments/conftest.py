@@ -1,4 +1,4 @@
-"""Where a test writes its recipe, and a run that has ended."""
+"""Folders for the recipes of tests, and a finished run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.standins import register, sentences, write_recipe
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes a recipe and gives its path."""
+    """Writes a recipe and returns its path."""
 
     def write(text: str) -> str:
         path = tmp_path / "recipe.toml"
@@ -29,7 +29,7 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings) -> Path:
-    """Where the user is: data files, and a recipe with a quick tagger."""
+    """The working directory: data files, and a recipe with a quick tagger."""
     write_recipe(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings) -
 
 @pytest.fixture(scope="session")
 def ended_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a run of that recipe leaves, once for all tests."""
+    """The output of a run of that recipe, once for all tests."""
     folder = tmp_path_factory.mktemp("ended")
     with pytest.MonkeyPatch.context() as patch:
         register(patch)
@@ -57,13 +57,13 @@ def ended(folder: Path, ended_run: Path, memory: Trainings) -> Path:
 
 @pytest.fixture
 def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs write their reports as JSON alone: where a tagger learns at once, the pages take half of the time."""
+    """Runs write their reports only as JSON: with quick taggers, the pages take half of the time."""
     monkeypatch.setattr(runner, "write_report", lambda report, to: write_json(to / "report.json", report.as_dict()))
 
 
 @pytest.fixture
 def languages(folder: Path) -> Path:
-    """The folder with files in two languages, of the same names, and a recipe that has them."""
+    """The folder with files of the same names in two languages, and a recipe that names them."""
     for split, count, start in (("train", 24, 0), ("dev", 6, 100), ("test", 12, 200)):
         io.write(sentences(count, start), f"en/{split}.conll")
         io.write(hindi(count + 4, start), f"hi/{split}.conll")

@@ -1,4 +1,4 @@
-"""Cross-validation, and systems with a tagger of their own."""
+"""Cross-validation, and systems with their own tagger."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def folds_of(corpus: Corpus, folds: int) -> list[Corpus]:
     return parts
 
 
-def test_equal_sentences_are_in_one_fold_and_count_once() -> None:
+def test_equal_sentences_share_a_fold_and_count_once() -> None:
     corpus = written(["caf\u00e9 x", "cafe\u0301 x"] * 10 + [f"text {number}" for number in range(11)])
     texts = [{sentence.words[-1] for sentence in part} for part in folds_of(corpus, 3)]
     assert [len(part) for part in texts] == [4, 4, 4]
@@ -63,7 +63,7 @@ def test_equal_sentences_are_in_one_fold_and_count_once() -> None:
     assert note_of_documents(corpus, 3) == ""
 
 
-def test_documents_stay_whole_where_there_are_enough() -> None:
+def test_documents_stay_whole_if_there_are_enough() -> None:
     documents = [f"d{number % 9}" for number in range(45)]
     corpus = written([f"text {number}" for number in range(45)], documents)
     there = [{sentence.document for sentence in part} for part in folds_of(corpus, 3)]
@@ -90,7 +90,7 @@ def test_generated_sentences_are_held_out_with_their_parents() -> None:
     assert all(len(part) == 8 for part in folds_of(Corpus([*gold, *of_one]), 3))
 
 
-def test_documents_with_a_sentence_in_common_or_one_large_one_are_divided() -> None:
+def test_documents_with_common_sentences_or_one_large_document_are_split() -> None:
     texts = [f"text {number}" for number in range(44)]
     shared = written(["head", *texts[:43], "head"], [f"d{number % 10}" for number in range(45)])
     assert not note_of_documents(shared, 3)
@@ -103,7 +103,7 @@ def test_documents_with_a_sentence_in_common_or_one_large_one_are_divided() -> N
     assert [len(part) for part in folds_of(large, 3)] == [15, 15, 14]
 
 
-def test_a_run_says_that_documents_are_divided(folder: Path) -> None:
+def test_a_run_notes_that_documents_are_split(folder: Path) -> None:
     cross_validated()
     io.write(
         [replace(s, document=f"d{n % 4}", columns=()) for n, s in enumerate(io.read("train.conll"))], "train.jsonl"
@@ -116,7 +116,7 @@ def test_a_run_says_that_documents_are_divided(folder: Path) -> None:
     assert [note for note in run.notes if "documents" in note] == [note_of_documents(run.corpora["train"], 3)]
 
 
-def test_a_type_is_scored_on_the_folds_that_have_it(folder: Path) -> None:
+def test_a_type_is_scored_only_on_folds_that_contain_it(folder: Path) -> None:
     cross_validated()
     dogs = [Sentence(("Rex", "barks", str(n)), (Entity(0, 1, "DOG"),)) for n in range(2)]
     io.write([*io.read("train.conll"), *dogs], "train.conll")
@@ -136,7 +136,7 @@ def test_a_type_that_a_fold_lacks_is_not_scored_by_its_wrong_predictions(folder:
     assert scores["CAT"]["f1"].values == [0.0]
 
 
-def test_more_folds_than_different_sentences(folder: Path) -> None:
+def test_refuses_more_folds_than_different_sentences(folder: Path) -> None:
     cross_validated()
     one, *others = io.read("train.conll")
     io.write([one, *(replace(one, id=other.id) for other in others)], "train.conll")
@@ -154,19 +154,19 @@ def test_more_folds_than_different_sentences(folder: Path) -> None:
         ("sample.folds=1", "2 or more"),
     ],
 )
-def test_conflicts_with_folds(folder: Path, override: str, message: str) -> None:
+def test_refuses_settings_that_conflict_with_folds(folder: Path, override: str, message: str) -> None:
     cross_validated()
     with pytest.raises(SettingsError, match=message):
         load("recipe.toml", [override])
 
 
-def test_more_folds_than_sentences(folder: Path) -> None:
+def test_refuses_more_folds_than_sentences(folder: Path) -> None:
     cross_validated()
     with pytest.raises(DataError, match=r"sample\.folds is 30, but train has 24 sentences"):
         execute("sample.folds=30", "seeds=[29]")
 
 
-def test_a_system_trains_another_tagger(folder: Path) -> None:
+def test_a_system_can_train_another_tagger(folder: Path) -> None:
     append_system('name = "short names"\ntagger_settings = { longest = 1 }')
     report = execute()
     assert system(report, "short names")["kept_sentences"] == [0]
@@ -175,7 +175,7 @@ def test_a_system_trains_another_tagger(folder: Path) -> None:
     assert system(report, "short names")["f1"] != system(report, "gold")["f1"]
 
 
-def test_wrong_settings_of_its_tagger_are_named(folder: Path) -> None:
+def test_refuses_wrong_tagger_settings_of_a_system(folder: Path) -> None:
     append_system('name = "wrong"\ntagger_settings = { longer = 1 }')
     with pytest.raises(SettingsError, match=r'system "wrong": tagger_settings: .*no setting "longer"'):
         load("recipe.toml")

@@ -1,4 +1,4 @@
-"""Settings of the tagger that are tried on dev."""
+"""A grid of tagger settings that are tried on dev."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tried(name: str, run: str = "run") -> Any:
     return json.loads(Path(run, "grid", f"{name}.json").read_text("utf-8"))
 
 
-def test_what_is_best_on_dev_serves_all_seeds(memory: Trainings) -> None:
+def test_the_best_settings_on_dev_are_used_for_all_seeds(memory: Trainings) -> None:
     report = execute("seeds=[0, 1]", GRID)
     record = tried("gold")
     assert [trial["settings"]["steps"] for trial in record["trials"]] == [1, 5, 3, 7]
@@ -49,7 +49,7 @@ def test_what_is_best_on_dev_serves_all_seeds(memory: Trainings) -> None:
     assert not [*Path("run").rglob("*.training")]
 
 
-def test_the_report_shows_what_was_tried() -> None:
+def test_the_report_shows_the_tried_settings() -> None:
     execute(GRID)
     text = Path("run/report.md").read_text("utf-8")
     assert "## Settings tried on dev" in text
@@ -58,13 +58,13 @@ def test_the_report_shows_what_was_tried() -> None:
     assert 'id="grid"' in Path("run/report.html").read_text("utf-8")
 
 
-def test_without_a_grid_nothing_is_tried() -> None:
+def test_tries_nothing_without_a_grid() -> None:
     assert system(execute(), "gold")["grid"] is None
     assert not Path("run/grid").exists()
     assert "grid" not in json.loads(Path("run/run.json").read_text("utf-8"))["recipe"]
 
 
-def test_nothing_is_tried_where_nothing_can_be_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tries_nothing_if_nothing_can_be_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Memory, "_found", lambda *_: [])
     io.write(sentences(9, 300), "raw.conll")
     append_system('name = "labels"\nmethod = "tagger_labels"\ngold_copies = 0')
@@ -73,7 +73,7 @@ def test_nothing_is_tried_where_nothing_can_be_learnt(monkeypatch: pytest.Monkey
 
 
 @each_or_some
-def test_a_kill_costs_one_trial_at_most(each: int, memory: Trainings, without_pages: None) -> None:
+def test_a_kill_loses_at_most_one_trial(each: int, memory: Trainings, without_pages: None) -> None:
     execute(GRID, out="whole")
     whole, total = files(Path("whole")), len(memory)
     with killing(0) as count:
@@ -90,7 +90,7 @@ def test_a_kill_costs_one_trial_at_most(each: int, memory: Trainings, without_pa
         shutil.rmtree("run")
 
 
-def test_the_seed_that_came_first_chose_and_the_report_says_so() -> None:
+def test_the_report_notes_which_seed_chose_the_settings() -> None:
     execute(GRID)
     record = tried("gold")
     assert record["seed"] == 0
@@ -100,7 +100,7 @@ def test_the_seed_that_came_first_chose_and_the_report_says_so() -> None:
     assert not any("chosen with seed" in note for note in execute("seeds=[0, 1]", GRID)["notes"])
 
 
-def test_trials_of_another_seed_are_not_gone_on_with(without_pages: None) -> None:
+def test_trials_of_another_seed_are_not_resumed(without_pages: None) -> None:
     with killing(0) as count:
         execute(GRID, out="counted")
     for at in range(1, count()):
@@ -116,7 +116,7 @@ def test_trials_of_another_seed_are_not_gone_on_with(without_pages: None) -> Non
     assert tried("gold")["seed"] == 1
 
 
-def test_a_folder_belongs_to_one_grid() -> None:
+def test_refuses_another_grid_in_the_same_folder() -> None:
     execute(GRID)
     with pytest.raises(SettingsError, match=r"other settings:\n.*grid"):
         execute("tagger.grid.steps=[1, 5]")
@@ -135,19 +135,19 @@ def test_a_folder_belongs_to_one_grid() -> None:
         ("{ steps = [1], epochs = [2] }", "tagger.grid: steps and epochs both set the length"),
     ],
 )
-def test_wrong_grids(grid: str, complaint: str) -> None:
+def test_refuses_wrong_grids(grid: str, complaint: str) -> None:
     with pytest.raises(SettingsError) as caught:
         load("recipe.toml", [f"tagger.grid={grid}"])
     assert complaint in str(caught.value)
     assert "1 issue in" in str(caught.value)
 
 
-def test_steps_in_a_grid_stand_in_for_epochs() -> None:
+def test_steps_in_a_grid_replace_epochs() -> None:
     recipe = load("recipe.toml", ["tagger.method=transformer", "tagger.epochs=3", "tagger.grid.steps=[3, 4]"])
     assert recipe.grid == {"steps": [3, 4]}
 
 
-def test_the_head_follows_the_rate_that_it_shares() -> None:
+def test_the_head_rate_follows_a_shared_learning_rate() -> None:
     grid = {"learning_rate": [1e-5, 3e-5], "batch_size": [8]}
     shared = {"learning_rate": 2e-5, "head_learning_rate": 2e-5}
     assert combinations(grid, shared) == [

@@ -12,7 +12,7 @@ from tests.experiments.asking import CHAIN, GOOD, Write, issue, issues
 
 
 class TestWrongRecipes:
-    def test_a_grid_needs_dev(self, write: Write):
+    def test_refuses_a_grid_without_dev(self, write: Write):
         recipe = GOOD + "[tagger.grid]\nlearning_rate = [0.1, 0.2]\n"
         assert "name a file as dev" in issue(write(recipe))
         load(write(recipe.replace("[[systems]]", 'dev = "dev.conll"\n[[systems]]')))
@@ -26,16 +26,16 @@ class TestWrongRecipes:
             (r'[[systems]]\nselect = ["a\u0000"]', "systems.select"),
         ],
     )
-    def test_a_null_character_is_refused_where_a_name_may_be(self, table: str, key: str, write: Write):
+    def test_refuses_a_null_character_in_names(self, table: str, key: str, write: Write):
         found = issue(write(table.replace(r"\n", "\n")))
         assert found == rf"{key} has the character \u0000, which no name may have; remove it"
 
-    def test_a_null_character_in_an_override_is_refused(self, write: Write):
+    def test_refuses_a_null_character_in_an_override(self, write: Write):
         assert "data.dev has the character \\u0000" in issue(write(GOOD), r'data.dev="a\u0000.conll"')
         with pytest.raises(SettingsError, match=r"model has the character \\u0000"):
             settings_from([r'model="a\u0000"'])
 
-    def test_everything_at_once(self, write: Write):
+    def test_reports_all_issues_at_once(self, write: Write):
         found = issues(
             write(
                 """
@@ -185,7 +185,7 @@ select = ["agrement", 5]
             ("select = [{ threshold = 1 }]", "select: method is missing; known: agreement, "),
         ],
     )
-    def test_one_thing(self, write: Write, line: str, message: str):
+    def test_reports_a_single_issue(self, write: Write, line: str, message: str):
         lines = {"name": 'name = "x"', "data": 'data = { train = "a", test = "b" }'}
         lines[line.split(" = ")[0]] = line
         assert re.search(message, issue(write("\n".join(lines.values()))))
@@ -193,18 +193,18 @@ select = ["agrement", 5]
     @pytest.mark.parametrize(
         "name", ["", ".", "..", "a/b", "a\\\\b", "/abs", "a\\nb", " a", "a ", ".hidden", "x" * 201, "व" * 70]
     )
-    def test_names_that_no_folder_can_have(self, write: Write, name: str):
+    def test_refuses_names_that_are_not_valid_folder_names(self, write: Write, name: str):
         assert "name is" in issue(write(GOOD + f'name = "{name}"'))
         assert issue(write(GOOD.replace("mine", name))).startswith("name is ")
 
     @pytest.mark.parametrize("name", ["gold", "sample", "Gold", "SAMPLE", "Gold only"])
-    def test_names_of_a_run_s_own_folders(self, write: Write, name: str):
+    def test_refuses_reserved_names(self, write: Write, name: str):
         assert "the names gold, gold only, sample, teachers are reserved" in issue(write(GOOD + f'name = "{name}"'))
 
     @pytest.mark.parametrize(
         ("one", "other"), [("a", "a"), ("system", "SYSTEM"), ("é", "e\u0301"), ("straße", "STRASSE")]
     )
-    def test_two_names_for_one_folder(self, write: Write, one: str, other: str):
+    def test_refuses_two_names_for_the_same_folder(self, write: Write, one: str, other: str):
         system = '[[systems]]\nmethod = "mention_replacement"\n'
         text = f'{GOOD}name = "{one}"\n{system}name = "{other}"\n'
         assert issue(write(text)).startswith("2 systems are called")
@@ -223,7 +223,7 @@ select = ["agrement", 5]
             ('systems.b.base=["a"]', "system 2 \"b\": base is ['a']: expected a string"),
         ],
     )
-    def test_systems_that_nothing_can_go_on_from(self, write: Write, override: str, message: str):
+    def test_refuses_an_invalid_base(self, write: Write, override: str, message: str):
         assert message in issue(write(CHAIN), override)
 
     @pytest.mark.parametrize(
@@ -239,14 +239,14 @@ select = ["agrement", 5]
             ),
         ],
     )
-    def test_a_method_twice_in_a_row_of_systems(self, write: Write, override: str, message: str):
-        """Both would call what they make of a gold sentence the same."""
+    def test_refuses_the_same_method_for_a_system_and_its_base(self, write: Write, override: str, message: str):
+        """Both would give the same id to their sentence from a gold sentence."""
         assert message in issue(write(CHAIN), override)
 
-    def test_an_system_on_itself_and_an_system_on_that_one(self, write: Write):
+    def test_a_system_based_on_itself_is_a_single_issue(self, write: Write):
         assert len(issues(write(CHAIN), "systems.b.base=b")) == 1
 
-    def test_two_systems_of_one_method_without_names(self, write: Write):
+    def test_refuses_two_unnamed_systems_of_one_method(self, write: Write):
         assert 'called "mention_replacement"; give them' in issue(write(GOOD + GOOD[GOOD.index("[[") :]))
 
     @pytest.mark.parametrize(
@@ -260,21 +260,21 @@ select = ["agrement", 5]
             (b"", "the section \\[data\\] is missing"),
         ],
     )
-    def test_files_that_are_no_recipes(self, tmp_path: Path, content: bytes, message: str):
+    def test_refuses_files_that_are_not_recipes(self, tmp_path: Path, content: bytes, message: str):
         path = tmp_path / "recipe.toml"
         path.write_bytes(content)
         with pytest.raises(SettingsError, match=message):
             load(str(path))
 
     @pytest.mark.parametrize("name", ["dmeo", "nowhere/recipe.toml", "x" * 5000, "a\0b", ""])
-    def test_recipes_that_are_not_there(self, name: str):
+    def test_refuses_missing_recipes(self, name: str):
         with pytest.raises(SettingsError, match="there is no recipe"):
             load(name)
 
-    def test_a_shipped_recipe_is_suggested(self):
+    def test_suggests_a_shipped_recipe(self):
         with pytest.raises(SettingsError, match='did you mean "demo"'):
             load("dmeo")
 
-    def test_a_folder_is_no_recipe(self, tmp_path: Path):
+    def test_refuses_a_folder_as_recipe(self, tmp_path: Path):
         with pytest.raises(SettingsError, match="neither a file nor"):
             load(str(tmp_path))

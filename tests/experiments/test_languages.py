@@ -20,7 +20,7 @@ from tests.standins import files, sentences
 
 @pytest.mark.usefixtures("languages")
 class TestLanguages:
-    def test_of_each_the_same_number_is_drawn(self, memory: Trainings):
+    def test_samples_the_same_number_from_each_language(self, memory: Trainings):
         report = execute("sample.dev_size=4")
         for split, size in (("train", 16), ("dev", 4)):
             drawn = io.read(f"run/seed-0/sample/{split}.jsonl")
@@ -35,7 +35,7 @@ class TestLanguages:
         assert report["systems"][0]["train_sentences"] == [32]
         assert {sentence.language for sentence in io.read("run/seed-0/one/1-duplicates.jsonl")} == {"en", "hi"}
 
-    def test_the_sample_of_one_does_not_depend_on_the_others(self):
+    def test_the_sample_of_a_language_does_not_depend_on_the_others(self):
         execute()
         execute('data.train={ en = "en/train.conll" }', out="alone")
         both = of_language("run/seed-0/sample/train.jsonl", "en")
@@ -43,7 +43,7 @@ class TestLanguages:
         numbers = {s.id.partition("/")[2] for s in of_language("run/seed-0/sample/train.jsonl", "hi")}
         assert numbers != {sentence.id.partition("/")[2] for sentence in both}
 
-    def test_their_order_in_the_recipe_changes_nothing(self, memory: Trainings):
+    def test_the_order_of_languages_in_the_recipe_does_not_matter(self, memory: Trainings):
         execute()
         memory.clear()
         turned = 'train = { en = "en/train.conll", hi = "hi/train.conll" }'
@@ -54,7 +54,7 @@ class TestLanguages:
         execute(out="turned")
         assert files(Path("turned/seed-0")) == files(Path("run/seed-0"))
 
-    def test_scores_of_each_against_the_predictions_in_the_folder(self):
+    def test_scores_by_language_match_the_written_predictions(self):
         report = execute("seeds=[0, 3]")
         gold = {f"{language}/{s.id}": s for language in ("en", "hi") for s in io.read(f"{language}/test.conll")}
         for described in report["systems"]:
@@ -73,7 +73,7 @@ class TestLanguages:
         assert "## F1 by language" in Path("run/report.md").read_text("utf-8")
         assert "By language" in Path("run/report.html").read_text("utf-8")
 
-    def test_the_report_tells_the_files_of_each(self):
+    def test_the_report_lists_the_files_of_each_language(self):
         train = execute()["data"]["train"]
         assert train["sentences"] == 24 + 28
         assert {language: own["sentences"] for language, own in train["languages"].items()} == {"en": 24, "hi": 28}
@@ -85,7 +85,7 @@ class TestLanguages:
             assert train["languages"]["hi"]["sha256"] in text
             assert "From train, a sample of 16 sentences of each language was used" in text
 
-    def test_in_one_file_they_are_drawn_together_and_scored_apart(self):
+    def test_languages_in_one_file_are_sampled_together_and_scored_separately(self):
         for split, count in (("train", 24), ("test", 12)):
             made = [*sentences(count), *hindi(count)]
             named = [dataclasses.replace(s, language="en" if n < count else "hi") for n, s in enumerate(made)]
@@ -96,17 +96,17 @@ class TestLanguages:
         assert report["data"]["train"]["path"].endswith("train.jsonl")
         assert "of each language was used" not in Path("run/report.md").read_text("utf-8")
 
-    def test_of_a_single_one_there_is_no_score_apart(self):
+    def test_a_single_language_has_no_separate_score(self):
         report = execute('data.test={ en = "en/test.conll" }')
         assert all(described["per_language"] == {} for described in report["systems"])
         assert "per_language" not in json.loads(Path("run/seed-0/gold/result.json").read_text())["scores"]
         assert "language" not in Path("run/report.md").read_text("utf-8").split("## Data")[0]
 
-    def test_one_for_testing_alone(self):
+    def test_a_language_may_be_only_in_test(self):
         report = execute('data.train={ en = "en/train.conll" }', 'data.dev={ en = "en/dev.conll" }')
         assert set(system(report, "gold")["per_language"]) == {"en", "hi"}
 
-    def test_a_moved_file_is_the_same_and_a_changed_one_is_refused(self, memory: Trainings):
+    def test_accepts_a_moved_file_and_refuses_a_changed_one(self, memory: Trainings):
         execute()
         memory.clear()
         os.rename("hi/train.conll", "हिंदी.conll")
@@ -116,7 +116,7 @@ class TestLanguages:
         with pytest.raises(SettingsError, match=r"\n  inputs\.train\.hi: the content has changed\nChoose"):
             execute("data.train.hi=हिंदी.conll")
 
-    def test_another_language_of_a_file_is_another_run(self):
+    def test_refuses_another_language_for_the_same_file(self):
         execute()
         with pytest.raises(SettingsError, match=r"inputs\.train\.mr: was nothing"):
             execute('data.train={ en = "en/train.conll", mr = "hi/train.conll" }')
@@ -133,14 +133,14 @@ class TestLanguages:
             ("train", hindi(15), "sample.size is 16, but train (hi) has 15 sentences"),
         ],
     )
-    def test_files_that_cannot_be_used(self, split: str, made: list[Sentence], message: str):
+    def test_refuses_unusable_files(self, split: str, made: list[Sentence], message: str):
         io.write(made, f"hi/{split}.conll")
         with pytest.raises(DataError) as caught:
             execute()
         assert message in str(caught.value)
         assert not Path("run").exists()
 
-    def test_all_issues_of_all_files(self):
+    def test_reports_all_issues_of_all_files(self):
         Path("en/train.conll").write_text("Ada\tB-PER\nBo\tB_PER\n")
         Path("hi/train.conll").unlink()
         Path("hi/test.conll").write_text("Ada\tB-PER\nx\n")
@@ -181,12 +181,12 @@ class TestLanguages:
         )
         assert "2 of 11 test (hi) sentences also occur in train, word for word" in notes
 
-    def test_another_code_of_a_language_is_no_other_language(self):
+    def test_another_code_of_the_same_language_is_accepted(self):
         io.write(Corpus(dataclasses.replace(s, language="hin-Deva") for s in hindi(20, 50)), "hi.jsonl")
         execute("data.train.hi=hi.jsonl")
         assert {s.language for s in of_language("run/seed-0/one/train.jsonl", "hi")} == {"hi"}
 
-    def test_a_sentence_of_another_language(self):
+    def test_refuses_a_sentence_of_another_language(self):
         named = [dataclasses.replace(s, language=language) for s, language in zip(hindi(2), ["", "mr"], strict=True)]
         io.write(Corpus([*hindi(20, 50), *named]), "hi.jsonl")
         with pytest.raises(DataError) as caught:
@@ -195,7 +195,7 @@ class TestLanguages:
         assert expected in str(caught.value)
         assert "give each language its own file" in str(caught.value)
 
-    def test_sentences_that_were_generated_before_keep_their_parents(self, memory: Trainings):
+    def test_previously_generated_sentences_keep_their_parents(self, memory: Trainings):
         execute()
         made = of_language("run/seed-0/one/train.jsonl", "hi")
         io.write(made, "made.jsonl")
@@ -209,12 +209,12 @@ class TestLanguages:
         assert parents
         assert parents <= set(run.corpora["train"].by_id)
 
-    def test_a_protocol_that_cannot_draw_so_few_names_the_language(self):
+    def test_a_sample_too_small_for_its_protocol_names_the_language(self):
         io.write([*sentences(24), *PRODUCTS], "en/train.conll")
         with pytest.raises(DataError, match=r"train \(en\), seed 0: no sample of 1 with a mention of each of 3 types"):
             execute("sample.size=1", "sample.protocol=every_type")
 
-    def test_the_shipped_recipe_asks_for_files(self):
+    def test_the_shipped_recipe_requires_own_files(self):
         with pytest.raises(DataError, match="6 issues") as caught:
             Run(load("code_mixing"), Path("run"), quiet=True).execute()
         assert str(caught.value).endswith(

@@ -21,7 +21,7 @@ from tests.standins import sentences
 
 EXPERIMENTS = [name for name in shipped_recipes() if name.endswith(("_paper", "_multilingual", "_tuning"))]
 SLOW = [name for name in EXPERIMENTS if name.endswith("_tuning") or name in ("aclm_multilingual", "melm_multilingual")]
-"""Others have the same methods, or runs for each language."""
+"""Other recipes have the same methods, or these have runs for each language."""
 LANGUAGES = ("en", "hi")
 
 
@@ -116,7 +116,7 @@ def files_of(name: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.torture] * (name in SLOW)) for name in EXPERIMENTS]
 )
-def test_the_experiment_of_a_paper(
+def test_the_experiment_of_a_paper_runs(
     name: str, corpora: Path, tiny_set: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(model_sets, "MODELS", {**model_sets.MODELS, "bundled": tiny_set})

@@ -22,7 +22,7 @@ class TestProcesses:
 
     @pytest.fixture(scope="class")
     def finished(self, tmp_path_factory: pytest.TempPathFactory, tiny_model: str, server: Server) -> Path:
-        """A folder with a run that nothing has disturbed."""
+        """A folder with an undisturbed run."""
         folder = tmp_path_factory.mktemp("finished")
         without_last_system(write_recipe(folder, tiny(tiny_model)))
         code, out, err = server.run("run", "recipe.toml", "--out", "run", cwd=folder)
@@ -32,18 +32,18 @@ class TestProcesses:
 
     @pytest.fixture
     def started(self, finished: Path, tmp_path: Path) -> Path:
-        """A folder of which the same run may start."""
+        """A folder in which the same run can start."""
         shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
         shutil.rmtree(tmp_path / "run")
         return tmp_path
 
-    def test_weights_and_all_are_there(self, finished: Path):
+    def test_writes_weights_and_all_other_files(self, finished: Path):
         tagger = files(finished / "run" / "seed-0" / "both" / "tagger")
         assert {"model.safetensors", "crf.safetensors", "config.json", "tokenizer.json", "nersery.json"} <= set(tagger)
         report = json.loads((finished / "run" / "report.json").read_text("utf-8"))
         assert report["systems"][0]["training"][0]["steps"] == 4
 
-    def test_killed_at_several_moments_it_ends_with_the_same_bytes(self, finished: Path, started: Path, server: Server):
+    def test_repeated_kills_do_not_change_the_final_bytes(self, finished: Path, started: Path, server: Server):
         chance = random.Random(5)
         moments = [
             "run.json",
@@ -67,7 +67,7 @@ class TestProcesses:
         assert code == 0, err
         assert files(started / "run") == files(finished / "run")
 
-    def test_killed_amid_a_training_it_goes_on_from_there(
+    def test_a_training_resumes_at_its_checkpoint_after_a_kill(
         self, tmp_path: Path, tiny_model: str, server: Server, monkeypatch: pytest.MonkeyPatch
     ):
         recipe = write_recipe(tmp_path, tiny(tiny_model, steps=40))
@@ -96,7 +96,7 @@ class TestProcesses:
             pytest.param(signal.SIGHUP, 129, "terminated", marks=pytest.mark.torture),
         ],
     )
-    def test_stopped_it_says_so_and_goes_on(
+    def test_a_signal_is_reported_and_the_run_resumes(
         self, finished: Path, started: Path, server: Server, sign: signal.Signals, code: int, what: str
     ):
         process = server.start("run", "recipe.toml", "--out", "run", "-q", cwd=started)
@@ -112,7 +112,7 @@ class TestProcesses:
         assert files(started / "run") == files(finished / "run")
 
     @pytest.mark.parametrize("largest_file", [pytest.param(600, marks=pytest.mark.torture), 120_000])
-    def test_on_a_full_disk_it_says_so_and_goes_on(
+    def test_a_full_disk_is_reported_and_the_run_resumes(
         self, finished: Path, started: Path, server: Server, largest_file: int
     ):
         command = ["run", "recipe.toml", "--out", "run", "-q"]

@@ -1,4 +1,4 @@
-"""What a run reports, against its files."""
+"""The report of a run, compared with its files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.standins import Memory, files, sentences
 
 @pytest.mark.usefixtures("folder")
 class TestReport:
-    def test_scores_against_the_predictions_in_the_folder(self):
+    def test_scores_match_the_written_predictions(self):
         report = execute("seeds=[0, 3]")
         gold = {(s.id, *label) for s in io.read("test.conll") for label in s.labels}
         for described in report["systems"]:
@@ -40,7 +40,7 @@ class TestReport:
                 gain = mean - report["systems"][0]["f1"]["mean"]
                 assert described["against_gold"]["difference"] == pytest.approx(gain)
 
-    def test_the_hashes_of_the_files_as_they_were_read(self, monkeypatch: pytest.MonkeyPatch):
+    def test_hashes_are_those_of_the_files_as_read(self, monkeypatch: pytest.MonkeyPatch):
         expected = {split: content_hash(f"{split}.conll") for split in ("train", "dev", "test")}
         predict = Memory.predict
 
@@ -52,7 +52,7 @@ class TestReport:
         data = execute()["data"]
         assert {split: of["sha256"] for split, of in data.items()} == expected
 
-    def test_counts_against_the_files(self):
+    def test_counts_match_the_files(self):
         report = execute("seeds=[0, 3]")
         for name in ("both", "one"):
             described = system(report, name)
@@ -73,7 +73,7 @@ class TestReport:
                 assert count == 16 + lines(f"run/seed-{seed}/{name}/{stems[-1]}.jsonl")
                 assert count == len(io.read(f"run/seed-{seed}/{name}/train.jsonl"))
 
-    def test_new_entities_against_the_files(self):
+    def test_new_entities_match_the_files(self):
         append_system('name = "parts"\nmethod = "label_wise_token_replacement"\nrate = 0.5')
         report = execute("seeds=[0, 3]")
         assert system(report, "gold")["new_entities"] == system(report, "one")["new_entities"] == [0, 0]
@@ -84,7 +84,7 @@ class TestReport:
             )
             assert number == len(train - gold) > 0
 
-    def test_diversity_is_that_of_the_kept_sentences_against_their_parents(self):
+    def test_diversity_compares_kept_sentences_with_their_parents(self):
         append_system('name = "parts"\nmethod = "label_wise_token_replacement"\nrate = 0.5')
         append_system('name = "more"\nmethod = "mention_replacement"\nbase = "parts"')
         report = execute("seeds=[0, 3]")
@@ -104,7 +104,7 @@ class TestReport:
             assert system(report, name)["diversity"]["entity"]["mean"] > 0
         assert system(report, "parts")["diversity"]["length"]["mean"] == 0
 
-    def test_errors_are_those_of_the_predictions(self):
+    def test_errors_match_the_predictions(self):
         report = execute("seeds=[0, 3]")
         test = io.read("test.conll")
         for described in report["systems"]:
@@ -116,7 +116,7 @@ class TestReport:
             assert described["errors"]["examples"] == found[0].as_dict(3)["examples"]
         assert any(described["errors"]["examples"] for described in report["systems"])
 
-    def test_what_else_it_says(self):
+    def test_the_report_has_systems_data_and_examples(self):
         report = execute()
         assert report == json.loads(Path("run/report.json").read_text("utf-8"))
         assert [described["name"] for described in report["systems"]] == ["gold", "both", "one"]
@@ -130,18 +130,18 @@ class TestReport:
         for example in system(report, "one")["examples"]:
             assert example["child"]["id"].startswith(example["parent"]["id"])
 
-    def test_the_command_in_it_is_one_to_copy(self):
+    def test_the_command_in_the_report_can_be_copied(self):
         report = execute("name=it's", "systems.one.copies=3", out="the run")
         command = "nersery run recipe.toml --out 'the run' --set 'name=it'\"'\"'s' --set systems.one.copies=3"
         assert report["command"] == command
 
-    def test_systems_that_differ_in_their_selectors_share_what_is_generated(self):
+    def test_systems_that_differ_only_in_selectors_share_generated_sentences(self):
         report = execute()
         assert system(report, "both")["generation"] == system(report, "one")["generation"]
         assert Path("run/seed-0/both/generated.jsonl").exists()
         assert not Path("run/seed-0/one/generated.jsonl").exists()
 
-    def test_systems_that_differ_in_more_do_not(self):
+    def test_systems_that_differ_in_more_share_no_generated_sentences(self):
         report = execute("systems.one.copies=3")
         assert system(report, "one")["generation"]["read"] == 48
         assert lines("run/seed-0/one/generated.jsonl") > lines("run/seed-0/both/generated.jsonl")
@@ -153,12 +153,12 @@ class TestReport:
         assert (0, 3 * 16 + kept) in memory
         assert lines("run/seed-0/one/train.jsonl") == 16 + kept
 
-    def test_the_baseline_is_there_without_any_system(self):
+    def test_the_baseline_runs_without_any_system(self):
         text = Path("recipe.toml").read_text().split("[[systems]]")[0]
         Path("recipe.toml").write_text(text)
         assert [described["name"] for described in execute()["systems"]] == ["gold"]
 
-    def test_a_method_whose_sentences_are_all_rejected(self, capsys: pytest.CaptureFixture[str]):
+    def test_a_method_whose_sentences_are_all_rejected_equals_gold_only(self, capsys: pytest.CaptureFixture[str]):
         report = Run(load("recipe.toml", ["systems.one.rate=0.0"]), Path("run")).execute().as_dict()
         assert "note: one, seed 0: no sentence was kept" in capsys.readouterr().err
         assert report["notes"] == ["one: no sentence was kept, so it trains on those of gold only (seed 0)"]
@@ -167,7 +167,7 @@ class TestReport:
         assert Path("run/seed-0/one/train.jsonl").read_bytes() == Path("run/seed-0/gold/train.jsonl").read_bytes()
         assert system(report, "one")["f1"] == system(report, "gold")["f1"]
 
-    def test_the_sample_is_written_down(self):
+    def test_the_sample_and_its_ids_are_written(self):
         execute("sample.dev_size=4")
         for split, size in (("train", 16), ("dev", 4)):
             ids = Path(f"run/seed-0/sample/{split}.ids.txt").read_text().splitlines()
@@ -177,7 +177,7 @@ class TestReport:
             assert set(drawn) <= set(io.read(f"{split}.conll"))
 
     @pytest.mark.parametrize("ids", [["a/b", "..", "x" * 5000, "two\nlines", '"', "\u2028", "नमस्ते", " "]])
-    def test_odd_ids(self, ids: list[str]):
+    def test_unusual_ids_are_written_unambiguously(self, ids: list[str]):
         from dataclasses import replace
 
         made = [replace(s, id=id) for s, id in zip(sentences(24), [*ids, *map(str, range(16))], strict=True)]
@@ -186,7 +186,7 @@ class TestReport:
         listed = Path("run/seed-0/sample/train.ids.txt").read_text("utf-8").split("\n")[:-1]
         assert [json.loads(id) if id.startswith('"') else id for id in listed] == [s.id for s in made]
 
-    def test_types_in_any_script_and_names_of_any_kind(self):
+    def test_accepts_types_in_any_script_and_names_of_any_kind(self):
         typed = [s.with_entities(Entity(e.start, e.end, "जगह का नाम") for e in s.entities) for s in sentences(24)]
         io.write(typed, "données\n🚀.jsonl")
         append_system('name = "👩‍🔬 it\'s <b>"\nmethod = "shuffle_within_segments"')

@@ -1,4 +1,4 @@
-"""A run that is carried out again, changed, or after a kill."""
+"""A run that is repeated: unchanged, changed, or after a kill."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_the_same_command_changes_nothing(ended: Path, memory: Trainings):
 
 
 @pytest.mark.usefixtures("folder", "without_pages")
-class TestAgain:
-    def test_a_new_seed_and_the_rest_stays(self, ended: Path, memory: Trainings):
+class TestRepeated:
+    def test_a_new_seed_keeps_finished_results(self, ended: Path, memory: Trainings):
         before = files(Path("run/seed-0"))
         report = execute("seeds=[1, 0]")
         assert {seed for seed, _ in memory} == {1}
@@ -48,7 +48,7 @@ class TestAgain:
         execute("seeds=[0, 1]", out="both")
         assert files(Path("both/seed-1")) == files(Path("run/seed-1"))
 
-    def test_a_new_system_and_the_rest_stays(self, ended: Path, memory: Trainings):
+    def test_a_new_system_keeps_finished_results(self, ended: Path, memory: Trainings):
         before = files(Path("run/seed-0"))
         append_system('method = "shuffle_within_segments"')
         report = execute("description=more")
@@ -69,7 +69,7 @@ class TestAgain:
         append_system('name = "late"\nmethod = "shuffle_within_segments"\nrate = 0.9')
         assert execute()["systems"][-1]["settings"]["rate"] == 0.9, "nothing of the first one is in its way"
 
-    def test_what_people_decided_about_a_removed_system_stays(self, memory: Trainings):
+    def test_review_decisions_of_a_removed_system_are_kept(self, memory: Trainings):
         append_system('name = "late"\nmethod = "shuffle_within_segments"\nselect = ["reviewed"]')
         with pytest.raises(NerseryError, match="have no decision") as waiting:
             execute()
@@ -81,7 +81,7 @@ class TestAgain:
             execute()
         assert decisions.exists()
 
-    def test_a_system_that_another_process_finishes_meanwhile_stays(self, monkeypatch: pytest.MonkeyPatch):
+    def test_keeps_a_system_that_another_process_finishes_meanwhile(self, monkeypatch: pytest.MonkeyPatch):
         append_system('name = "late"\nmethod = "shuffle_within_segments"')
         execute()
         result = Path("run/seed-0/late/result.json")
@@ -94,7 +94,7 @@ class TestAgain:
                 execute()
         assert result.read_bytes() == content
 
-    def test_what_a_removed_system_generated_stays_with_its_twin(self, memory: Trainings):
+    def test_sentences_of_a_removed_system_are_kept_for_its_twin(self, memory: Trainings):
         twin = 'method = "shuffle_within_segments"\nselect = []'
         append_system(f'name = "late"\n{twin}')
         append_system(f'name = "twin"\n{twin}')
@@ -113,7 +113,7 @@ class TestAgain:
         with pytest.raises(SettingsError, match=r"holds a run with other settings(.|\n)*another folder \(`output`\)"):
             execute()
 
-    def test_systems_in_another_order(self, ended: Path, memory: Trainings):
+    def test_reordering_systems_keeps_their_results(self, ended: Path, memory: Trainings):
         report = json.loads((ended / "report.json").read_text("utf-8"))
         before = files(Path("run/seed-0"))
         head, both, one = Path("recipe.toml").read_text("utf-8").split("[[systems]]")
@@ -124,7 +124,7 @@ class TestAgain:
         assert files(Path("run/seed-0")) == before
         assert not memory
 
-    def test_other_versions_are_told_and_the_first_stay(
+    def test_other_versions_are_noted_and_the_first_are_kept(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ):
         first = execute()["versions"]
@@ -137,7 +137,7 @@ class TestAgain:
         assert "note: this run continues with numpy 9.9 in place of" in capsys.readouterr().err
         assert json.loads(Path("run/seed-1/one/result.json").read_text("utf-8"))["versions"]["torch"] == "9.9"
 
-    def test_other_threads_and_another_precision_are_refused(self, monkeypatch: pytest.MonkeyPatch):
+    def test_refuses_other_threads_and_another_precision(self, monkeypatch: pytest.MonkeyPatch):
         first = execute("seeds=[0]")["versions"]
         assert {"processor", "precision", "threads"} <= first.keys()
         with monkeypatch.context() as patch:
@@ -152,14 +152,14 @@ class TestAgain:
         with pytest.raises(SettingsError, match=f"NERSERY_PRECISION={first['precision']} nersery run"):
             execute("seeds=[0, 1]")
 
-    def test_another_processor_is_named_and_the_run_continues(self, ended: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_another_processor_is_noted_and_the_run_continues(self, ended: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("nersery.models.computer._processor", lambda: "Abacus 9")
         report = execute("seeds=[0, 1]")
         (note,) = (note for note in report["notes"] if "Abacus 9" in note)
         assert note.startswith("made with processor Abacus 9 in place of ")
         assert report["versions"]["processor"] != "Abacus 9"
 
-    def test_other_words_about_it_and_other_ends(self, ended: Path, memory: Trainings):
+    def test_description_evaluation_and_kept_taggers_may_change(self, ended: Path, memory: Trainings):
         report = execute("description=other", "evaluate.bootstrap_samples=200", "keep_taggers=false")
         assert report["systems"][1]["against_gold"]["samples"] == 200
         assert not memory
@@ -182,7 +182,7 @@ class TestAgain:
             (["name=other"], "  recipe.name: was 'small', now 'other'"),
         ],
     )
-    def test_other_settings_are_refused_and_shown(self, ended: Path, overrides: list[str], difference: str):
+    def test_refuses_other_settings_and_shows_the_difference(self, ended: Path, overrides: list[str], difference: str):
         before = files(Path("run"))
         with pytest.raises(SettingsError, match="holds a run with other settings") as caught:
             execute(*overrides)
@@ -190,12 +190,12 @@ class TestAgain:
         assert str(caught.value).count("\n") == 2
         assert files(Path("run")) == before
 
-    def test_a_changed_file_is_refused(self, ended: Path):
+    def test_refuses_a_changed_file(self, ended: Path):
         io.write(sentences(25), "train.conll")
         with pytest.raises(SettingsError, match=r"inputs\.train: the content has changed"):
             execute()
 
-    def test_a_changed_file_that_a_setting_names_is_refused(self):
+    def test_refuses_a_changed_file_of_a_setting(self):
         Path("words.tsv").write_text("lives\tdwells\n")
         append_system('name = "words.tsv"\nmethod = "synonym_replacement"\ntable = "words.tsv"')
         execute()
@@ -205,7 +205,7 @@ class TestAgain:
             execute()
         assert str(caught.value).count("\n") == 2
 
-    def test_files_that_settings_name_are_the_same_from_elsewhere(
+    def test_files_of_settings_are_found_from_another_directory(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings
     ):
         Path("words.tsv").write_text("lives\tdwells\n")
@@ -217,18 +217,18 @@ class TestAgain:
         assert memory == trained
 
     @pytest.mark.parametrize("content", ["", "x", "[]", "{}", '{"recipe": 3}'])
-    def test_a_record_that_is_none(self, ended: Path, content: str):
+    def test_refuses_an_invalid_record(self, ended: Path, content: str):
         Path("run/run.json").write_text(content)
         with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
             execute()
 
-    def test_a_damaged_result(self, ended: Path):
+    def test_refuses_a_damaged_result(self, ended: Path):
         Path("run/seed-0/one/result.json").write_text("{")
         with pytest.raises(NerseryError, match=r"one/result\.json is damaged\. Delete it, and repeat the command"):
             execute()
 
     @pytest.mark.parametrize(("name", "part", "is_done"), CUT_FILES)
-    def test_a_file_that_a_loss_of_power_has_cut(
+    def test_reports_a_file_truncated_by_a_power_loss(
         self, ended: Path, name: str, part: float, is_done: bool, memory: Trainings
     ):
         folder = Path("run/seed-0/both")
@@ -245,14 +245,14 @@ class TestAgain:
         assert files(folder) == before
 
     @pytest.mark.parametrize("name", ["train.jsonl", "predicted.jsonl", "generated.jsonl", "1-duplicates.jsonl"])
-    def test_files_that_somebody_removed_are_made_again(self, ended: Path, name: str, memory: Trainings):
+    def test_removed_files_are_recreated(self, ended: Path, name: str, memory: Trainings):
         before = files(Path("run"))
         Path("run/seed-0/both", name).unlink()
         execute()
         assert files(Path("run")) == before
         assert memory == []
 
-    def test_a_folder_of_something_else(self, memory: Trainings):
+    def test_refuses_a_folder_with_other_files(self, memory: Trainings):
         Path("thesis").mkdir()
         Path("thesis/thesis.tex").write_text("precious")
         with pytest.raises(SettingsError, match="thesis is not empty and holds no run"):
@@ -262,20 +262,20 @@ class TestAgain:
         assert files(Path("thesis")) == {"thesis.tex": b"precious"}
         assert not memory
 
-    def test_an_empty_folder_and_a_folder_in_folders(self):
+    def test_accepts_an_empty_folder_and_a_nested_new_one(self):
         Path("empty").mkdir()
         systems = execute(out="empty")["systems"]
         assert execute(out="a/b/c")["systems"] == systems
         assert files(Path("a/b/c/seed-0")) == files(Path("empty/seed-0"))
 
-    def test_two_at_once(self, ended: Path):
+    def test_refuses_a_second_process_on_the_same_folder(self, ended: Path):
         with locked(Path("run")), pytest.raises(SettingsError, match="another process is writing run"):
             execute()
 
 
 @pytest.mark.usefixtures("folder", "without_pages")
 class TestWithoutTaggers:
-    def test_none_is_left_and_the_results_are_the_same(self, memory: Trainings):
+    def test_keeps_no_tagger_and_gives_the_same_results(self, memory: Trainings):
         kept = execute(out="kept")
         memory.clear()
         report = execute("keep_taggers=false")
@@ -284,7 +284,7 @@ class TestWithoutTaggers:
         left = {name: content for name, content in files(Path("kept/seed-0")).items() if "/tagger/" not in name}
         assert files(Path("run/seed-0")) == left
 
-    def test_a_new_system_that_needs_the_baseline_s(self, memory: Trainings):
+    def test_a_new_system_retrains_the_baseline_that_it_needs(self, memory: Trainings):
         execute("keep_taggers=false")
         memory.clear()
         append_system('name = "new"\nmethod = "shuffle_within_segments"\nselect = ["agreement"]')

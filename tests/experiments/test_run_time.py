@@ -1,4 +1,4 @@
-"""How long systems will take, by the steps of their trainings."""
+"""Estimates of the run time of systems, from the steps of their trainings."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def test_slow_labelling_is_not_timed_twice(
         ),
     ],
 )
-def test_all_trainings_count(entry: dict[str, Any], seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_estimate_counts_all_trainings(
+    entry: dict[str, Any], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(start=1.0, step=2.0, sentence=0.1))
     recipe = recipe_of({"name": "labels", "method": "tagger_labels", **entry})
     said: list[str] = []
@@ -104,7 +106,7 @@ def test_all_trainings_count(entry: dict[str, Any], seconds: float, monkeypatch:
         ("all", 50 + 8 + 16, 50 + 8 + 16),
     ],
 )
-def test_all_new_sentences_count(name: str, added: int, candidates: int) -> None:
+def test_the_estimate_counts_all_new_sentences(name: str, added: int, candidates: int) -> None:
     merge = ["one copy", "two copies", "labels", "labels twice"]
     times = RunTime(
         recipe_of(
@@ -126,14 +128,16 @@ def test_all_new_sentences_count(name: str, added: int, candidates: int) -> None
     ("entry", "trained"),
     [({}, 32 + 32), ({"gold_copies": 3}, 3 * 32 + 32), ({"gold_copies": 0}, 32), ({"upsampling": 0.75}, 3 * 32 + 32)],
 )
-def test_repeated_gold_counts(entry: dict[str, Any], trained: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_estimate_counts_repeated_gold(
+    entry: dict[str, Any], trained: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(start=0.0, step=1.0, sentence=0.0))
     recipe = recipe_of({"name": "made", "method": "eda", "tagger_settings": {"epochs": 1, "batch_size": 16}, **entry})
     times = RunTime(recipe, sentences(32))
     assert times.training(recipe.system("made")) == trained / 16
 
 
-def test_selecting_from_merged_sentences_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_estimate_counts_selection_from_merged_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(start=1.0, step=2.0, sentence=0.1))
     select = [{"method": "self_training", "steps": 3, "passes": 4}]
     recipe = recipe_of(

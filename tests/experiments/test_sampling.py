@@ -47,7 +47,7 @@ def sentences_with(corpus):
 
 
 def distance(corpus, chosen):
-    """How far the types' shares of sentences in a sample are from those in the corpus, in all."""
+    """The sum of the differences between the types' shares of sentences in a sample and in the corpus."""
     whole, part = sentences_with(corpus), sentences_with(chosen)
     return sum(abs(whole[type_] / len(corpus) - part[type_] / len(chosen)) for type_ in corpus.types)
 
@@ -55,7 +55,7 @@ def distance(corpus, chosen):
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 class TestEveryProtocol:
     @pytest.mark.parametrize("size", [4, 57, 399, 400])
-    def test_gives_so_many_in_the_order_of_the_corpus(self, protocol, size):
+    def test_returns_the_requested_number_in_corpus_order(self, protocol, size):
         corpus = skewed(1)
         chosen = sample(corpus, size, protocol, seed=2)
         assert len(chosen) == size
@@ -69,11 +69,11 @@ class TestEveryProtocol:
         assert sorted(ids(chosen)) == sorted(ids(sample(shuffled, 50, protocol, seed=2)))
         assert ids(chosen) != ids(sample(corpus, 50, protocol, seed=3))
 
-    def test_is_described(self, protocol):
+    def test_has_a_description(self, protocol):
         assert PROTOCOLS[protocol].__doc__.split("\n")[0].endswith(".")
 
     @pytest.mark.parametrize("size", [0, -1, 11])
-    def test_refuses_a_size_that_cannot_be(self, protocol, size):
+    def test_refuses_an_impossible_size(self, protocol, size):
         with pytest.raises(SettingsError, match=f"cannot sample {size} of 10 sentences"):
             sample(skewed(1, 10), size, protocol)
 
@@ -104,13 +104,13 @@ def test_the_hash_seed_of_python_does_not_matter():
 
 
 def in_languages(corpus, languages):
-    """The corpus once in each language, their sentences in turn."""
+    """The corpus once in each language, with languages alternating."""
     made = [replace(s, id=f"{language}/{s.id}", language=language) for s in corpus for language in languages]
     return Corpus(made)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_of_each_language_a_sample_of_its_own(protocol):
+def test_each_language_has_its_own_sample(protocol):
     corpus = in_languages(skewed(1, 60), ["en", "hi", ""])
     chosen = sample_languages(corpus, 20, protocol, seed=3)
     assert [s for s in corpus if s in chosen] == list(chosen)
@@ -124,20 +124,20 @@ def test_of_each_language_a_sample_of_its_own(protocol):
     assert ids(sample_languages(corpus, 60, protocol)) == ids(corpus)
 
 
-def test_the_seed_is_0_and_the_protocol_stratified_unless_they_are_given():
+def test_the_default_seed_is_0_and_the_default_protocol_stratified():
     corpus = in_languages(skewed(1, 60), ["en", "hi"])
     assert sample_languages(corpus, 9) == sample_languages(corpus, 9, "stratified", seed=0)
     assert sample(corpus, 9) == sample(corpus, 9, "stratified", seed=0)
 
 
-def test_ids_that_could_be_read_otherwise_are_written_as_json():
+def test_ambiguous_ids_are_written_as_json():
     for id_ in ('"a"', "a\nb", "a\u2028b"):
         assert json.loads(id_list([Sentence(("w",), id=id_)])) == id_
     for id_ in ('a"', "a b", "\u00e9"):
         assert id_list([Sentence(("w",), id=id_)]) == f"{id_}\n"
 
 
-def test_a_language_that_has_too_few_sentences_is_named():
+def test_names_the_language_that_has_too_few_sentences():
     corpus = Corpus([*in_languages(skewed(1, 9), ["en"]), *in_languages(skewed(1, 5), ["hi"])])
     with pytest.raises(SettingsError, match="hi: cannot sample 7 of 5 sentences"):
         sample_languages(corpus, 7)
@@ -158,12 +158,12 @@ def test_random_samples_are_nested_and_even():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_every_type_is_there(seed):
+def test_every_type_includes_every_type(seed):
     corpus = skewed(3, 300)
     assert sample(corpus, 6, "every_type", seed=seed).types == corpus.types
 
 
-def test_every_type_is_a_random_sample_where_that_lacks_nothing():
+def test_every_type_equals_a_random_sample_that_lacks_no_type():
     corpus = skewed(3)
     complete = 0
     for seed in range(20):
@@ -174,8 +174,8 @@ def test_every_type_is_a_random_sample_where_that_lacks_nothing():
     assert complete > 10
 
 
-def test_every_type_leaves_as_much_to_chance_as_it_can():
-    """The sentence with the rarest type covers the next rarest too, so one place more is for any sentence."""
+def test_every_type_leaves_as_many_places_as_possible_random():
+    """The sentence with the rarest type also covers the next rarest, so one more place is free."""
     corpus = corpus_of([["A"]] * 3 + [["A", "B"]] + [["C"]] * 300)
     chosen = [sentences_with(sample(corpus, 3, "every_type", seed=seed)) for seed in range(10)]
     assert sum(each == {"A": 1, "B": 1, "C": 2} for each in chosen) >= 9
@@ -187,14 +187,14 @@ def test_every_type_finds_dense_sentences_when_the_sample_is_small():
         assert ids(sample(corpus, 2, "every_type", seed=seed)) == ["s3", "s4"]
 
 
-def test_every_type_says_how_many_sentences_it_takes():
+def test_every_type_reports_how_many_sentences_it_needs():
     with pytest.raises(SettingsError, match=r"each of 3 types \(A, B, C\) was found: 3 sentences"):
         sample(corpus_of([["A"], ["B"], ["C"], ["A"]]), 2, "every_type")
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_type_gives_the_sizes_of_promptda_one_within_the_other(seed):
-    """S, M and L; the curves of a paper's figure are then of more and more of the same data."""
+def test_every_type_samples_of_promptda_sizes_are_nested(seed):
+    """S, M and L; a learning curve then shows growing parts of the same data."""
     corpus = skewed(4, 800)
     small, medium, large = (sample(corpus, size, "every_type", seed=seed) for size in (50, 150, 500))
     assert (len(small), len(medium), len(large)) == (50, 150, 500)
@@ -203,7 +203,7 @@ def test_every_type_gives_the_sizes_of_promptda_one_within_the_other(seed):
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_sample_can_be_found_again_by_the_ids_that_were_written_down(protocol):
+def test_a_sample_can_be_reconstructed_from_its_ids(protocol):
     corpus = skewed(1)
     chosen = sample(corpus, 50, protocol, seed=2)
     listed = id_list(chosen).splitlines()
@@ -216,7 +216,7 @@ def test_every_type_without_types_is_random():
 
 
 @pytest.mark.parametrize("size", [20, 60, 133, 350])
-def test_stratified_shares_are_at_least_as_close_as_those_of_the_package(size):
+def test_stratified_shares_are_at_least_as_close_as_those_of_iterstrat(size):
     ours, theirs, at_random = [], [], []
     for seed in range(8):
         corpus = skewed(seed)
@@ -232,8 +232,8 @@ def test_stratified_shares_are_at_least_as_close_as_those_of_the_package(size):
 
 @settings(deadline=None)
 @given(st.data())
-def test_stratified_is_right_to_the_sentence_where_types_do_not_meet(data):
-    """Then the corpus falls into groups, each of which must give its share, rounded up or down."""
+def test_stratified_shares_are_exact_if_types_do_not_co_occur(data):
+    """The corpus then consists of groups, each of which must contribute its share, rounded up or down."""
     groups = data.draw(st.dictionaries(st.sampled_from("ABCDE"), st.integers(1, 30), min_size=1))
     plain = data.draw(st.integers(0, 30))
     corpus = corpus_of([[type_] for type_, n in groups.items() for _ in range(n)] + [[]] * plain)
@@ -244,8 +244,8 @@ def test_stratified_is_right_to_the_sentence_where_types_do_not_meet(data):
         assert abs(part[type_] - size * n / len(corpus)) < 1
 
 
-def test_stratified_takes_the_sentences_that_it_dealt_to_the_sample():
-    """Of equal ones too: the smaller side is dealt to last."""
+def test_stratified_takes_the_sentences_dealt_to_the_sample():
+    """Even of equal sentences: the smaller side is dealt to last."""
     assert ids(PROTOCOLS["stratified"](list(corpus_of([["A"]] * 10)), 1)) == ["s8"]
 
 
@@ -261,7 +261,7 @@ def test_stratified_deals_the_sentences_of_the_rarest_type_first(kinds, size, ch
     assert ids(PROTOCOLS["stratified"](list(corpus_of(kinds)), size)) == chosen
 
 
-def test_stratified_does_without_exchange_when_there_are_many_sets_of_types(monkeypatch):
+def test_stratified_skips_exchanges_for_many_type_sets(monkeypatch):
     corpus = skewed(1)
     before = sample(corpus, 57, "stratified")
     monkeypatch.setattr("nersery.experiments.sampling.MOST_TYPE_SETS", 3)
@@ -270,7 +270,7 @@ def test_stratified_does_without_exchange_when_there_are_many_sets_of_types(monk
     assert distance(corpus, before) <= distance(corpus, quick) < distance(corpus, sample(corpus, 57, "random"))
 
 
-def test_stratified_takes_little_memory_whatever_the_number_of_sets_of_types():
+def test_stratified_memory_does_not_grow_with_the_number_of_type_sets():
     rng = random.Random(0)
     names = [f"T{n}" for n in range(40)]
     corpus = corpus_of(rng.sample(names, 4) for _ in range(6000))
@@ -281,13 +281,13 @@ def test_stratified_takes_little_memory_whatever_the_number_of_sets_of_types():
     assert peak < 60e6, "the square of 6,000 takes 288 MB"
 
 
-def test_stratified_with_one_type_and_exact_share():
+def test_stratified_gives_one_type_its_exact_share():
     chosen = sample(corpus_of([["A"]] * 50 + [[]] * 50), 10, "stratified", seed=4)
     assert sentences_with(chosen) == {"A": 5}
 
 
 @pytest.mark.parametrize("folds", [2, 3, 7])
-def test_every_fold_has_its_share_of_each_set_of_types(folds):
+def test_every_fold_has_its_share_of_each_type_set(folds):
     corpus = skewed(1, 200)
     parts = [fold(corpus, folds, number) for number in range(folds)]
     assert sorted(id_ for part in parts for id_ in ids(part)) == sorted(ids(corpus))
@@ -300,7 +300,7 @@ def test_every_fold_has_its_share_of_each_set_of_types(folds):
     assert ids(fold(corpus, folds, folds)) == []
 
 
-def test_folds_are_dealt_at_random_and_always_alike():
+def test_folds_are_random_but_reproducible():
     corpus = corpus_of([["A"], ["B"]] * 6)
     assert [ids(fold(corpus, 3, number)) for number in range(3)] == [
         ["s0", "s1", "s2", "s3"],

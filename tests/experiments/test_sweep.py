@@ -1,4 +1,4 @@
-"""A sweep shares work, resumes cell by cell, survives a failing cell, and makes the papers' tables."""
+"""A sweep shares work, resumes cell by cell, survives a failing cell, and writes the papers' tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def table(name: str, out: str = "sweep") -> list[list[str]]:
 
 @pytest.mark.usefixtures("folder")
 class TestSettings:
-    def test_gold_is_trained_once_and_a_value_that_is_the_recipe_s_is_its_system(self, memory: Trainings):
+    def test_gold_and_the_value_of_the_recipe_are_trained_once(self, memory: Trainings):
         sweep(ONE, SETTINGS).execute()
         names = sorted(path.name for path in Path("sweep/run/seed-0").iterdir() if path.name != "sample")
         assert names == ["gold", "one", "one copies=1", "one copies=3", "one rate=1.0", "one rate=1.0 copies=1"]
@@ -60,7 +60,7 @@ class TestSettings:
         assert float(row[5]) == pytest.approx(100 * result["scores"]["micro"]["f1"], abs=1e-3)
         assert [row[:2] for row in table("2-rate-copies")[1:]] == [["run", "copies = 1"], ["run", "copies = 2"]]
 
-    def test_what_equal_selectors_keep_is_selected_once(self, monkeypatch: pytest.MonkeyPatch):
+    def test_equal_selectors_run_once(self, monkeypatch: pytest.MonkeyPatch):
         selected = list[str]()
         fit = SelectStage.fit
         monkeypatch.setattr(SelectStage, "fit", lambda self, *rest: selected.append(self.method) or fit(self, *rest))
@@ -72,7 +72,7 @@ class TestSettings:
             assert ours.exists() == theirs.exists()
             assert not ours.exists() or ours.read_bytes() == theirs.read_bytes()
 
-    def test_fewer_copies_are_the_first_of_more_and_equal_those_of_a_run_alone(self):
+    def test_fewer_copies_are_the_first_of_more_and_equal_a_separate_run(self):
         sweep(ONE, 'sweep.settings=[{ system = "one", copies = [1, 3] }]').execute()
         execute('systems=[{ name = "one copies=1", method = "mention_replacement", rate = 0.5 }]', out="alone")
         for name in ("generated.jsonl", "generated.jsonl.rejects.jsonl", "predicted.jsonl"):
@@ -106,7 +106,7 @@ class TestSettings:
             ('[{ system = "one", rate = [7.0] }]', "rate is 7, expected a number in"),
         ],
     )
-    def test_wrong_settings(self, settings: str, message: str):
+    def test_refuses_wrong_settings(self, settings: str, message: str):
         with pytest.raises(SettingsError, match=message):
             load("recipe.toml", [ONE, f"sweep.settings={settings}"])
 
@@ -114,11 +114,11 @@ class TestSettings:
         "values",
         ["gold_copies = [1]", "upsampling = [0.0]", "second_stage = [{}]", "tagger_settings = [{}]", "select = [[]]"],
     )
-    def test_values_that_are_the_default_of_a_system_are_its_own(self, values: str):
+    def test_default_values_add_no_system(self, values: str):
         recipe = load("recipe.toml", [ONE, f'sweep.settings=[{{ system = "one", {values} }}]'])
         assert [system.name for system in recipe.systems] == ["gold", "one"]
 
-    def test_names_of_systems_are_those_of_different_folders(self):
+    def test_system_names_are_distinct_folder_names(self):
         overrides = [
             'systems=[{ name = "x", method = "synonym_replacement", table = "a/b" }]',
             f'sweep.settings=[{{ system = "x", table = ["c/d", "c_d", "C_D", "{"long/" * 50}x"] }}]',
@@ -132,7 +132,7 @@ class TestSettings:
         assert len(others[3].encode()) == 200
         assert len({name.casefold() for name in others}) == 4
 
-    def test_files_lie_beside_the_recipe(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_files_are_relative_to_the_recipe(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         text = 'sweep.settings = [{ system = "x", table = ["one", "two"] }]\nsystems = [{ name = "x", method = "'
         text = f'{text}synonym_replacement", table = "one" }}]\n{Path("recipe.toml").read_text().split("[[")[0]}'
         Path("swept.toml").write_text(text)
@@ -153,21 +153,21 @@ class TestSettings:
             (['sweep.settings=[{ system = "one", raet = [1] }]'], 'entry 1: mention_.* no setting "raet"; .*"rate"'),
         ],
     )
-    def test_what_excludes_each_other(self, overrides: list[str], message: str):
+    def test_refuses_conflicting_settings(self, overrides: list[str], message: str):
         with pytest.raises(SettingsError, match=f"1 issue in.*\n.*{message}"):
             load("recipe.toml", [ONE, *overrides])
 
-    def test_settings_of_a_recipe_without_systems(self):
+    def test_refuses_sweep_settings_without_systems(self):
         with pytest.raises(SettingsError, match=r"expected the name of a system.*; there are no \[\[systems\]\]$"):
             load("recipe.toml", ["systems=[]", 'sweep.settings=[{ system = "one", copies = [1] }]'])
 
-    def test_a_recipe_without_a_sweep_stays_as_it_is(self):
+    def test_a_recipe_without_a_sweep_is_unchanged(self):
         assert expanded({"systems": [{"method": "melm"}]}) == ({"systems": [{"method": "melm"}]}, [], [])
 
 
 @pytest.mark.usefixtures("languages")
 class TestLanguages:
-    def test_sizes_and_languages_have_runs_of_their_own_and_an_average(self):
+    def test_sizes_and_languages_have_own_runs_and_an_average(self):
         report = nersery.run(
             "recipe.toml",
             output="sweep",
@@ -191,17 +191,17 @@ class TestLanguages:
         assert heading[2::2] == ["en", "hi", "Avg"]
         assert all(rows[0][2::2])
 
-    def test_one_language_is_scored_too(self):
+    def test_a_single_language_has_a_column(self):
         sweep(ONE, "sweep.sizes=[8]", 'data.test={ hi = "hi/test.conll" }').execute()
         heading, *rows = table("systems")
         assert heading[2::2] == ["hi"]
         assert all(row[2] for row in rows)
 
-    def test_a_language_without_a_test_set(self):
+    def test_refuses_a_language_without_a_test_set(self):
         with pytest.raises(SettingsError, match=r'"ta" has no train set: .*\n.*sweep.languages: "ta" has no test set'):
             load("recipe.toml", ['sweep.languages=["en", "ta"]'])
 
-    def test_a_language_without_raw_text_that_a_system_labels(self):
+    def test_refuses_a_language_without_raw_text_that_a_system_labels(self):
         overrides = ['data.raw={ en = "en/test.conll" }', 'sweep.languages=["en", "hi"]']
         load("recipe.toml", overrides)
         with pytest.raises(SettingsError, match=r'"hi" has no raw set: name a file as data\.raw\.hi'):
@@ -214,7 +214,7 @@ class TestLanguages:
         with pytest.raises(SettingsError, match=r'"hi" has no dev set: name a file as data\.dev\.hi'):
             load("recipe.toml", ['data.dev={ en = "a" }', 'sweep.languages=["en", "hi"]', 'sweep.score="dev"'])
 
-    def test_dev_scores(self):
+    def test_reports_dev_scores(self):
         report = sweep(ONE, 'sweep.score="dev"').execute()
         result = json.loads(Path("sweep/run/seed-0/gold/result.json").read_text("utf-8"))["training"]
         known = [e["score"] for e in result.get("evaluations", []) if e["step"] == result["best_step"]]
@@ -236,7 +236,7 @@ class TestLanguages:
 
 @pytest.mark.usefixtures("folder")
 class TestFailures:
-    def test_others_continue_and_the_report_says_why(self, monkeypatch: pytest.MonkeyPatch, capsys):
+    def test_others_continue_after_a_failure_that_the_report_explains(self, monkeypatch: pytest.MonkeyPatch, capsys):
         whole = SystemRun.train_and_score
 
         def fails(self: SystemRun) -> None:
@@ -265,7 +265,7 @@ class TestFailures:
         assert "failed, the others continue: no luck" in capsys.readouterr().err
         monkeypatch.undo()
 
-    def test_what_failed_is_tried_again_and_nothing_else(self, memory: Trainings, monkeypatch: pytest.MonkeyPatch):
+    def test_only_failed_systems_are_tried_again(self, memory: Trainings, monkeypatch: pytest.MonkeyPatch):
         with monkeypatch.context() as patch:
             patch.setattr(SystemRun, "_predict", lambda *_: (_ for _ in ()).throw(DataError("no luck")))
             with pytest.raises(NerseryError, match=r"every system of the sweep failed. The first: no luck"):
@@ -273,7 +273,7 @@ class TestFailures:
         trained = len(memory)
         report = sweep(ONE, "sweep.sizes=[8, 16]").execute()
         assert report.done == 4
-        assert len(memory) == trained  # the taggers were there
+        assert len(memory) == trained  # the taggers existed
         before = files(Path("sweep"))
         written = list[object]()
         monkeypatch.setattr(sweep_runner, "write_sweep", lambda report, *_, **__: written.append(report))
@@ -282,7 +282,7 @@ class TestFailures:
         after = files(Path("sweep"))
         assert {path for path in before if before[path] != after.get(path)} <= {p for p in before if "run_time" in p}
 
-    def test_a_file_that_is_edited_between_two_runs(self, monkeypatch: pytest.MonkeyPatch):
+    def test_refuses_a_file_that_is_edited_between_two_runs(self, monkeypatch: pytest.MonkeyPatch):
         whole = SystemRun.train_and_score
 
         def edits(self: SystemRun) -> None:
@@ -293,7 +293,7 @@ class TestFailures:
         with pytest.raises(DataError, match=r"test\.conll: this file has changed since the run began"):
             sweep(ONE, "sweep.sizes=[4, 6]").execute()
 
-    def test_too_large_a_size_fails_alone(self):
+    def test_too_large_a_size_does_not_stop_the_others(self):
         report = sweep(ONE, "sweep.sizes=[8, 999]").execute()
         assert [*report.failures] == ["999"]
         assert 'http-equiv="refresh"' not in Path("sweep/report.html").read_text("utf-8")
@@ -312,7 +312,7 @@ class TestFailures:
         assert plan["seconds_in_all"] > 0
         assert len(memory) == 1  # timed once for all runs
 
-    def test_the_report_has_the_notes_with_the_runs_that_they_are_about(self):
+    def test_notes_in_the_report_name_their_runs(self):
         Path("test.conll").write_text(Path("dev.conll").read_text("utf-8"), "utf-8")
         report = sweep(ONE, "sweep.sizes=[8, 12]", out="run").execute()
         note = next(one for one in report.notes if "also occur in test" in one)
@@ -320,7 +320,7 @@ class TestFailures:
         for name in ("report.json", "report.md", "report.html"):
             assert note.partition(",")[0] in Path("run", name).read_text("utf-8")
 
-    def test_another_sweep_in_the_folder_is_refused_and_sizes_may_be_added(self):
+    def test_refuses_another_sweep_in_the_folder_but_accepts_new_sizes(self):
         sweep(ONE, "sweep.sizes=[8]").execute()
         with pytest.raises(SettingsError, match=r"sweep holds a run with other settings:\n.*tagger"):
             sweep(ONE, "sweep.sizes=[8]", "tagger.longest=1").execute()
@@ -342,7 +342,7 @@ class TestFailures:
         assert Sweep(load(recipe, options[1::2]), Path(folder), quiet=True).execute().done == 2
         assert memory == []
 
-    def test_taggers_stay_for_the_next_try_of_a_failed_system(self, monkeypatch: pytest.MonkeyPatch):
+    def test_taggers_are_kept_for_the_retry_of_a_failed_system(self, monkeypatch: pytest.MonkeyPatch):
         whole = SystemRun.train_and_score
         fails = {"one"}
 
@@ -358,13 +358,13 @@ class TestFailures:
         sweep(ONE, "keep_taggers=false").execute()
         assert not list(Path("sweep").rglob("tagger"))
 
-    def test_a_sweep_in_the_folder_of_a_run(self):
+    def test_refuses_a_sweep_in_the_folder_of_a_run(self):
         execute(ONE)
         with pytest.raises(SettingsError, match="run holds a run with other settings"):
             sweep(ONE, "sweep.sizes=[8]", out="run").execute()
 
 
-def test_latex() -> None:
+def test_latex_tables_have_escaped_names_and_a_caption() -> None:
     columns = [Column("Method", NAME), Column("F1 & more", POINTS)]
     made = ReportTable("x", "In %", columns, [("a_b", 0.5), ("c", None)]).latex
     assert re.findall(r"^.*\\\\$", made, re.M) == [r"Method & F1 \& more \\", r"a\_b & 50.0 \\", r"c & – \\"]

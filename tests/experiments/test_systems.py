@@ -1,4 +1,4 @@
-"""Systems that label raw text, join others, or weigh gold sentences, from the recipe to the report."""
+"""Systems that label raw text, merge others, or repeat gold sentences, from the recipe to the report."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: list[tuple[i
 
 @pytest.fixture(scope="module")
 def ended_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a run of this file's recipe leaves, for the fixture ``ended``."""
+    """The output of a run of this file's recipe, for the fixture ``ended``."""
     with pytest.MonkeyPatch.context() as patch:
         register(patch)
         folder = prepare(tmp_path_factory.mktemp("ended"), patch)
@@ -84,7 +84,7 @@ def ended_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def capitals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The annotator of this file is registered."""
+    """Registers the annotator of this file."""
     register(monkeypatch, "annotate", "capitals", f"{__name__}:Capitals")
 
 
@@ -106,7 +106,7 @@ def kept(name: str, file: str = "train.jsonl") -> list[Sentence]:
 @pytest.mark.usefixtures("folder", "without_pages")
 class TestRuns:
     @pytest.mark.usefixtures("ended")
-    def test_raw_text_is_labelled_and_trained_on_beside_gold(self) -> None:
+    def test_raw_text_is_labelled_and_added_to_gold(self) -> None:
         systems = reported()
         labelled = [s for s in kept("teacher") if s.id.startswith("wild:")]
         assert [s.text for s in labelled] == [s.text for s in sentences(30, start=300)]
@@ -117,7 +117,7 @@ class TestRuns:
         assert systems["teacher"]["generation"]["read"] == 30
 
     @pytest.mark.usefixtures("ended")
-    def test_labels_of_the_raw_file_are_not_looked_at(self) -> None:
+    def test_labels_of_the_raw_file_are_ignored(self) -> None:
         plain = kept("teacher")
         io.write(sentences(30, start=300), "wild.jsonl")
         Run(load("recipe.toml", ["data.raw=wild.jsonl"]), Path("other"), quiet=True).execute()
@@ -125,7 +125,7 @@ class TestRuns:
         assert [s.labels for s in other] == [s.labels for s in plain]
 
     @pytest.mark.usefixtures("ended")
-    def test_joined_systems_are_selected_from_together(self) -> None:
+    def test_selectors_see_the_sentences_of_all_merged_systems(self) -> None:
         systems = reported()
         pool = {s.id for s in kept("all", "generated.jsonl")}
         assert pool == {s.id for name in ("one", "teacher") for s in kept(name)} - {s.id for s in kept("gold")}
@@ -136,7 +136,7 @@ class TestRuns:
         assert history["steps"][0]["sentences"] == 16
 
     @pytest.mark.usefixtures("capitals", "ended")
-    def test_raw_text_that_is_labelled_again_bears_the_later_labels(self) -> None:
+    def test_relabelled_raw_text_has_the_later_labels(self) -> None:
         recipe = Path("recipe.toml")
         again = '[[systems]]\nname = "student"\nbase = "teacher"\nmethod = "capitals"\n'
         recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
@@ -145,8 +145,8 @@ class TestRuns:
         assert {s.origin.method for s in kept("student") if s.origin} == {"capitals"}
 
     @pytest.mark.usefixtures("ended")
-    def test_one_annotator_may_label_raw_text_again_and_again(self) -> None:
-        """As self-training by hand does; ids of raw text do not tell of the method, so none clash."""
+    def test_one_annotator_may_relabel_raw_text(self) -> None:
+        """As in manual self-training; ids of raw text do not contain the method, so they do not clash."""
         recipe = Path("recipe.toml")
         again = '[[systems]]\nname = "student"\nbase = "teacher"\nmethod = "tagger_labels"\n'
         recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
@@ -156,7 +156,7 @@ class TestRuns:
 
     @pytest.mark.usefixtures("capitals", "ended")
     def test_systems_vote_on_raw_text(self) -> None:
-        """What two of three say stands; new sentences that one system alone has stay as they are."""
+        """The majority of three decides; new sentences of only one system are unchanged."""
         recipe = Path("recipe.toml")
         again = (
             '[[systems]]\nname = "capitals"\nmethod = "capitals"\n'
@@ -173,8 +173,8 @@ class TestRuns:
         assert [pool[s.id] for s in new] == new != []
 
     @pytest.mark.usefixtures("ended")
-    def test_an_system_votes_with_what_it_has_labelled_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What is only carried over from the system below is one voice, not three."""
+    def test_a_system_votes_only_with_its_own_labels(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Labels taken over from the base are one vote, not three."""
         recipe = Path("recipe.toml")
         none = 'types = { PER = "PER" }'
         there = TaggerLabels.annotate
@@ -195,7 +195,7 @@ class TestRuns:
         assert kept("vote") == kept("first")
 
     @pytest.mark.usefixtures("ended")
-    def test_what_is_labelled_anew_is_no_copy_of_gold(self) -> None:
+    def test_relabelled_sentences_are_not_duplicates_of_gold(self) -> None:
         recipe = Path("recipe.toml")
         again = '[[systems]]\nname = "again"\nbase = "teacher"\nmethod = "tagger_labels"\nselect = ["duplicates"]\n'
         recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
@@ -212,15 +212,15 @@ class TestRuns:
         assert after["teacher"]["train_sentences"] == [16 + 30]
 
     @pytest.mark.usefixtures("ended")
-    def test_raw_text_with_ids_that_a_method_would_give_is_refused(self) -> None:
+    def test_refuses_raw_text_with_ids_that_a_method_would_assign(self) -> None:
         raw = sentences(16, start=300)
         made = [replace(s, id=f"{g.id}~mention_replacement-1") for g, s in zip(kept("gold"), raw, strict=True)]
         io.write(made, "wild.jsonl")
         with pytest.raises(DataError, match="was made by mention_replacement"):
             Run(load("recipe.toml", ["data.raw=wild.jsonl"]), Path("other"), quiet=True).execute()
 
-    def test_an_system_that_has_nothing_to_learn_from_stops_no_run(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Neither where nothing was kept nor where no sentence has an entity."""
+    def test_a_system_without_anything_to_learn_does_not_stop_the_run(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Neither if nothing was kept nor if no sentence has an entity."""
         recipe = Path("recipe.toml")
         io.write([Sentence(("no", "name")), Sentence(("none",))], "wild.txt", format="text")
         text = "".join(
@@ -244,7 +244,7 @@ class TestRuns:
             execute()
 
     @pytest.mark.usefixtures("ended")
-    def test_where_gold_is_not_trained_on_parents_are_still_found(self) -> None:
+    def test_parents_are_found_even_without_training_on_gold(self) -> None:
         recipe = Path("recipe.toml")
         text = '[[systems]]\nname = "alone"\nmethod = "mention_replacement"\ngold_copies = 0\n'
         recipe.write_text(recipe.read_text("utf-8") + text, "utf-8")
@@ -275,19 +275,19 @@ class TestRuns:
         assert len(calls) == 1, "sizes share them, too"
 
     @pytest.mark.usefixtures("ended")
-    def test_without_gold(self) -> None:
+    def test_a_system_may_train_without_gold(self) -> None:
         systems = reported()
         assert systems["zero-shot"]["train_sentences"] == [30]
         assert {s.id.split(":")[0] for s in kept("zero-shot")} == {"wild"}
 
     @pytest.mark.usefixtures("ended")
-    def test_gold_is_repeated_to_its_share(self) -> None:
+    def test_upsampling_repeats_gold_to_its_share(self) -> None:
         systems = reported()
         assert systems["balanced"]["train_sentences"] == [16 * 6 + 30]
         assert len(kept("balanced")) == 16 + 30, "the corpus has each sentence once"
 
     @pytest.mark.usefixtures("ended")
-    def test_the_same_again_after_a_kill_in_the_middle(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_resumes_with_the_same_results_after_a_kill(self, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = reported()
         before = {path: path.read_bytes() for path in Path("run").rglob("*.jsonl")}
         for name in (
@@ -300,12 +300,12 @@ class TestRuns:
         assert execute() == whole
         assert {path: path.read_bytes() for path in Path("run").rglob("*.jsonl")} == before
 
-    def test_ids_that_train_has_too_are_refused(self) -> None:
+    def test_refuses_raw_ids_that_occur_in_train(self) -> None:
         io.write([sentences(1)[0].with_entities(())], "train.txt")
         with pytest.raises(DataError, match=r"1 ids also occur in train, .*'train:1'"):
             execute("data.raw=train.txt")
 
-    def test_without_anything_new_there_is_no_second_training(self) -> None:
+    def test_no_second_training_without_new_sentences(self) -> None:
         io.write(
             [s.with_entities(()) for s in sentences(3, start=200)], "wild.txt"
         )  # test sentences, which are duplicates
@@ -313,12 +313,12 @@ class TestRuns:
         training = json.loads(Path("run/seed-0/finished/result.json").read_text("utf-8"))["training"]
         assert (training["sentences"], "second_stage" in training) == (16, False), "gold only, as the note says"
 
-    def test_types_that_the_first_training_lacks_are_told_before_it(self, memory: list[tuple[int, int]]) -> None:
+    def test_types_missing_in_the_first_training_are_reported_before_it(self, memory: list[tuple[int, int]]) -> None:
         with pytest.raises(SettingsError, match=r"first training has no LOC, .*gold_copies = 1"):
             execute("systems.finished.gold_copies=0", 'systems.teacher.types={ LOC = "" }')
         assert memory.count((0, 30)) == 1, "that of zero-shot; this one was not begun"
 
-    def test_what_a_selector_did_is_kept_where_another_system_has_generated(
+    def test_keeps_the_selector_history_if_generated_sentences_are_shared(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Duplicates, "history", {"looked": 1})
@@ -327,7 +327,7 @@ class TestRuns:
         assert not Path("run/seed-0/zero-shot/generated.jsonl").exists(), "those of teacher serve"
         assert Path("run/seed-0/zero-shot/1-duplicates.history.json").exists()
 
-    def test_a_second_training_on_gold_alone_goes_on_from_the_first(self, memory: list[tuple[int, int]]) -> None:
+    def test_a_second_training_on_gold_continues_from_the_first(self, memory: list[tuple[int, int]]) -> None:
         systems = execute()
         gold, labelled = len(list(io.read("run/seed-0/sample/train.jsonl"))), len(kept("finished"))
         assert ((0, labelled), (0, gold)) in pairwise(memory)
@@ -337,7 +337,7 @@ class TestRuns:
         assert systems["finished"]["settings"]["second_stage"] == {"steps": 7}
         assert systems["finished"]["training"][0]["best_step"] == 2, "the best of the second, behind all of the first"
 
-    def test_a_leak_from_test_is_noted(self) -> None:
+    def test_notes_raw_sentences_that_occur_in_test(self) -> None:
         io.write([s.with_entities(()) for s in sentences(3, start=200)], "wild.txt")
         run = Run(load("recipe.toml"), Path("run"), quiet=True)
         run.check()
@@ -375,7 +375,7 @@ class TestWrongRecipes:
             (["systems.teacher.gold_copies=-1"], "gold_copies is -1: expected 0 or more"),
         ],
     )
-    def test_issues(self, overrides: list[str], message: str) -> None:
+    def test_refuses_wrong_settings_of_systems(self, overrides: list[str], message: str) -> None:
         with pytest.raises(SettingsError) as caught:
             load("recipe.toml", overrides)
         assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Systems that go on from others."""
+"""Systems that build on others."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tests.standins import files
 
 
 @pytest.mark.usefixtures("folder", "without_pages")
-class TestOn:
-    """Systems that go on from another system."""
+class TestBase:
+    """Systems with another system as base."""
 
     @pytest.fixture(autouse=True)
     def _systems(self, folder: Path) -> None:
-        """The system "more" goes on from "one"."""
+        """The system "more" has the base "one"."""
         append_system('name = "more"\nbase = "one"\nmethod = "shuffle_within_segments"\ncopies = 2')
 
-    def test_what_the_other_kept_is_to_it_as_gold(self, memory: Trainings, monkeypatch: pytest.MonkeyPatch):
+    def test_sentences_kept_by_the_base_are_used_like_gold(self, memory: Trainings, monkeypatch: pytest.MonkeyPatch):
         learnt: list[list[str]] = []
         compared: list[list[str]] = []
         monkeypatch.setattr(ShuffleWithinSegments, "fit", lambda _, gold, training: learnt.append(ids(gold)))
@@ -56,7 +56,7 @@ class TestOn:
         assert system(report, "more")["train_sentences"] == [2 * 16 + len(kept) + len(own)]
         assert memory == [(0, 16), *[(0, n) for n in trained_on(report)[1:]]]
 
-    def test_what_the_report_says_of_it(self):
+    def test_the_report_shows_bases_and_parents(self):
         append_system('name = "most"\nbase = "more"\nmethod = "label_wise_token_replacement"')
         report = execute()
         assert "base" not in system(report, "one")["settings"]
@@ -66,7 +66,7 @@ class TestOn:
         assert any("mention_replacement-1~shuffle" in id for id in ids("run/seed-0/most/train.jsonl"))
         assert report["notes"] == []
 
-    def test_systems_that_go_on_from_the_same_share_what_is_generated(self):
+    def test_systems_with_the_same_base_share_generated_sentences(self):
         twin = '\nmethod = "shuffle_within_segments"\ncopies = 2\nselect = ["duplicates"]'
         append_system(f'name = "same"\nbase = "one"{twin}')
         append_system(f'name = "other"\nbase = "both"{twin}')
@@ -82,21 +82,21 @@ class TestOn:
         assert system(report, "of gold alone")["generation"]["read"] == 32
         assert system(report, "other")["generation"]["read"] == 2 * trained_on(report)[1]
 
-    def test_one_that_keeps_nothing_of_its_own(self, capsys: pytest.CaptureFixture[str]):
+    def test_a_system_that_keeps_nothing_trains_on_the_sentences_of_its_base(self, capsys: pytest.CaptureFixture[str]):
         append_system('name = "idle"\nbase = "more"\nmethod = "label_wise_token_replacement"\nrate = 0.0')
         report = Run(load("recipe.toml", ["systems.idle.gold_copies=2"]), Path("run")).execute().as_dict()
         assert "note: idle, seed 0: no sentence was kept, so it trains on those of more" in capsys.readouterr().err
         assert report["notes"] == ["idle: no sentence was kept, so it trains on those of more (seed 0)"]
         assert trained_on(report)[-1] == trained_on(report)[-2] + 16
 
-    def test_one_whose_other_keeps_nothing(self):
+    def test_a_base_may_keep_nothing(self):
         report = execute("systems.one.rate=0.0", "systems.both.rate=0.0")
         assert report["notes"] == [
             f"{name}: no sentence was kept, so it trains on those of gold only (seed 0)" for name in ("both", "one")
         ]
         assert trained_on(report)[3] > 16
 
-    def test_a_new_one_later_and_the_rest_stays(self, memory: Trainings):
+    def test_a_system_added_later_keeps_finished_results(self, memory: Trainings):
         append_system('name = "most"\nbase = "more"\nmethod = "label_wise_token_replacement"')
         execute(out="whole")
         text = Path("recipe.toml").read_text("utf-8")
@@ -108,7 +108,7 @@ class TestOn:
         assert [count for _, count in memory] == [trained_on(report)[4]]
         assert files(Path("run/seed-0")) == files(Path("whole/seed-0"))
 
-    def test_going_on_from_another_is_another_run(self):
+    def test_refuses_another_base_in_the_same_folder(self):
         execute()
         with pytest.raises(SettingsError, match=r"  recipe\.systems\.more\.base: was 'one', now 'both'"):
             execute("systems.more.base=both")

@@ -1,4 +1,4 @@
-"""How tests carry out a recipe, and what they look at."""
+"""Helpers that execute a recipe and inspect its results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lines(path: str | Path) -> int:
 
 
 def ids(source: str | Iterable[Sentence]) -> list[str]:
-    """Of sentences, or of those in a file."""
+    """Ids of sentences, or of those in a file."""
     return [sentence.id for sentence in (io.read(source) if isinstance(source, str) else source)]
 
 
@@ -70,12 +70,12 @@ def of_language(path: str, language: str) -> list[Sentence]:
 
 
 each_or_some = pytest.mark.parametrize("each", [pytest.param(1, marks=pytest.mark.torture), 3], ids=["all", "some"])
-"""Kill at each moment, or, to be quick, at each third."""
+"""Kill at each moment, or, for speed, at every third."""
 
 
 @contextlib.contextmanager
 def killing(at: int) -> Iterator[Callable[[], int]]:
-    """Kill before the so-manieth move of a file, or amid the removal of a folder; counts both."""
+    """Kill before the given move of a file, or during the removal of a folder; counts both."""
     count = 0
 
     def watched(original: Callable[..., Any]) -> Callable[..., Any]:

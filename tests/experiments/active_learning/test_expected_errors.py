@@ -1,4 +1,4 @@
-"""What a sentence is worth, and which sentences are far from each other."""
+"""The expected errors of a sentence, and the choice of sentences that are far from each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def reading(*entities: Entity, soft: tuple[SoftLabel, ...] = ()) -> Sentence:
     return Sentence(WORDS, entities, soft_labels=soft)
 
 
-def test_entities_that_may_be_missed_count_and_those_inside_a_predicted_one_do_not() -> None:
+def test_counts_possibly_missed_entities_except_those_inside_a_predicted_one() -> None:
     ada = Entity(0, 2, "PER", 0.9)
     missed = SoftLabel(3, "PER", 0.3, 0.0)
     assert expected_errors([reading(ada, soft=(missed,))]) == pytest.approx(0.1 + 0.3)
@@ -27,12 +27,12 @@ def test_entities_that_may_be_missed_count_and_those_inside_a_predicted_one_do_n
     assert expected_errors([reading(soft=two)]) == pytest.approx(0.5), "a word may begin one of several types"
 
 
-def test_long_sentences_without_doubt_are_worth_nothing() -> None:
+def test_long_sentences_without_doubt_have_no_expected_errors() -> None:
     sure = Sentence(("word",) * 500, (Entity(0, 1, "PER", 1.0),))
     assert expected_errors([sure]) == 0
 
 
-def test_disagreement_counts_though_every_tagger_is_sure() -> None:
+def test_disagreement_counts_even_if_every_tagger_is_sure() -> None:
     whole, part, other = Entity(0, 2, "PER", 1.0), Entity(0, 1, "PER", 1.0), Entity(0, 2, "LOC", 1.0)
     assert expected_errors([reading(whole), reading(whole)]) == 0
     assert expected_errors([reading(whole), reading(part)]) == pytest.approx(1.0)
@@ -41,7 +41,7 @@ def test_disagreement_counts_though_every_tagger_is_sure() -> None:
     assert 0 < two_of_three < expected_errors([reading(whole), reading()])
 
 
-def test_the_farthest_come_first_weighted_by_worth() -> None:
+def test_farthest_first_weighs_distance_by_worth() -> None:
     angles = np.array([0.0, 0.01, 2.0, 4.0])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     nothing = vectors[:0]

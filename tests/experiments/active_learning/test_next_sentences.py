@@ -1,4 +1,4 @@
-"""Sentences to label next: which are chosen, and what is wrong."""
+"""Sentences to label next: which are chosen, and which input is refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def chosen(*args: object, **options: object) -> list[tuple[str, ...]]:
     return [sentence.words for sentence in found.corpus]
 
 
-def test_the_chosen_have_predictions_and_a_score(tagger: Path) -> None:
+def test_chosen_sentences_have_predictions_and_a_score(tagger: Path) -> None:
     found = nersery.next_sentences(RAW, tagger, 5, quiet=True)
     assert (len(found.corpus), found.read, found.known, found.predicted) == (5, 40, 0, 40)
     assert found.types == ("LOC", "PER")
@@ -48,7 +48,7 @@ def test_the_chosen_have_predictions_and_a_score(tagger: Path) -> None:
     assert worth[0] == max(worth) > 0
 
 
-def test_a_tagger_in_memory_chooses_as_its_folder_does(tagger: Path) -> None:
+def test_a_tagger_in_memory_chooses_the_same_as_its_folder(tagger: Path) -> None:
     by_folder = nersery.next_sentences(RAW, tagger, 5, labelled=RAW[:3], quiet=True)
     assert nersery.next_sentences(RAW, load_tagger(tagger), 5, labelled=RAW[:3], quiet=True) == by_folder
     assert chosen(RAW, [load_tagger(tagger), tagger], 5) == chosen(RAW, [tagger, load_tagger(tagger)], 5)
@@ -63,14 +63,14 @@ def test_text_may_have_any_extension(tagger: Path, tmp_path: Path) -> None:
     assert len(io.read(output)) == 5
 
 
-def test_labels_of_the_input_and_the_order_of_the_file_change_nothing(tagger: Path) -> None:
+def test_input_labels_and_file_order_do_not_change_the_choice(tagger: Path) -> None:
     plain = chosen(RAW, tagger, 5, most=20)
     assert chosen(sentences(40, 300), tagger, 5, most=20) == plain
     assert sorted(chosen(RAW[::-1], tagger, 5, most=20)) == sorted(plain)
     assert chosen(RAW, tagger, 5, most=20, seed=1) != plain
 
 
-def test_what_is_labelled_or_repeated_is_not_chosen(tagger: Path) -> None:
+def test_labelled_and_repeated_sentences_are_not_chosen(tagger: Path) -> None:
     found = nersery.next_sentences([*RAW, *RAW], tagger, 80, labelled=RAW[:30], quiet=True)
     assert {sentence.words for sentence in found.corpus} == {sentence.words for sentence in RAW[30:]}
     assert (found.read, found.known, found.predicted) == (80, 70, 10)
@@ -79,20 +79,18 @@ def test_what_is_labelled_or_repeated_is_not_chosen(tagger: Path) -> None:
         chosen(RAW, tagger, 5, labelled=RAW)
 
 
-def test_an_id_of_two_sentences_is_refused_before_anything_is_predicted(
-    tagger: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refuses_duplicate_ids_before_predicting(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_readings", lambda *_, **__: pytest.fail("predicted"))
     with pytest.raises(DataError, match="same"):
         chosen([RAW[0], *(replace(sentence, id="same") for sentence in RAW[1:3])], tagger, 1)
 
 
-def test_what_is_labelled_may_be_split_into_other_words(tagger: Path) -> None:
+def test_recognizes_labelled_sentences_split_into_other_words(tagger: Path) -> None:
     labelled = [Sentence(tuple("".join(sentence.words)), id=sentence.id) for sentence in RAW[:30]]
     assert nersery.next_sentences(RAW, tagger, 80, labelled=labelled, quiet=True).known == 30
 
 
-def test_a_large_file_is_drawn_from_in_flat_memory(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_a_large_file_in_constant_memory(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = [Sentence(("word", str(number % 5000))) for number in range(10_000)]
     kept, read, _ = module._drawn(raw, set(), 100, 0)
     assert read == 10_000
@@ -102,7 +100,7 @@ def test_a_large_file_is_drawn_from_in_flat_memory(tagger: Path, monkeypatch: py
     assert "30 not drawn" in str(found)
 
 
-def test_taggers_without_soft_labels_and_with_other_types(
+def test_notes_taggers_without_soft_labels_or_with_other_types(
     tagger: Path, tmp_path: Path, memory: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = Memory()
@@ -123,7 +121,7 @@ def test_a_sentence_without_an_id_gets_its_number_in_the_input(tagger: Path) -> 
     assert all(RAW[int(sentence.id) - 1].words == sentence.words for sentence in found)
 
 
-def test_wrong_numbers_and_no_tagger(tagger: Path, tmp_path: Path) -> None:
+def test_refuses_wrong_numbers_and_missing_taggers(tagger: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="count is 0"):
         chosen(RAW, tagger, 0)
     with pytest.raises(SettingsError, match="most at least as large"):
@@ -136,14 +134,14 @@ def test_wrong_numbers_and_no_tagger(tagger: Path, tmp_path: Path) -> None:
         taggers_of(tmp_path)
 
 
-def test_the_taggers_of_a_run(tmp_path: Path) -> None:
+def test_finds_the_taggers_of_the_first_seed_that_has_any(tmp_path: Path) -> None:
     for name in ("seed-10/a", "seed-2/b", "seed-2/a", "seed-1/none"):
         (tmp_path / name / "tagger").mkdir(parents=True)
     (tmp_path / "seed-1/none/tagger").rmdir()
     assert [str(path.relative_to(tmp_path)) for path in taggers_of(tmp_path)] == ["seed-2/a/tagger", "seed-2/b/tagger"]
 
 
-def test_a_folder_with_a_tagger_is_the_folder_of_a_run_only_if_a_job_has_left_it(tmp_path: Path) -> None:
+def test_uses_a_folder_with_a_tagger_only_if_a_job_wrote_it(tmp_path: Path) -> None:
     (tmp_path / "tagger").mkdir()
     with pytest.raises(MissingResourceError, match="holds no tagger"):
         taggers_of(tmp_path)
@@ -158,7 +156,7 @@ def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "raw.txt"
 
 
-def test_a_file_that_appears_during_the_work_is_kept(tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_output_file_that_appears_meanwhile_is_kept(tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch) -> None:
     choose = module.next_sentences
 
     def disturbed(*args: Any, **options: Any) -> Any:
@@ -170,7 +168,7 @@ def test_a_file_that_appears_during_the_work_is_kept(tagger: Path, raw: str, mon
     assert Path("next.jsonl").read_text() == "precious"
 
 
-def test_text_is_refused_before_anything_is_predicted(tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_text_output_before_predicting(tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch) -> None:
     args = ("label", "next", raw, "next.txt", "--tagger", str(tagger), "-n", "2")
     assert call(*args, "--to", "words").code == 0
     monkeypatch.setattr(module, "next_sentences", None)
@@ -179,7 +177,7 @@ def test_text_is_refused_before_anything_is_predicted(tagger: Path, raw: str, mo
     assert "--to words" in result.err
 
 
-def test_rejects_that_are_there_are_kept(tagger: Path, raw: str) -> None:
+def test_existing_rejects_are_kept(tagger: Path, raw: str) -> None:
     Path("next.jsonl.rejects.jsonl").write_text("precious")
     found = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger))
     assert "next.jsonl.rejects.jsonl exists already" in found.err
@@ -231,12 +229,12 @@ def test_labelled_sentences_are_read_with_the_same_options(tagger: Path, raw: st
     assert "label review next.jsonl labelled.jsonl --types LOC,PER" in result.out
 
 
-def test_the_command_it_suggests_is_quoted(tagger: Path, raw: str) -> None:
+def test_quotes_the_suggested_command(tagger: Path, raw: str) -> None:
     result = call("label", "next", raw, "my next.jsonl", "--tagger", str(tagger), "-n", "7")
     assert "nersery label review 'my next.jsonl' labelled.jsonl" in result.out
 
 
-def test_the_commands_it_suggests_in_a_second_round_leave_the_files_of_the_first(tagger: Path, raw: str) -> None:
+def test_suggested_commands_of_a_second_round_keep_the_files_of_the_first(tagger: Path, raw: str) -> None:
     io.write([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),))], "labelled.jsonl")
     Path("labelled-2.jsonl.review").mkdir()
     Path("runs/grow").mkdir(parents=True)
@@ -245,9 +243,7 @@ def test_the_commands_it_suggests_in_a_second_round_leave_the_files_of_the_first
     assert f"grow labelled.jsonl labelled-3.jsonl --raw {raw} --out runs/grow-2\n" in result.out
 
 
-def test_the_command_it_suggests_has_the_types_of_the_labelled_and_the_options_of_the_call_or_run(
-    tagger: Path, raw: str
-) -> None:
+def test_suggested_commands_have_the_labelled_types_and_the_given_options(tagger: Path, raw: str) -> None:
     io.write([Sentence(("Rex", "phone"), (Entity(0, 1, "PROD"),))], "known.jsonl")
     options = ("--labelled", "known.jsonl", "--split", "punctuation", "--language", "en")
     result = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "7", *options)
@@ -267,14 +263,14 @@ def test_the_command_it_suggests_has_the_types_of_the_labelled_and_the_options_o
     assert f"labelled.jsonl --raw {raw} {printed}\n" in result.out
 
 
-def test_it_says_that_text_is_split_otherwise_than_the_tagger_learnt(
+def test_notes_that_text_is_split_differently_from_the_training_data(
     tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(corpus_notes, "note_of_learnt_words", lambda name, _: "split alike" * (name == str(tagger)))
     assert "note: split alike\n" in call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "2").err
 
 
-def test_sentences_that_a_repair_drops_are_rejects(tagger: Path, raw: str) -> None:
+def test_sentences_dropped_by_a_repair_are_rejects(tagger: Path, raw: str) -> None:
     Path("bad.conll").write_text("Ada B-PER\nwrote O\n\nOslo I-LOC\n\nGrace B-PER\n", "utf-8")
     args = ["--tagger", str(tagger), "-n", "2", "--repair", "drop-sentence"]
     result = call("label", "next", "bad.conll", "next.jsonl", *args, "--json")
@@ -295,7 +291,7 @@ def test_sentences_that_a_repair_drops_are_rejects(tagger: Path, raw: str) -> No
         (["--tagger", "x", "-n", "0"], "Usage"),
     ],
 )
-def test_the_command_refuses(raw: str, args: list[str], message: str) -> None:
+def test_the_command_refuses_wrong_arguments(raw: str, args: list[str], message: str) -> None:
     result = call("label", "next", raw, "next.jsonl", *args)
     assert result.code > 1
     assert message in result.err

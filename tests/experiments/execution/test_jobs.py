@@ -1,4 +1,4 @@
-"""Cells that several jobs share: who waits for whom, equal bytes, failures, kills."""
+"""Cells that several jobs share: dependencies, equal bytes, failures, kills."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHUFFLE = 'method = "shuffle_within_segments"\nselect = []'
 
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch) -> list[Inline]:
-    """Jobs that are no processes; the engines that were asked for."""
+    """Jobs that run in this process; the engines that were requested."""
     engines = list[Inline]()
 
     def engine(threads: int | None) -> Inline:
@@ -50,8 +50,8 @@ def needed(*overrides: str) -> dict[tuple[int, str], set[tuple[int, str]]]:
 
 
 @pytest.mark.usefixtures("folder")
-class TestWhoWaits:
-    def test_for_the_base_the_merged_the_tagger_and_those_that_make_the_same(self):
+class TestDependencies:
+    def test_cells_wait_for_base_merged_tagger_and_shared_sentences(self):
         append_system(f'name = "based"\nbase = "one"\n{SHUFFLE}')
         append_system('name = "merged"\nmerge = ["one", "based"]\nselect = []')
         append_system(f'name = "free"\n{SHUFFLE}')
@@ -60,11 +60,11 @@ class TestWhoWaits:
         found = {name: {other for _, other in needs} for (_, name), needs in needed().items()}
         assert found == {
             "gold": set(),
-            "both": {"gold"},  # agreement asks for the tagger
-            "one": {"both"},  # which makes the same sentences
+            "both": {"gold"},  # agreement needs the tagger
+            "one": {"both"},  # which generates the same sentences
             "based": {"one"},
             "merged": {"one", "based"},
-            "free": {"more"},  # takes the first copies of it
+            "free": {"more"},  # uses its first copies
             "more": set(),
             "other": set(),
         }
@@ -75,19 +75,19 @@ class TestWhoWaits:
         assert found[3, "gold"] == set()
         assert needed("seeds=[3, 1]")[1, "gold"] == set()
 
-    def test_labels_of_raw_text_that_depend_on_no_seed(self, monkeypatch: pytest.MonkeyPatch):
+    def test_labels_that_depend_on_no_seed_wait_for_the_first_seed(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(
             "nersery.experiments.execution.cells.are_labels_shared", lambda system: system.name == "one"
         )
         assert needed("seeds=[0, 1]")[1, "one"] == {(1, "both"), (0, "one")}
 
-    def test_the_schedule_hands_out_what_may_start_in_the_order_of_the_recipe(self):
+    def test_the_queue_returns_ready_cells_in_the_order_of_the_recipe(self):
         schedule = CellQueue([load("recipe.toml", ["seeds=[0, 1]"])])
         assert [schedule.take(), schedule.take(), schedule.take()] == [Cell(0, 0, "gold"), Cell(0, 1, "gold"), None]
         schedule.finish(Cell(0, 1, "gold"))
         assert schedule.take() == Cell(0, 1, "both")
 
-    def test_the_time_of_all_takes_jobs_and_waiting_into_account(self):
+    def test_the_total_time_takes_jobs_and_waiting_into_account(self):
         recipe = load("recipe.toml", ["seeds=[0, 1]"])
         seconds = {"gold": 10.0, "both": 5.0, "one": 1.0}
         assert [makespan(recipe, seconds, n) for n in (1, 2, 9)] == [32.0, 16.0, 16.0]
@@ -95,7 +95,7 @@ class TestWhoWaits:
 
 @pytest.mark.usefixtures("folder", "memory")
 class TestJobs:
-    def test_same_bytes_as_with_one(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
+    def test_several_jobs_write_the_same_bytes_as_one(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("OMP_NUM_THREADS", str(torch.get_num_threads()))
         overrides = ["seeds=[0, 1]", "keep_taggers=false"]
         execute(*overrides)
@@ -106,7 +106,7 @@ class TestJobs:
         assert all(seconds is not None for one in report.run_time.values() for seconds in one.seconds)
 
     @pytest.mark.parametrize("content", ["{", "[]", "{}"])
-    def test_a_damaged_record(self, content: str):
+    def test_refuses_a_damaged_record(self, content: str):
         Path("run").mkdir()
         Path("run/run.json").write_text(content)
         with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
@@ -127,7 +127,7 @@ class TestJobs:
         assert Path("sweep/tables/systems.csv").read_bytes() == Path("alone/tables/systems.csv").read_bytes()
 
     @pytest.mark.parametrize("number", [1, 2])
-    def test_one_that_fails_leaves_the_others_alone(
+    def test_a_failing_cell_does_not_stop_the_others(
         self, number: int, inline: list[Inline], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ):
         whole = SystemRun.train_and_score
@@ -166,7 +166,7 @@ class TestJobs:
         shutil.rmtree("run", ignore_errors=True)
         Run(load("recipe.toml"), Path("run"), quiet=True, jobs=number).execute()
 
-    def test_what_fails_last_is_not_told_twice(
+    def test_the_last_failure_is_not_reported_twice(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ):
         def fails(self: SystemRun) -> None:
@@ -177,7 +177,7 @@ class TestJobs:
             Run(load("recipe.toml", ["systems=[]"]), Path("run")).execute()
         assert "note: gold, seed 0 failed\n" in capsys.readouterr().err
 
-    def test_a_job_that_dies_twice_costs_its_cell_alone(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
+    def test_a_job_that_dies_twice_loses_only_its_cell(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
         whole = SystemRun.train_and_score
 
         def dies(self: SystemRun) -> None:
@@ -202,7 +202,7 @@ class TestJobs:
         with pytest.raises(DataError, match=r"test\.conll: this file has changed since the run began"):
             Run(load("recipe.toml"), Path("run"), quiet=True, jobs=2).execute()
 
-    def test_threads_are_those_that_the_run_began_with(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_resumed_run_keeps_its_number_of_threads(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
         monkeypatch.setattr("os.sched_getaffinity", lambda _: {*range(8)}, raising=False)
         execute("seeds=[0]")
@@ -217,19 +217,19 @@ class TestJobs:
         assert jobs.threads_of_jobs([Path("run")], 3) == 5
 
 
-def test_a_full_disk_is_told_as_a_command_tells_it():
+def test_a_full_disk_has_the_same_message_as_in_a_command():
     text = jobs.failure_text(OSError(errno.EDQUOT, "Disk quota exceeded", "run/seed-0/a"))
     assert text == "no space left to write run/seed-0/a. Free some and repeat the command: a long job resumes"
     assert jobs.failure_text(ValueError("odd")) == "ValueError: odd"
 
 
 @pytest.mark.parametrize("jobs", [0, -3, 2.5, True, None, "2", 5000])
-def test_an_impossible_number_of_jobs_is_a_wrong_setting(jobs: Any) -> None:
+def test_refuses_an_impossible_number_of_jobs(jobs: Any) -> None:
     with pytest.raises(SettingsError, match=r"jobs is .*expected a whole number from 1 to 1000"):
         nersery.run("demo", output="run", jobs=jobs)
 
 
-def test_batches_that_wait_for_others_are_answered_as_they_are_finished():
+def test_dependent_batches_are_answered_as_they_finish():
     todo, given = rows(6), []
 
     def next_batch() -> Any:
@@ -247,7 +247,7 @@ def test_batches_that_wait_for_others_are_answered_as_they_are_finished():
     assert len(answered) == 6
 
 
-def test_as_processes_killed_and_resumed_they_write_the_same_bytes(tmp_path: Path, tiny_model: str, server: Server):
+def test_killed_and_resumed_processes_write_the_same_bytes(tmp_path: Path, tiny_model: str, server: Server):
     without_last_system(write_recipe(tmp_path, tiny(tiny_model)))
     command = ["run", "recipe.toml", "-q", "--set", "seeds=[0, 1]", "--out", "run"]
     assert server.run(*command, cwd=tmp_path)[0] == 0

@@ -1,4 +1,4 @@
-"""A grow job with tiny encoders that has ended, once for all tests."""
+"""A finished grow job with tiny encoders, once for all tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.experiments.grow.tiny_jobs import grow, prepare
 
 @pytest.fixture(scope="session")
 def one_layer(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An encoder with one layer, for here it is trained often."""
+    """An encoder with one layer, because these tests train it often."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -27,13 +27,13 @@ def one_layer(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_layer: str) -> Path:
-    """Files in a language that is said not to be English, and quick trainings of a tiny encoder."""
+    """Files whose language is declared not to be English, and quick trainings of a tiny encoder."""
     return prepare(tmp_path, monkeypatch, one_layer)
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, one_layer: str) -> tuple[Path, GrowResult]:
-    """A job that has ended, once for all tests."""
+    """A finished job, once for all tests."""
     with pytest.MonkeyPatch.context() as patch:
         folder = prepare(tmp_path_factory.mktemp("finished"), patch, one_layer)
         return folder / "out", grow(minutes=10)

@@ -35,20 +35,20 @@ def test_encoders_suit_the_text(text: TextProfile, expected: list[str]) -> None:
     assert models_for(text, "mine") == [expected[0], "mine", *expected[1:]]
 
 
-def test_another_language_is_asked_in_the_multilingual_model() -> None:
+def test_questions_on_other_languages_use_the_multilingual_model() -> None:
     assert systems(HINDI, ["bundled-multilingual"])["questions"]["model"] == "bundled-multilingual"
     assert "model" not in systems(ENGLISH, ["bundled"])["questions"]
     assert "questions" not in systems(HINDI, ["mine"])
 
 
-def test_english_is_asked_in_the_multilingual_model_where_capitals_help() -> None:
+def test_questions_on_cased_english_use_the_multilingual_model() -> None:
     first = ["bundled-multilingual"]
     assert systems(ENGLISH, first)["questions"]["model"] == "bundled-multilingual"
     assert "model" not in systems(LOWER_CASE, first)["questions"]
     assert "model" not in systems(ENGLISH, ["bundled", *first])["questions"]
 
 
-def test_two_encoders_relabel_english_by_turns() -> None:
+def test_two_encoders_take_turns_to_relabel_english() -> None:
     found = systems(LOWER_CASE, ["bundled", "bundled-multilingual"], are_names=True)
     other, back = found["questions, other encoder"], found["questions, other encoder and back"]
     assert (other["base"], other["tagger_settings"]) == ("questions", {"model": "bundled-multilingual-ner"})
@@ -58,7 +58,7 @@ def test_two_encoders_relabel_english_by_turns() -> None:
     assert not any("other" in name for name in systems(HINDI, ["bundled-multilingual"]))
 
 
-def test_the_english_encoder_reads_no_capitals_so_it_takes_turns_with_the_multilingual_one_only_without_them() -> None:
+def test_the_english_encoder_takes_turns_only_on_uncased_text() -> None:
     found = systems(LOWER_CASE, ["bundled-multilingual"], are_names=True)
     assert found["self-training, other encoder"]["tagger_settings"] == {"model": "bundled-ner"}
     assert found["self-training, other encoder and back"]["tagger_settings"] == {"model": "bundled-multilingual-ner"}
@@ -71,7 +71,7 @@ def test_without_raw_text_nothing_is_labelled() -> None:
     assert methods == {"melm", "mention_replacement"}
 
 
-def test_names_of_encoders_become_names_of_folders() -> None:
+def test_encoder_names_become_valid_unique_folder_names() -> None:
     others = ["a\\b", "ünï/" + 200 * "x", "one/same", "two/same", "mine ", "..."]
     names = [name for name in systems(ENGLISH, ["bundled", *others]) if name.startswith("gold")]
     assert names[0] == "gold, b"
@@ -79,7 +79,7 @@ def test_names_of_encoders_become_names_of_folders() -> None:
     assert all(map(folder_name, names))
 
 
-def test_taggers_for_names_start_from_the_bundled_one() -> None:
+def test_taggers_for_names_start_from_bundled_taggers() -> None:
     found = systems(ENGLISH, ["bundled", "mine", "bundled-multilingual"], are_names=True)
     starts = {name: entry["tagger_settings"]["model"] for name, entry in found.items()}
     assert starts["gold, bundled-ner"] == starts["questions"] == starts["melm + agreement"] == "bundled-ner"

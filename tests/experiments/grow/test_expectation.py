@@ -1,4 +1,4 @@
-"""What a system is expected to gain: the usual, corrected by the folds."""
+"""The gain expected of a system: the usual gain, corrected by the folds."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from nersery.models import bundled
 
 
 def gain(kind: str, difference: float, error: float, folds: int = 1) -> float:
-    """The expected gain where the folds show a difference with that standard error."""
+    """The expected gain if the folds show a difference with that standard error."""
     compared = Comparison(difference, difference - 1.96 * error, difference + 1.96 * error, 1.0, 50, 1)
     return expected_gain(USUAL.get(kind), compared, folds)
 
 
-def test_folds_that_say_nothing_leave_the_usual_gain() -> None:
+def test_uninformative_folds_leave_the_usual_gain() -> None:
     """Nine times in ten the method suits the data; otherwise it gains nothing on average."""
     for kind, (mean, _) in USUAL.items():
         assert gain(kind, mean, 10.0) == pytest.approx(0.9 * mean, abs=0.002)
 
 
-def test_folds_that_are_sure_decide() -> None:
+def test_precise_folds_override_the_usual_gain() -> None:
     assert gain("questions", 0.05, 0.0, folds=10_000) == pytest.approx(0.05, abs=1e-4)
     assert gain("questions", -0.2, 0.01, folds=100) == pytest.approx(-0.2, abs=0.01), "it does not suit the data"
     assert gain("", 0.12, 0.02) == pytest.approx(0.12, abs=0.01), "nothing is known of encoders"
 
 
-def test_small_losses_on_small_folds_are_taken_for_chance() -> None:
+def test_small_losses_on_small_folds_count_as_chance() -> None:
     assert gain("self-training", -0.02, 0.05) > 0 > gain("self-training", -0.12, 0.05)
     assert gain("mention_replacement", -0.08, 0.05) < 0.005 < gain("questions", -0.002, 0.06)
 
 
-def test_it_grows_with_the_difference() -> None:
+def test_the_expected_gain_grows_with_the_difference() -> None:
     for kind in ("", *USUAL):
         gains = [gain(kind, difference / 100, 0.04) for difference in range(-30, 31)]
         assert gains == sorted(gains)
@@ -107,7 +107,7 @@ def test_the_multilingual_encoder_is_known_to_suit_english_with_capitals() -> No
         assert gains_of(text, models)["gold, bundled-multilingual"] is None
 
 
-def test_two_encoders_are_expected_to_gain_more_than_one_above_all_if_the_english_one_is_last() -> None:
+def test_two_encoders_gain_more_depending_on_which_is_last() -> None:
     gains = gains_of(TextProfile("LATIN", "en", cased=False), ["bundled", "bundled-multilingual"], are_names=True)
     last = {"questions, other encoder": bundled.MULTILINGUAL, "questions, other encoder and back": bundled.ENGLISH}
     for name, encoder in last.items():
@@ -115,7 +115,7 @@ def test_two_encoders_are_expected_to_gain_more_than_one_above_all_if_the_englis
     assert gains["questions, bundled-multilingual"] is None
 
 
-def test_a_method_is_expected_to_gain_more_from_a_better_start() -> None:
+def test_a_method_gains_more_from_a_better_start() -> None:
     gains = gains_of(ENGLISH, ["bundled"], are_names=True)
     uncertain, large = (Comparison(x, x - y, x + y, 1.0, 50, 1) for x, y in ((0.0, 20.0), (0.12, 0.1)))
     assert gain("self-training", 0.0, 10.0) < expected_gain(gains["self-training"], uncertain, 1)

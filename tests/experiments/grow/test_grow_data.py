@@ -1,4 +1,4 @@
-"""What is read, left out and said of it."""
+"""Sentences that are read or left out, and the notes about them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from nersery.experiments.text_profile import (
 from tests.standins import sentences
 
 
-def test_raw_text_is_drawn_and_cleaned(tmp_path: Path) -> None:
+def test_raw_text_is_sampled_and_deduplicated(tmp_path: Path) -> None:
     io.write(sentences(20), tmp_path / "train.conll")
     io.write([*sentences(50, 100), *sentences(5), *sentences(3, 100)], tmp_path / "raw.conll")
     data = read_data([str(tmp_path / "train.conll")], tmp_path / "raw.conll", None, io.ReadOptions(), 30)
@@ -41,7 +41,7 @@ def test_raw_text_is_drawn_and_cleaned(tmp_path: Path) -> None:
     ]
 
 
-def test_a_test_file_that_flatters_or_asks_for_unknown_types_is_named(tmp_path: Path) -> None:
+def test_notes_test_sentences_from_train_and_unknown_test_types(tmp_path: Path) -> None:
     io.write(sentences(20), tmp_path / "train.conll")
     io.write([*sentences(3), Sentence(("x",), (Entity(0, 1, "NEW"),), id="x")], tmp_path / "test.conll")
     train, test = (str(tmp_path / f"{name}.conll") for name in ("train", "test"))
@@ -51,7 +51,7 @@ def test_a_test_file_that_flatters_or_asks_for_unknown_types_is_named(tmp_path: 
     )
 
 
-def test_raw_text_may_have_the_test_sentences_in_another_unicode_form(tmp_path: Path) -> None:
+def test_removes_test_sentences_in_another_unicode_form_from_raw_text(tmp_path: Path) -> None:
     train, test, raw = (tmp_path / name for name in ("train.conll", "test.conll", "raw.conll"))
     io.write(sentences(20), train)
     io.write([Sentence(("caf\u00e9", "x"), sentences(1)[0].entities[:1], id="x")], test)
@@ -59,7 +59,7 @@ def test_raw_text_may_have_the_test_sentences_in_another_unicode_form(tmp_path: 
     assert len(read_data([str(train)], raw, test, io.ReadOptions(), 30).raw) == 9
 
 
-def test_raw_text_may_have_the_labelled_and_test_sentences_in_other_words(tmp_path: Path) -> None:
+def test_removes_known_sentences_split_into_other_words_from_raw_text(tmp_path: Path) -> None:
     train, test, raw = (tmp_path / name for name in ("train.conll", "test.brat", "raw.txt"))
     io.write([*sentences(20), Sentence(("Oslo", "-based", "firms"), (Entity(0, 1, "LOC"),), id="x")], train)
     io.write([Sentence(("Dr.", "Ada", "isn't", "in"), (Entity(1, 2, "PER"),), id="y")], test, format="brat")
@@ -76,7 +76,7 @@ def test_raw_sentences_keep_their_language(tmp_path: Path) -> None:
     assert [sentence.language for sentence in data.raw] == ["nl", "de", "de"]
 
 
-def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
+def test_refuses_a_file_without_entities(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", "wrote"), id=str(number)) for number in range(9)], tmp_path / "bare.conll")
     with pytest.raises(DataError, match=r"bare\.conll: no training sentence of 9 has an entity"):
         read_data([str(tmp_path / "bare.conll")], None, None, io.ReadOptions(), 30)
@@ -114,7 +114,7 @@ def test_language_and_case_are_detected(text: str, script: str, english: bool, c
         ("अब वह दिल्ली में रहता है", "hi", ""),
     ],
 )
-def test_a_named_language_that_the_text_contradicts_is_noted(text: str, language: str, script: str) -> None:
+def test_notes_a_declared_language_that_contradicts_the_text(text: str, language: str, script: str) -> None:
     made = [Sentence(tuple(text.split()), language=language)] * 20
     note = note_of_language("train", made)
     assert note == (
@@ -136,7 +136,7 @@ def test_a_named_language_that_the_text_contradicts_is_noted(text: str, language
         ("😀 12 ...", "", ""),
     ],
 )
-def test_text_that_the_english_tagger_does_not_know_is_noted(text: str, language: str, seen: str) -> None:
+def test_notes_text_that_the_english_tagger_does_not_cover(text: str, language: str, seen: str) -> None:
     made = [Sentence(tuple(text.split()), language=language)]
     found = note_of_tagger("bundled-ner", made)
     assert (f"bundled-ner covers only English, but the text {seen}: " in found) if seen else not found
@@ -154,7 +154,7 @@ def test_text_that_the_english_tagger_does_not_know_is_noted(text: str, language
         ("𞸀 \ue000 12", "", ""),
     ],
 )
-def test_a_script_that_the_bundled_taggers_do_not_know_is_noted(text: str, language: str, script: str) -> None:
+def test_notes_a_script_that_the_bundled_taggers_do_not_cover(text: str, language: str, script: str) -> None:
     made = [Sentence(tuple(text.split()), language=language)]
     found = note_of_tagger("bundled-multilingual-ner", made)
     advice = "train a tagger on a model of its language (nersery train --set model=…)"
@@ -166,27 +166,27 @@ def test_a_script_that_the_bundled_taggers_do_not_know_is_noted(text: str, langu
         assert note_of_tagger("bundled-ner", made).endswith(advice)
 
 
-def test_the_multilingual_tagger_is_not_advised_for_a_language_that_it_does_not_know() -> None:
+def test_the_multilingual_tagger_is_not_advised_for_uncovered_languages() -> None:
     made = [Sentence(("Olúṣẹ́gun", "ni", "ààrẹ"), language="yo")]
     assert "bundled-multilingual" not in note_of_tagger("bundled-ner", made)
 
 
-def test_a_contradicted_language_is_a_note_of_grow(tmp_path: Path) -> None:
+def test_grow_notes_a_contradicted_language(tmp_path: Path) -> None:
     io.write([Sentence(("वह", "दिल्ली", "में", str(n)), (Entity(1, 2, "LOC"),)) for n in range(40)], tmp_path / "hi.conll")
     notes = read_data([str(tmp_path / "hi.conll")], None, None, io.ReadOptions(language="en"), 30).notes
     assert "the language of train is en, but the text looks like another (Devanagari script)" in notes
 
 
-def test_a_named_language_wins() -> None:
+def test_a_declared_language_wins_over_the_detected_one() -> None:
     assert not profile([Sentence(("The", "man", "of", "the", "year"))], "de").is_english
 
 
-def test_rare_types_are_named() -> None:
+def test_notes_rare_types() -> None:
     gold = [Sentence(("Ada", "here"), (Entity(0, 1, "PER"),))] * 6 + [Sentence(("Oslo",), (Entity(0, 1, "LOC"),))]
     assert any("LOC (1)" in note for note in data_notes(gold))
 
 
-def test_all_systems_make_a_valid_recipe() -> None:
+def test_all_systems_form_a_valid_recipe() -> None:
     text = profile([Sentence(("The", "man", "of", "the", "Year"))])
     models = models_for(text, "my-model")
     assert models == ["bundled", "my-model", "bundled-multilingual"]
@@ -208,7 +208,7 @@ def test_a_slow_machine_raises_estimates() -> None:
     assert budget.expected(10) == pytest.approx(before, rel=0.01)
 
 
-def test_run_time_grows_with_steps_and_counts_a_base_once(tiny_model: str) -> None:
+def test_run_time_grows_with_steps_and_speed_is_measured_once(tiny_model: str) -> None:
     def seconds(steps: int) -> float:
         table = {
             "name": "x", "data": {"train": "t", "test": "t"}, "tagger": {"model": tiny_model, "steps": steps},
@@ -225,7 +225,7 @@ def test_run_time_grows_with_steps_and_counts_a_base_once(tiny_model: str) -> No
     assert in_minutes(119) == "2.0 min"
 
 
-def test_files_labelled_since_join_and_the_last_labels_of_a_text_hold(tmp_path: Path) -> None:
+def test_joins_train_files_and_uses_the_last_labels_of_a_text(tmp_path: Path) -> None:
     first, since = sentences(20), [s.with_entities(()) for s in sentences(8, 16)]
     io.write(first, tmp_path / "train.conll")
     io.write(since, tmp_path / "labelled.jsonl")
@@ -239,7 +239,7 @@ def test_files_labelled_since_join_and_the_last_labels_of_a_text_hold(tmp_path: 
     assert read_data([files[0], files[0], files[0]], None, None, io.ReadOptions(), 30).gold.types == ("LOC", "PER")
 
 
-def test_generated_sentences_get_ids_that_methods_do_not_give(tmp_path: Path) -> None:
+def test_generated_sentences_get_ids_that_no_method_assigns(tmp_path: Path) -> None:
     gold, more, whole = (str(tmp_path / f"{name}.jsonl") for name in ("gold", "more", "whole"))
     io.write(Corpus(sentences(8)), gold)
     made = nersery.augment(gold, "mention_replacement").corpus
@@ -254,7 +254,7 @@ def test_generated_sentences_get_ids_that_methods_do_not_give(tmp_path: Path) ->
         assert not input_issues(recipe, {DataFile("train", "train.jsonl"): data.gold})
 
 
-def test_repeats_are_left_out_only_for_a_later_file(tmp_path: Path) -> None:
+def test_repeats_are_dropped_only_for_a_later_file(tmp_path: Path) -> None:
     repeated = [replace(s, id="") for s in [*sentences(10), *sentences(10)]]
     names = [str(tmp_path / f"{name}.conll") for name in "ab"]
     io.write(repeated, names[0])
@@ -274,13 +274,13 @@ def test_files_with_two_sets_of_tags_are_noted(tmp_path: Path) -> None:
     assert any(f"(LOC only in {names[0]}; Place only in {names[1]})" in note for note in notes)
 
 
-def test_few_different_sentences_are_too_few(tmp_path: Path) -> None:
+def test_refuses_too_few_different_sentences(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", f"wrote{n % 5}"), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "train.conll")
     with pytest.raises(DataError, match="the number of different sentences with entities is 5, expected at least 6"):
         read_data([str(tmp_path / "train.conll")], None, None, io.ReadOptions(), 30)
 
 
-def test_raw_text_has_a_format_of_its_own(tmp_path: Path) -> None:
+def test_raw_text_has_its_own_format(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", f"wrote{n}"), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "train.conll")
     (tmp_path / "raw.en").write_text("".join(f"She wrote {n}\n" for n in range(5)))
     options = io.ReadOptions(format="conll", language="en")
@@ -288,7 +288,7 @@ def test_raw_text_has_a_format_of_its_own(tmp_path: Path) -> None:
     assert [sentence.text for sentence in data.raw] == [f"She wrote {n}" for n in range(5)]
 
 
-def test_empty_files_are_named(tmp_path: Path) -> None:
+def test_refuses_empty_files_by_name(tmp_path: Path) -> None:
     names = [str(tmp_path / "a.conll"), str(tmp_path / "b.conll")]
     for name in names:
         Path(name).touch()
@@ -297,7 +297,7 @@ def test_empty_files_are_named(tmp_path: Path) -> None:
             read_data(given, None, None, io.ReadOptions(), 30)
 
 
-def test_labels_of_every_copy_of_a_text_give_way_to_later_ones(tmp_path: Path) -> None:
+def test_later_labels_replace_those_of_every_copy_of_a_text(tmp_path: Path) -> None:
     old = [replace(one, id=f"old/{number}") for number, one in enumerate([*sentences(9), sentences(1)[0]])]
     first = sentences(1)[0]
     io.write(old, tmp_path / "train.jsonl")
@@ -344,8 +344,8 @@ def test_raw_text_is_split_like_labelled_sentences(tmp_path: Path, train: str, r
         )
 
 
-def test_raw_text_gets_ids_that_no_labelled_sentence_has(tmp_path: Path) -> None:
-    """Those of an earlier job are reviewed, and grown on."""
+def test_raw_text_ids_differ_from_those_of_labelled_sentences(tmp_path: Path) -> None:
+    """Sentences of an earlier job may be reviewed and used as train."""
     io.write([replace(one, id=f"raw/{number}") for number, one in enumerate(sentences(9))], tmp_path / "train.jsonl")
     io.write(sentences(5, 100), tmp_path / "raw.conll")
     data = read_data([str(tmp_path / "train.jsonl")], tmp_path / "raw.conll", None, io.ReadOptions(), 30)
@@ -363,27 +363,27 @@ def test_raw_text_gets_ids_that_no_labelled_sentence_has(tmp_path: Path) -> None
         ),
     ],
 )
-def test_a_test_file_that_scores_nothing_is_refused_at_once(test: list[Sentence], message: str, tmp_path: Path) -> None:
+def test_refuses_a_test_file_that_cannot_be_scored(test: list[Sentence], message: str, tmp_path: Path) -> None:
     io.write(sentences(9), tmp_path / "train.jsonl")
     io.write(test, tmp_path / "test.jsonl")
     with pytest.raises(DataError, match=message):
         read_data([str(tmp_path / "train.jsonl")], None, tmp_path / "test.jsonl", io.ReadOptions(), 30)
 
 
-def test_empty_raw_text_is_named(tmp_path: Path) -> None:
+def test_refuses_empty_raw_text(tmp_path: Path) -> None:
     io.write(sentences(9), tmp_path / "train.jsonl")
     (tmp_path / "raw.txt").touch()
     with pytest.raises(DataError, match=r"raw\.txt: the file is empty"):
         read_data([str(tmp_path / "train.jsonl")], tmp_path / "raw.txt", None, io.ReadOptions(), 30)
 
 
-def test_japanese_with_few_chinese_characters_is_the_same_script() -> None:
+def test_kana_and_kanji_are_the_same_script() -> None:
     labelled, raw = (profile([Sentence((text,))]) for text in ("東京都庁舎", "ここではきものをぬぐ"))
     assert labelled.script == raw.script == "CJK"
     refuse_other_language(labelled, raw)
 
 
-def test_a_named_language_may_have_several_scripts() -> None:
+def test_a_declared_language_may_have_several_scripts() -> None:
     named = (("Београд", "sr"), ("Novi", "srp-Latn"))
     labelled, raw = (profile([Sentence((text,))], language) for text, language in named)
     refuse_other_language(labelled, raw)
@@ -395,14 +395,18 @@ def test_a_named_language_may_have_several_scripts() -> None:
     ("definitions", "message"),
     [({"PER": " "}, "definitions has no text for PER"), ({"PRE": "a person"}, 'type PRE, .* did you mean "PER"')],
 )
-def test_definitions_are_of_types_that_occur(definitions: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_refuses_empty_definitions_and_those_of_unknown_types(
+    definitions: dict[str, str], message: str, tmp_path: Path
+) -> None:
     io.write(sentences(9), tmp_path / "train.jsonl")
     with pytest.raises(SettingsError, match=message):
         read_data([str(tmp_path / "train.jsonl")], None, None, io.ReadOptions(), 30, definitions)
 
 
 @pytest.mark.parametrize("raw", ["raw.txt", None])
-def test_raw_text_is_no_labelled_file(raw: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_plain_text_as_a_labelled_file(
+    raw: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     io.write(sentences(9), "train.jsonl")
     for name in ("raw.txt", "more.txt"):
@@ -411,7 +415,7 @@ def test_raw_text_is_no_labelled_file(raw: str | None, tmp_path: Path, monkeypat
         read_data(["train.jsonl", "more.txt"], raw, None, io.ReadOptions(), 30)
 
 
-def test_labelled_sentences_may_have_no_entity(tmp_path: Path) -> None:
+def test_a_labelled_file_may_have_no_entity(tmp_path: Path) -> None:
     io.write(sentences(9), tmp_path / "train.jsonl")
     io.write([Sentence(("Nobody", "wrote"), id="1")], tmp_path / "more.jsonl")
     names = [str(tmp_path / name) for name in ("train.jsonl", "more.jsonl")]
@@ -420,7 +424,7 @@ def test_labelled_sentences_may_have_no_entity(tmp_path: Path) -> None:
     assert any(f"no sentence of {names[1]} has an entity" in note for note in data.notes)
 
 
-def test_new_ids_hold_for_parents_in_the_same_file(tmp_path: Path) -> None:
+def test_new_ids_also_replace_parent_ids_of_the_same_file(tmp_path: Path) -> None:
     gold = [replace(s, id=str(number)) for number, s in enumerate(sentences(9, 100))]
     made = [replace(s, words=("new", *s.words[1:]), id=f"{s.id}~x-1", origin=Origin("x", (s.id,))) for s in gold]
     names = [str(tmp_path / name) for name in ("train.jsonl", "more.jsonl")]

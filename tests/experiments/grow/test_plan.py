@@ -1,4 +1,4 @@
-"""Which encoders, systems and schedules a plan takes, with timings that are given."""
+"""The encoders, systems and schedules of a plan, with simulated timings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_each_timing_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(line.startswith("timing ") for line in said) == len(asked)
 
 
-def test_types_without_a_definition_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_types_without_a_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     data, _ = timed(monkeypatch, {})
     own = [Sentence(("Ada", "wrote"), (Entity(0, 1, "MY TYPE"),), id=str(number)) for number in range(9)]
     data = replace(data, gold=Corpus(own))
@@ -71,7 +71,7 @@ def test_types_without_a_definition_are_named(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("script", "named", "is_noted"), [("TIBETAN", "", True), ("TIBETAN", "x", False), ("THAI", "", False)]
 )
-def test_a_script_that_the_encoder_does_not_know_is_noted(
+def test_notes_a_script_that_the_encoder_does_not_cover(
     monkeypatch: pytest.MonkeyPatch, script: str, named: str, is_noted: bool
 ) -> None:
     data, _ = timed(monkeypatch, {})
@@ -95,7 +95,7 @@ def test_one_timing_serves_all_batch_sizes(monkeypatch: pytest.MonkeyPatch) -> N
     assert speed.step_of(4) < speed.step_of(8) < speed.step_of(16) == 1.0
 
 
-def test_an_encoder_that_the_time_does_not_allow_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_that_does_not_fit_the_time_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     data, asked = timed(monkeypatch, {})
     lower = replace(data, text=replace(ENGLISH, cased=False))
     short = plan.make_plan(lower, "", Budget(300.0), lambda _: None)
@@ -109,10 +109,10 @@ def test_an_encoder_that_the_time_does_not_allow_is_not_even_timed(monkeypatch: 
 
 
 @pytest.mark.parametrize(("slower", "first"), [(2.0, "bundled-multilingual"), (100.0, "bundled")])
-def test_english_gets_the_stronger_encoder_if_it_can_be_trained_long_enough(
+def test_english_gets_the_stronger_encoder_if_time_suffices(
     monkeypatch: pytest.MonkeyPatch, slower: float, first: str
 ) -> None:
-    """Its layers have four times the parameters; where it takes longer than that, the other one stays."""
+    """Its layers have four times the parameters; if it takes longer than that, the other one stays."""
     data, asked = timed(monkeypatch, {"bundled-multilingual": slower})
     found = plan.make_plan(data, "", Budget(8000.0), lambda _: None)
     assert found.table["tagger"]["model"] == first
@@ -124,13 +124,13 @@ def test_english_gets_the_stronger_encoder_if_it_can_be_trained_long_enough(
     assert named.table["tagger"]["model"] == "bundled", "the user has chosen another one"
 
 
-def test_the_encoder_that_the_user_named_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_encoder_named_by_the_user_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     data, _ = timed(monkeypatch, {"bundled-ner": 3.0})
     found = plan.make_plan(data, "bundled-ner", Budget(60.0), lambda _: None)
     assert "gold, bundled-ner" in systems_of(found)
 
 
-def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_taggers_for_names_start_from_a_bundled_one_not_named_by_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     data, asked = timed(monkeypatch, {})
     monkeypatch.setattr(plan, "are_names", lambda tagger, _: tagger == "bundled-ner")
     lower = replace(data, text=replace(ENGLISH, cased=False))
@@ -149,8 +149,8 @@ def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(m
     assert len(names) == len({*names})
 
 
-def test_questions_that_would_take_most_of_the_time_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor timed; then the raw text is for self-training."""
+def test_skips_questions_that_would_take_most_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not timed, either; the raw text is then used for self-training."""
     data, asked = timed(monkeypatch, {})
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(0.0, 0.01, 2.0))
     short, long = (plan.make_plan(data, "", Budget(seconds), lambda _: None) for seconds in (30.0, 60.0))
@@ -160,8 +160,8 @@ def test_questions_that_would_take_most_of_the_time_are_not_asked(monkeypatch: p
     assert asked == ["questions"]
 
 
-def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A training takes a second for each of its steps, ten for the named encoder; nothing else takes time."""
+def test_the_schedule_leaves_time_for_the_encoder_named_by_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training takes a second per step, ten with the named encoder; nothing else takes time."""
     gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
     data = GrowData(gold, gold, Corpus(()), ENGLISH, ())
 

@@ -1,4 +1,4 @@
-"""In which order a search tries systems, with trainings that take no time and scores that are given."""
+"""The order in which a search tries systems, with simulated trainings and scores."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def searched(
     expected: dict[str, float] | None = None,
     final_takes: Callable[[Schedule | None], float] = lambda _: 60.0,
 ) -> Search:
-    """A search that has ended, in which each system is said to take a minute.
+    """A finished search, in which each system is estimated to take a minute.
 
     Args:
-        expected: Gains; None: as F1 says.
-        names: Of the systems that are tried; empty: all.
+        expected: Gains; None: computed from F1.
+        names: Names of the systems to try; empty: all.
         takes: Seconds that it really takes.
-        final_takes: Seconds that the training on all sentences is said to take.
+        final_takes: Estimated seconds of the training on all sentences.
         said: Collects the messages.
         answers: F1 of questions without a tagger.
     """
@@ -105,7 +105,7 @@ def test_another_encoder_is_tried_first_if_there_is_time_for_all(monkeypatch: py
     assert order(monkeypatch, 30)[:3] == ["gold", "gold, bundled-multilingual", "questions"]
 
 
-def test_a_bundled_tagger_that_the_user_named_keeps_its_methods_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_of_a_bundled_tagger_named_by_the_user_are_separate(monkeypatch: pytest.MonkeyPatch) -> None:
     found = searched(monkeypatch, 30, named="bundled-ner")
     plain, named = (found.run.recipe.system(name) for name in ("gold", "gold, bundled-ner"))
     assert not any("bundled-ner" in one.name for one in found._methods(plain))
@@ -126,7 +126,7 @@ def test_a_better_encoder_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None
     assert tried[:3] == ["gold", "gold, bundled-multilingual", "questions, bundled-multilingual"]
 
 
-def test_it_is_tried_after_the_methods_if_they_were_quicker_than_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_encoder_is_tried_late_if_methods_were_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     search = searched(monkeypatch, 6.6, takes=17, said=said)
     assert search.tried["gold, bundled-multilingual"].folds[0] == 0
@@ -135,7 +135,7 @@ def test_it_is_tried_after_the_methods_if_they_were_quicker_than_estimated(monke
     assert said.index(lines[1]) > said.index(next(line for line in said if "mention replacement" in line))
 
 
-def test_the_encoder_that_the_user_named_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_encoder_named_by_the_user_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = order(monkeypatch, 7, named="mine", f1={"gold, mine": 0.7})
     assert tried[:3] == ["gold", "gold, mine", "questions, mine"]
 
@@ -146,7 +146,7 @@ def test_labels_of_a_tagger_worse_than_gold_only_are_not_used_again(monkeypatch:
     assert "questions, relabelled" in order(monkeypatch, 30, f1=worse | {"questions": 0.6})
 
 
-def test_two_encoders_take_turns_and_one_alone_goes_on_if_that_does_not_help(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoders_take_turns_and_one_continues_if_that_does_not_help(monkeypatch: pytest.MonkeyPatch) -> None:
     f1 = {"questions": 0.6, "questions, other encoder": 0.65, "questions, other encoder and back": 0.7}
     rounds = [name for name in order(monkeypatch, 60, f1=f1) if name.startswith("questions, ")]
     assert rounds == ["questions, other encoder", "questions, other encoder and back"]
@@ -155,9 +155,7 @@ def test_two_encoders_take_turns_and_one_alone_goes_on_if_that_does_not_help(mon
     assert rounds == ["questions, other encoder", "questions, relabelled", "questions, relabelled twice"]
 
 
-def test_a_round_is_followed_if_more_is_expected_of_it_though_a_small_fold_says_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_expected_gain_decides_on_the_next_round_despite_a_small_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     f1 = {"questions": 0.7, "questions, other encoder": 0.69}
     expected = {"questions": 0.1, "questions, other encoder": 0.12}
     tried = order(monkeypatch, 60, f1=f1, expected=expected)
@@ -165,7 +163,7 @@ def test_a_round_is_followed_if_more_is_expected_of_it_though_a_small_fold_says_
 
 
 @pytest.mark.parametrize(("minutes", "folds"), [(4, {0}), (6, {0, 1})])
-def test_gold_only_is_not_tried_alone_on_another_fold(
+def test_gold_only_is_not_the_only_system_on_another_fold(
     minutes: float, folds: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search = searched(monkeypatch, minutes, f1={"gold": 0.6, "questions": 0.7}, names=("questions",))
@@ -192,15 +190,13 @@ def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch:
 
 
 def test_a_system_on_raw_text_is_worth_a_shorter_training_on_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A method on gold alone is not."""
+    """A method that uses only gold is not."""
     for name, folds in (("questions", [0]), ("mention replacement", [])):
         search = searched(monkeypatch, 5, names=(name,), last=(600, 16), final_takes=ten_minutes_or_two)
         assert search.tried[name].folds == folds
 
 
-def test_a_better_encoder_is_worth_a_shorter_training_and_no_method_on_gold_alone_makes_use_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_better_encoder_is_worth_a_shorter_training_but_gold_methods_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("gold, bundled-multilingual", "mention replacement, bundled-multilingual")
     for minutes, folds in ((6, []), (14, [0])):
         search = searched(
@@ -217,7 +213,7 @@ def test_a_better_encoder_is_worth_a_shorter_training_and_no_method_on_gold_alon
 
 
 @pytest.mark.parametrize(("f1", "folds", "others"), [(0.6, [0, 1], []), (0.5, [0], [0])])
-def test_a_second_fold_of_what_labels_raw_text_goes_before_methods_on_gold_alone(
+def test_a_second_fold_of_raw_text_systems_precedes_gold_methods(
     f1: float, folds: list[int], others: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless it is far below gold only."""
@@ -232,7 +228,7 @@ def test_a_second_fold_of_what_labels_raw_text_goes_before_methods_on_gold_alone
 def test_questions_with_bad_answers_are_not_tried(
     answers: float, is_tried: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half of gold only's F1 is not enough. What needs no questions goes on."""
+    """Half of gold only's F1 is not enough. Systems that need no questions are still tried."""
     said: list[str] = []
     names = ("questions", "self-training")
     found = searched(monkeypatch, 30, f1={"gold": 0.6}, names=names, answers=answers, said=said)
@@ -241,7 +237,7 @@ def test_questions_with_bad_answers_are_not_tried(
     assert any("Better definitions may help (--define" in line for line in said) != is_tried
 
 
-def test_a_system_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_system_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(self: Search, system: Any) -> bool:
         if system.name == "self-training":
             raise DataError("no word is left")
@@ -253,7 +249,7 @@ def test_a_system_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) 
     assert found.tried["mention replacement"].folds == [0, 1]
 
 
-def test_a_system_that_was_stopped_races_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_system_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     search = searched(monkeypatch, 4, names=("self-training",))
     assert search.tried["self-training"].folds == [0]
     search.tried["self-training"].fate = "stopped: it took longer than the time allows"
@@ -274,7 +270,7 @@ def test_a_resumed_search_keeps_the_encoder_of_the_methods(monkeypatch: pytest.M
     assert not any(one.folds for name, one in search.tried.items() if name == "questions, bundled-multilingual")
 
 
-def test_a_system_without_a_fold_drops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_that_lacks_a_fold_eliminates_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Self-training has the higher F1, but there was no time for its second fold, so the two cannot be compared."""
     f1 = {"gold": 0.5, "questions": 0.7, "self-training": 0.8}
     names = (*f1, "mention replacement")
@@ -290,7 +286,7 @@ def test_a_system_without_a_fold_drops_no_other(monkeypatch: pytest.MonkeyPatch)
     assert (search.tried["questions"].folds, search.tried["questions"].fate) == ([0, 1, 2], "")
 
 
-def test_no_time_is_left_when_planning_has_taken_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_no_time_left_if_planning_took_all(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     searched(monkeypatch, -1, said=said, names=("gold",))
     assert said[0].endswith("; 0 s are left")

@@ -1,4 +1,4 @@
-"""A grow job with tiny encoders: what it leaves, and what it refuses."""
+"""A grow job with tiny encoders: its output, and the input it refuses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.killing import KilledError, stop_at
 from tests.standins import sentences
 
 
-def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(grown: GrowResult) -> None:
+def test_writes_a_tagger_a_corpus_a_recipe_and_a_report(grown: GrowResult) -> None:
     result = grown
     assert len(str(result).split("\n")) == 5
     assert load_tagger("out/tagger").types == ("LOC", "PER")
@@ -50,7 +50,7 @@ def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(grown: GrowResult) ->
     assert [text for text in ("95 %", "95\u00a0%") if text in page] == ["95\u00a0%"]
 
 
-def test_the_recipe_repeats_the_best_system(grown: GrowResult) -> None:
+def test_the_recipe_reproduces_the_best_system(grown: GrowResult) -> None:
     recipe = load("out/recipe.toml")
     assert recipe.systems[-1].name == grown.best
     steps = {name: load(f"out/{name}").tagger.settings["steps"] for name in ("search.toml", "recipe.toml")}
@@ -61,14 +61,14 @@ def test_the_recipe_repeats_the_best_system(grown: GrowResult) -> None:
     assert (again["gold"], again[grown.best]) == pytest.approx(grown.test_f1)
 
 
-def test_the_commands_that_it_names_quote_the_folder(grown: GrowResult) -> None:
+def test_suggested_commands_quote_the_folder(grown: GrowResult) -> None:
     lines = str(replace(grown, folder=Path("my run"))).split("\n")
     assert "(nersery predict 'my run/tagger' TEXT OUTPUT)" in lines[2]
     assert lines[3].endswith("nersery run 'my run/recipe.toml'")
 
 
 @pytest.mark.torture
-def test_with_all_folds_and_rounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tries_all_folds_and_rounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "FEW_FOLDS", 3)
     monkeypatch.setattr(candidates, "ROUNDS", ("relabelled", "relabelled twice", "relabelled three times"))
     grow(minutes=10)
@@ -78,14 +78,14 @@ def test_with_all_folds_and_rounds(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert "self-training, relabelled" in tried
 
 
-def test_without_test_the_folds_are_reported(folder: Path) -> None:
+def test_reports_the_folds_if_there_is_no_test_file(folder: Path) -> None:
     result = grow(minutes=10, test=None, raw=None)
     assert result.test is None
     assert "held-out sentences" in Path("out/report.md").read_text("utf-8")
     assert load("out/recipe.toml").sample.folds == FOLDS
 
 
-def test_nothing_depends_on_the_labels_of_test(grown: GrowResult) -> None:
+def test_the_search_does_not_depend_on_test_labels(grown: GrowResult) -> None:
     swapped = {"PER": "LOC", "LOC": "PER"}
     io.write([sentence.with_types(swapped) for sentence in io.read("test.conll")], "test.conll")
     grow(minutes=10, output="other")
@@ -134,7 +134,7 @@ def test_estimates_include_the_tagger_that_labels(folder: Path, monkeypatch: pyt
         grow(minutes=10, test=None)
 
 
-def test_too_little_time_leaves_gold_only(folder: Path) -> None:
+def test_too_little_time_results_in_gold_only(folder: Path) -> None:
     result = grow(minutes=0.001)
     assert result.best == GOLD
     assert "too short to try another system" in str(result)
@@ -153,17 +153,17 @@ def test_too_little_time_for_one_tagger_is_an_error(folder: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan")])
-def test_minutes_are_above_zero(folder: Path, minutes: float) -> None:
+def test_refuses_minutes_that_are_not_above_zero(folder: Path, minutes: float) -> None:
     with pytest.raises(SettingsError, match="above 0"):
         grow(minutes=minutes)
 
 
-def test_a_missing_file_is_named_before_anything_else(grown: GrowResult) -> None:
+def test_refuses_a_missing_file_before_anything_else(grown: GrowResult) -> None:
     with pytest.raises(DataError, match=r"raww\.txt: there is no such file"):
         GrowJob(("train.conll",), Path("out"), raw="raww.txt")
 
 
-def test_without_a_found_entity_there_is_no_best_and_test_says_why_it_has_no_score(grown: GrowResult) -> None:
+def test_explains_a_missing_best_system_and_missing_test_scores(grown: GrowResult) -> None:
     nothing = str(replace(grown, best="self-training", dev_f1=(0.0, 0.0), test_f1=None))
     assert nothing.startswith("best: none, because no tagger found a correct entity")
     assert "allow more `minutes`, with another `output`" in nothing
@@ -174,7 +174,7 @@ def test_without_a_found_entity_there_is_no_best_and_test_says_why_it_has_no_sco
     assert "test: the time was too short" in str(replace(grown, test_f1=(None, None), test=None))
 
 
-def test_another_job_in_the_folder_is_refused(grown: GrowResult) -> None:
+def test_refuses_a_folder_with_another_job_or_other_files(grown: GrowResult) -> None:
     with pytest.raises(SettingsError, match="other settings"):
         grow(minutes=10, raw=None)
     Path("full").mkdir()
@@ -183,7 +183,7 @@ def test_another_job_in_the_folder_is_refused(grown: GrowResult) -> None:
         grow(output="full")
 
 
-def test_few_sentences_and_other_languages_are_refused(folder: Path) -> None:
+def test_refuses_too_few_sentences_and_other_languages(folder: Path) -> None:
     io.write([Sentence(("यह", "दिल्ली", "है", str(number))) for number in range(9)], "hindi.conll")
     with pytest.raises(DataError, match="same language"):
         grow(raw="hindi.conll", language="")
@@ -192,7 +192,7 @@ def test_few_sentences_and_other_languages_are_refused(folder: Path) -> None:
         grow()
 
 
-def test_growing_on_with_more_labels_names_a_new_folder(grown: GrowResult) -> None:
+def test_growing_with_more_labels_suggests_a_new_folder(grown: GrowResult) -> None:
     io.write(sentences(6, 400), "labelled.jsonl")
     more = ["train.conll", "labelled.jsonl"]
     with pytest.raises(SettingsError, match="other settings") as refused:
@@ -202,7 +202,7 @@ def test_growing_on_with_more_labels_names_a_new_folder(grown: GrowResult) -> No
     assert len([s for s in io.read("out-2/corpus.jsonl") if s.origin is None]) == 30
 
 
-def test_another_job_in_the_folder_of_the_user_is_refused(grown: GrowResult, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_another_job_in_the_working_directory(grown: GrowResult, monkeypatch: pytest.MonkeyPatch) -> None:
     train = Path("train.conll").resolve()
     monkeypatch.chdir("out")
     with pytest.raises(SettingsError, match="other settings") as refused:
@@ -210,8 +210,8 @@ def test_another_job_in_the_folder_of_the_user_is_refused(grown: GrowResult, mon
     assert f"{Path.cwd()}-2" in str(refused.value)
 
 
-def test_gold_with_more_columns_than_raw_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "ROUNDS", ())  # which play no part here
+def test_gold_may_have_more_columns_than_raw_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "ROUNDS", ())  # not relevant here
     gold = [replace(one, columns=(("NN",) * len(one),)) for one in io.read("train.conll")]
     io.write(gold, "train.conll")
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("self-training") or self.tried.get(GOLD))
@@ -223,7 +223,7 @@ def test_gold_with_more_columns_than_raw_text(folder: Path, monkeypatch: pytest.
     assert {value for (column,) in columns.values() for value in column} == {"_"}
 
 
-def test_pipes_are_refused(folder: Path) -> None:
+def test_refuses_pipes(folder: Path) -> None:
     os.mkfifo("pipe")
     for given in ({"raw": "pipe"}, {"test": "-"}):
         with pytest.raises(SettingsError, match=r"is a pipe, expected a file"):
@@ -238,14 +238,14 @@ def test_a_model_in_a_folder_stays_the_same_folder(folder: Path, name: str) -> N
 
 
 def busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Timings from a busy machine, by which only the shorter of two schedules fits."""
+    """Timings from a busy machine, with which only the shorter of two schedules fits."""
     schedules = Schedule(16, 4), Schedule(8, 4)
     monkeypatch.setattr(plan, "SCHEDULES", schedules)
     monkeypatch.setattr(Schedule, "is_poor", property(lambda schedule: schedule == Schedule(8, 4)))
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: run_time.Speed(start=1.0, step=16.0, sentence=0.01))
 
 
-def test_a_plan_from_a_busy_machine_is_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_from_a_busy_machine_is_redone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     busy(monkeypatch)
     result = grow(minutes=4, raw=None, test=None)
     assert load("out/search.toml").tagger.settings["steps"] == 16
@@ -255,7 +255,7 @@ def test_a_plan_from_a_busy_machine_is_made_again(folder: Path, monkeypatch: pyt
     assert load_tagger(result.folder / "tagger").types == ("LOC", "PER")
 
 
-def test_a_kill_before_the_second_plan_loses_only_that(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_before_the_second_plan_loses_only_that_plan(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     busy(monkeypatch)
     make_plan, made = session.make_plan, []
 

@@ -1,4 +1,4 @@
-"""Grow jobs that are killed, interrupted or given more time: what is kept, and what is done again."""
+"""Grow jobs that are killed, interrupted or given more time: what is kept, and what is redone."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
     assert len(timed) == 3, "other sentences are timed again"
 
 
-def test_a_final_training_that_cannot_be_scored_in_time_is_kept(
+def test_keeps_a_final_training_that_cannot_be_scored_in_time(
     grown: GrowResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scoring on test runs out of time: of the best system, or only of gold only beside it."""
+    """Scoring on test runs out of time, for the best system or for gold only."""
     original = Run.run_system
     shutil.rmtree(LAST)
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("self-training") or self.tried.get(GOLD))
@@ -113,7 +113,7 @@ def test_a_final_training_that_cannot_be_scored_in_time_is_kept(
         assert "## Results on held-out sentences" in Path(late, "report.md").read_text("utf-8")
 
 
-def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_writes_the_best_result_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: Search, *args: object, **more: object) -> None:
         raise KeyboardInterrupt
 
@@ -124,7 +124,7 @@ def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyP
     assert "interrupted" in Path("out/report.md").read_text("utf-8")
 
 
-def test_a_folder_that_is_removed_is_named_and_not_made_again(
+def test_a_removed_folder_is_an_error_and_is_not_recreated(
     grown: GrowResult, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def removes(*_: object) -> None:
@@ -139,7 +139,7 @@ def test_a_folder_that_is_removed_is_named_and_not_made_again(
         grow(minutes=10)
 
 
-def test_other_files_are_named_instead_of_their_hashes(grown: GrowResult) -> None:
+def test_names_the_files_that_differ_instead_of_their_hashes(grown: GrowResult) -> None:
     io.write(sentences(3, 200), "more.conll")
     with pytest.raises(SettingsError) as error:
         GrowJob(("train.conll", "more.conll"), Path("out"), raw="more.conll").execute()
@@ -149,7 +149,7 @@ def test_other_files_are_named_instead_of_their_hashes(grown: GrowResult) -> Non
         GrowJob(("train.conll",), Path("out")).execute()
 
 
-def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(grown: GrowResult) -> None:
+def test_another_winner_is_trained_with_its_own_schedule(grown: GrowResult) -> None:
     record = json.loads(Path("out/grow.json").read_text("utf-8"))
     record["final"] = {"system": "another", "schedule": [8, 4]}
     Path("out/grow.json").write_text(json.dumps(record), "utf-8")
@@ -161,7 +161,7 @@ def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(
 
 
 @pytest.mark.parametrize("error", [OutOfTimeError, KeyboardInterrupt])
-def test_a_training_on_all_sentences_that_is_cut_off_leaves_the_recipe_of_the_search(
+def test_an_interrupted_final_training_leaves_the_recipe_of_the_search(
     error: type[BaseException], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = Run.run_system
@@ -173,12 +173,12 @@ def test_a_training_on_all_sentences_that_is_cut_off_leaves_the_recipe_of_the_se
 
     monkeypatch.setattr(Run, "run_system", run_system)
     with suppress(KeyboardInterrupt):
-        grow(minutes=10, raw=None)  # self-training plays no part here
+        grow(minutes=10, raw=None)  # self-training is not relevant here
     assert load("out/recipe.toml").tagger.settings["steps"] == 8
     assert "has not seen those of one fold" in Path("out/report.md").read_text("utf-8")
 
 
-def test_ctrl_c_in_a_job_with_more_time_leaves_its_tagger(grown: GrowResult, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_a_resumed_job_keeps_its_tagger(grown: GrowResult, monkeypatch: pytest.MonkeyPatch) -> None:
     """The taggers of the folds are gone."""
 
     def interrupted(self: Search) -> None:
@@ -198,7 +198,7 @@ def test_ctrl_c_in_a_job_with_more_time_leaves_its_tagger(grown: GrowResult, mon
 
 
 def test_the_correction_of_estimates_survives_a_kill(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left of a training says nothing of the whole."""
+    """The rest of a training does not show how long the whole takes."""
     learnt: list[float] = []
     original = Budget.learn
 
@@ -228,7 +228,7 @@ def test_the_correction_of_estimates_survives_a_kill(folder: Path, monkeypatch: 
     assert learnt == []
 
 
-def test_the_time_of_a_killed_call_counts_and_the_time_of_a_file_does_not(grown: GrowResult, folder: Path) -> None:
+def test_the_time_of_a_killed_call_counts_but_file_times_do_not(grown: GrowResult, folder: Path) -> None:
     before = json.loads(Path("out/grow.json").read_text("utf-8"))["spent"]
     ahead = Path("out/grow.json").stat().st_mtime + 7200
     os.utime(next(Path("out/run").rglob("result.json")), (ahead, ahead))
@@ -237,7 +237,7 @@ def test_the_time_of_a_killed_call_counts_and_the_time_of_a_file_does_not(grown:
     assert before + 100 <= json.loads(Path("out/grow.json").read_text("utf-8"))["spent"] < before + 600
 
 
-def test_the_time_of_a_plan_is_noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planning_time_is_recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     noted = list[float]()
 
     def plan(*_: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which mentions are asked for before anything is trained, and whether they are names."""
+"""Zero-shot questions before any training, and whether mentions are names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nersery.experiments.grow.zero_shot import are_names, asked
 
 
 @pytest.mark.parametrize(("mentions", "drawn"), [(40, 40), (29, 0)])
-def test_few_mentions_say_nothing_of_questions(mentions: int, drawn: int) -> None:
+def test_questions_are_not_tested_with_few_mentions(mentions: int, drawn: int) -> None:
     with_entity = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(n)) for n in range(mentions)]
     assert len(asked(Corpus(with_entity))) == drawn
     assert len(asked(Corpus([*with_entity, *(Sentence(("He", "wrote"), id=f"x{n}") for n in range(9999))]))) == 0

@@ -7,14 +7,14 @@ from nersery.io.base import LANGUAGE_TAG
 
 
 @pytest.mark.parametrize("language", ["en", "hi", "EN", "ast", "zh-Hant", "sr-Latn-RS", "hi-x-translit"])
-def test_languages(language: str) -> None:
+def test_accepts_language_tags(language: str) -> None:
     assert LANGUAGE_TAG.fullmatch(language)
 
 
 @pytest.mark.parametrize(
     "language", ["", "e", "english", "path", "en_US", "en-", "-en", "en us", "हि", "en\n", "en/hi"]
 )
-def test_what_is_no_language(language: str) -> None:
+def test_refuses_strings_that_are_not_language_tags(language: str) -> None:
     assert not LANGUAGE_TAG.fullmatch(language)
 
 
@@ -25,12 +25,12 @@ def test_the_order_of_languages_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("dev", [None, ""])
-def test_a_split_that_is_left_out(dev: str | None) -> None:
+def test_a_missing_split_has_no_files_and_no_issues(dev: str | None) -> None:
     settings = DataSettings("a", "b", dev)
     assert settings.files("dev") == settings.issues() == []
 
 
-def test_all_issues_at_once() -> None:
+def test_reports_all_issues_at_once() -> None:
     settings = DataSettings({"en": "", "klingon": "k"}, "", {}, language="a\rb", repair=["x"])
     found = settings.issues()
     starts = [
@@ -45,7 +45,7 @@ def test_all_issues_at_once() -> None:
     assert all(issue.startswith(start) for issue, start in zip(found, starts, strict=True))
 
 
-def test_a_file_name_stands_for_those_of_all_languages() -> None:
+def test_a_file_name_with_a_placeholder_covers_all_languages() -> None:
     data = DataSettings("{language}/train.conll", test={"en": "test.conll"}, languages=["hi", "en"])
     assert [(file.language, file.name) for file in data.files("train")] == [
         ("en", "en/train.conll"),

@@ -1,4 +1,4 @@
-"""One option replaces all models of a recipe, and a recipe without its models says what to do."""
+"""One option replaces all models of a recipe; missing models are reported with a remedy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ epochs = 2
 ).replace('test = "', 'raw = "raw.txt"\ntest = "')
 
 
-def test_all_models_are_replaced(write: Write, capsys) -> None:
+def test_replaces_all_models(write: Write, capsys) -> None:
     recipe = load(write(EVERYWHERE), models="bundled-multilingual")
     aclm, labels = recipe.system("aclm"), recipe.system("tagger_labels")
     assert aclm.method is not None
@@ -49,12 +49,12 @@ def test_all_models_are_replaced(write: Write, capsys) -> None:
     assert recipe.tagger.settings["model"] == chosen
 
 
-def test_the_rates_of_a_preset_go_with_its_model(write: Write) -> None:
+def test_replacing_the_model_of_a_preset_drops_its_rates(write: Write) -> None:
     tagger = load(write(EVERYWHERE), models="bundled").tagger.settings
     assert (tagger["learning_rate"], tagger["head"], tagger["epochs"]) == (None, "crf", 2)
 
 
-def test_a_system_without_a_model_is_left_out_and_what_needs_it(write: Write) -> None:
+def test_leaves_out_systems_without_a_model_and_those_that_need_them(write: Write) -> None:
     assert [s.name for s in load(write(EVERYWHERE), models="bundled").systems[2:]] == ["aclm", "tagger_labels"]
     notes = with_models({"systems": [{"method": "mulda"}, {"name": "b", "merge": ["mulda"]}]}, "bundled")[1]
     assert notes == [
@@ -63,7 +63,7 @@ def test_a_system_without_a_model_is_left_out_and_what_needs_it(write: Write) ->
     ]
 
 
-def test_a_sweep_of_a_system_that_is_left_out_is_left_out(write: Write) -> None:
+def test_leaves_out_the_sweep_of_a_left_out_system(write: Write) -> None:
     sweep = '[sweep]\nsettings = [{ system = "mulda", copies = [1, 2] }, { system = "c", copies = [1, 2] }]\n'
     systems = '[[systems]]\nmethod = "mulda"\n[[systems]]\nname = "c"\nmethod = "eda"\n'
     head = 'name = "x"\n[data]\ntrain = "a"\ntest = "b"\n'
@@ -73,7 +73,7 @@ def test_a_sweep_of_a_system_that_is_left_out_is_left_out(write: Write) -> None:
     ]  # fmt: skip
 
 
-def test_paper_replaces_bundled_models_alone(write: Write) -> None:
+def test_paper_replaces_only_bundled_models(write: Write) -> None:
     recipe = load(write(EVERYWHERE), models=PAPER)
     aclm, after = recipe.system("aclm").method, recipe.system("after").method
     assert aclm is not None
@@ -90,23 +90,23 @@ def test_a_bundled_tagger_gets_the_paper_s_settings(name: str, model: str, rate:
     assert (settings["model"], settings["learning_rate"], settings["steps"]) == (model, rate, None)
 
 
-def test_settings_come_after_the_models(write: Write) -> None:
+def test_overrides_apply_after_the_model_set(write: Write) -> None:
     recipe = load(write(EVERYWHERE), ["tagger.model=mine"], "bundled")
     assert recipe.tagger.settings["model"] == "mine"
 
 
 @pytest.mark.parametrize("name", shipped_recipes())
 @pytest.mark.parametrize("models", MODELS)
-def test_every_shipped_recipe_takes_every_set(name: str, models: str) -> None:
+def test_every_shipped_recipe_accepts_every_model_set(name: str, models: str) -> None:
     assert load(name, models=models).models == models
 
 
-def test_steps_may_be_set_where_the_preset_has_epochs() -> None:
+def test_steps_replace_the_epochs_of_a_preset() -> None:
     settings = load("melm", ["tagger.steps=7"], PAPER).tagger.settings
     assert (settings["steps"], settings["epochs"]) == (7, None)
 
 
-def test_an_unknown_set() -> None:
+def test_refuses_an_unknown_model_set() -> None:
     with pytest.raises(SettingsError, match=r'`models` "bundle" is unknown; did you mean "bundled"'):
         load("demo", models="bundle")
 
@@ -127,12 +127,12 @@ def test_missing_models_are_listed_with_size_and_remedy(monkeypatch: pytest.Monk
     assert 'models="bundled" runs it with the small models that come with nersery, and leaves out "mulda"' in message
 
 
-def test_one_missing_model() -> None:
+def test_a_single_missing_model_is_reported_in_the_singular() -> None:
     text = _advice(load("aclm_multilingual"), {"facebook/mbart-large-50": ["mulda"]})
     assert text.startswith("1 model of the recipe is not on this machine:\n")
 
 
-def test_the_papers_models_are_known() -> None:
+def test_the_models_of_papers_are_known() -> None:
     named = {name for name in MODELS[PAPER].values() if name}
     assert named <= CHECKPOINTS.keys()
     compile(conversion("facebook/mbart-large-50", "folder"), "conversion", "exec")

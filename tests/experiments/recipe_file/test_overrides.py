@@ -20,7 +20,7 @@ def test_a_number_of_thousands_of_digits_is_text() -> None:
 
 
 class TestOverrides:
-    def test_values_in_sections_new_ones_too(self, write: Write):
+    def test_overrides_set_values_in_existing_and_new_sections(self, write: Write):
         overrides = ["sample.size=5", "tagger.steps=3", "tagger.scheme=BIOES", "seeds=[1, 2]", "name=with = sign"]
         recipe = load(write(GOOD), overrides)
         assert recipe.sample.size == 5
@@ -30,7 +30,7 @@ class TestOverrides:
         assert recipe.name == "with = sign"
         assert recipe.overrides == tuple(overrides)
 
-    def test_keys_in_quotes_may_have_dots_and_blanks(self, write: Write):
+    def test_quoted_keys_may_have_dots_and_spaces(self, write: Write):
         recipe = write(GOOD.replace("mention_replacement", "label_conditioned"))
         loaded = load(recipe, ['systems.label_conditioned.definitions."U.S. City"=a city'])
         assert loaded.systems[1].method is not None
@@ -39,7 +39,7 @@ class TestOverrides:
     def test_the_last_one_wins(self, write: Write):
         assert load(write(GOOD), ["name=a", "name=b"]).name == "b"
 
-    def test_systems_by_name(self, write: Write):
+    def test_systems_are_addressed_by_name(self, write: Write):
         overrides = [
             "systems.first, v1.5.copies=2",
             "systems.mention_replacement.copies=3",
@@ -50,15 +50,15 @@ class TestOverrides:
         assert [system.copies for system in systems] == [2, 3, 4]
         assert systems[0].method == MethodSettings("mention_replacement", {"rate": 0.25})
 
-    def test_an_system_with_another_name_by_its_method(self, write: Write):
+    def test_a_named_system_can_be_addressed_by_its_method(self, write: Write):
         assert load(write(NAMED), ["systems.shuffle_within_segments.copies=7"]).systems[3].copies == 7
 
-    def test_a_method_of_two_systems_leaves_a_doubt(self, write: Write):
+    def test_refuses_a_method_that_two_systems_share(self, write: Write):
         text = NAMED.replace("[[systems]]\nmethod", '[[systems]]\nname = "second"\nmethod')
         message = issue(write(text), "systems.mention_replacement.copies=7")
         assert '2 entries are called "mention_replacement"; expected one of first, v1.5, second, other 🚀' in message
 
-    def test_renaming_an_system(self, write: Write):
+    def test_a_renamed_system_is_addressed_by_its_new_name(self, write: Write):
         assert load(write(GOOD), ["systems.mention_replacement.name=x", "systems.x.copies=2"]).systems[1].copies == 2
 
     @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ class TestOverrides:
             ("evalute.bootstrap_samples=100", 'unknown key "evalute"; did you mean "evaluate"'),
         ],
     )
-    def test_wrong_ones(self, write: Write, override: str, message: str):
+    def test_refuses_wrong_overrides(self, write: Write, override: str, message: str):
         found = issue(write(f"seeds = [0, 1]\n{NAMED}"), override)
         assert message in found
         assert found.isprintable() or "🚀" in found
 
-    def test_wrong_ones_beside_good_ones_are_all_told(self, write: Write):
+    def test_reports_all_wrong_overrides_among_valid_ones(self, write: Write):
         assert len(issues(write(GOOD), "x", "name=ok", "y", "seeds=3")) == 3
 
     @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ class TestOverrides:
             ("[" * 100_000, "[" * 100_000),
         ],
     )
-    def test_values_are_toml_or_text(self, text: str, value: Any):
+    def test_values_are_toml_or_else_text(self, text: str, value: Any):
         assert toml_value(text) == value
 
-    def test_settings_of_a_method(self):
+    def test_parses_settings_of_a_method(self):
         assert settings_from(["definitions.'नया शहर'=city", 't."a.b"=1']) == {
             "definitions": {"नया शहर": "city"},
             "t": {"a.b": 1},
@@ -125,7 +125,7 @@ class TestOverrides:
             ("definitions={PER=named person}", """'definitions={ PER = "person" }'"""),
         ],
     )
-    def test_quotes_that_the_shell_took_away(self, pair: str, right: str):
+    def test_shows_the_quotes_that_the_shell_removed(self, pair: str, right: str):
         of_library = right.replace("'", "")
         with pytest.raises(
             SettingsError, match=rf"`overrides` {re.escape(pair)}: this .* quotes: {re.escape(of_library)}$"
@@ -133,7 +133,7 @@ class TestOverrides:
             settings_from([pair])
         assert settings_from(["table=[1].tsv", "x=[]", "y={}"]) == {"table": "[1].tsv", "x": [], "y": {}}
 
-    def test_a_line_of_a_table(self):
+    def test_sets_single_entries_of_a_table(self):
         pairs = ['vectors={ en = "a.vec" }', "vectors.hi=b.vec", "definitions.Gene.x=part of DNA"]
         assert settings_from(pairs) == {
             "vectors": {"en": "a.vec", "hi": "b.vec"},
@@ -146,7 +146,7 @@ class TestOverrides:
 
 
 class TestPaths:
-    def test_in_the_file_they_start_from_its_folder(
+    def test_paths_in_the_recipe_are_relative_to_its_folder(
         self, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         recipe = load(write(GOOD))
@@ -157,7 +157,7 @@ class TestPaths:
         assert recipe.path("/abs/train.conll") == Path("/abs/train.conll")
 
     @pytest.mark.parametrize("value", ["new data.conll", '"new data.conll"', "./new data.conll"])
-    def test_on_the_command_line_from_where_the_user_is(
+    def test_paths_on_the_command_line_are_relative_to_the_working_directory(
         self, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
     ):
         elsewhere = tmp_path / "elsewhere"
@@ -171,7 +171,7 @@ class TestPaths:
         monkeypatch.chdir(tmp_path)
         assert load(write(GOOD), ["data.train=2024"]).data.train == str(tmp_path / "2024")
 
-    def test_home(self, write: Write, monkeypatch: pytest.MonkeyPatch):
+    def test_expands_the_home_directory(self, write: Write, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("HOME", "/home/ada")
         recipe = load(write(GOOD.replace('"train.conll"', '"~/train.conll"')), ["data.test=~/test.conll"])
         assert str(recipe.path(recipe.data.train)) == "/home/ada/train.conll"
@@ -204,9 +204,9 @@ class TestPaths:
         )
 
     @pytest.mark.parametrize("value", ["example:train.conll", '"example:train.conll"'])
-    def test_examples(self, write: Write, value: str):
+    def test_example_files_are_found(self, write: Write, value: str):
         recipe = load(write(GOOD), [f"data.train={value}"])
         assert recipe.path(recipe.data.train) == shipped("recipes/example") / "train.conll"
 
-    def test_dev_can_be_taken_away(self, write: Write):
+    def test_an_empty_override_removes_dev(self, write: Write):
         assert not load(write(GOOD.replace("[[", 'dev = "dev.conll"\n[[')), ["data.dev="]).data.dev

@@ -1,4 +1,4 @@
-"""The files and models that settings of methods name lie beside the recipe, whoever reads it and from where."""
+"""Files and models in settings of methods are relative to the recipe, wherever it is read from."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def entry(method: str, **settings: Any) -> dict[str, Any]:
     ("method", "setting"),
     [("aclm", "adapt"), ("aclm", "stop_words"), ("synonym_replacement", "table"), ("projected_labels", "more_source")],
 )
-def test_a_file_of_a_setting_lies_beside_the_recipe(method: str, setting: str):
+def test_a_file_in_a_setting_is_relative_to_the_recipe(method: str, setting: str):
     assert entry(method, **{setting: "raw.txt"})[setting] == str(HERE / "raw.txt")
 
 
-def test_each_file_of_a_table_does():
+def test_each_file_in_a_table_is_relative_to_the_recipe():
     assert entry("code_mixing", vectors={"de": "de.vec"})["vectors"] == {"de": str(HERE / "de.vec")}
 
 
-def test_no_file_stays_none_and_an_absolute_path_stays_one():
+def test_empty_and_absolute_paths_are_unchanged():
     assert entry("aclm", adapt="")["adapt"] == ""
     assert entry("aclm", adapt="/raw.txt")["adapt"] == "/raw.txt"
 
 
-def test_selectors_the_tagger_and_methods_within_a_method():
+def test_paths_of_selectors_tagger_and_nested_methods_are_resolved():
     table = {
         "select": ["duplicates", {"method": "perplexity", "model": "lm"}],
         "tagger": {"method": "bilstm_crf", "vectors": "words.vec"},
@@ -58,22 +58,22 @@ def test_selectors_the_tagger_and_methods_within_a_method():
     assert system["select"][0]["tagger"]["vectors"] == str(HERE / "words.vec")
 
 
-def test_a_preset_says_which_tagger_it_is():
+def test_a_preset_determines_the_tagger_whose_paths_are_resolved():
     placed = with_paths({"tagger": {"preset": "promptda_bilstm", "vectors": "words.vec"}}, HERE)
     assert placed["tagger"]["vectors"] == str(HERE / "words.vec")
 
 
-def test_settings_of_the_tagger_in_a_system_are_those_of_the_recipe_s_tagger():
+def test_tagger_settings_of_a_system_are_resolved_like_the_recipe_s_tagger():
     table = {"tagger": {"method": "bilstm_crf"}, "systems": [{"tagger_settings": {"vectors": "words.vec"}}]}
     assert with_paths(table, HERE)["systems"] == [{"tagger_settings": {"vectors": str(HERE / "words.vec")}}]
 
 
-def test_a_method_within_that_is_not_named_is_the_default():
+def test_an_unnamed_nested_method_is_the_default():
     placed = entry("projected_labels", source="text.en", aligner={"priors": "known"})
     assert placed["aligner"]["priors"] == str(HERE / "known")
 
 
-def test_a_model_is_a_folder_where_there_is_one_beside_the_recipe(tmp_path: Path):
+def test_a_model_is_a_folder_if_one_exists_next_to_the_recipe(tmp_path: Path):
     (tmp_path / "lm").mkdir()
     (tmp_path / "bundled").mkdir()
     table = {"systems": [{"method": "melm", "model": name} for name in ("lm", "bundled", "bert-base-cased")]}
@@ -82,11 +82,11 @@ def test_a_model_is_a_folder_where_there_is_one_beside_the_recipe(tmp_path: Path
 
 
 @pytest.mark.parametrize("table", [{"systems": 3}, {"systems": [3]}, {"systems": [{"method": 3}]}, {"select": [3]}])
-def test_what_is_no_recipe_stays_for_the_parser_to_refuse(table: dict[str, Any]):
+def test_malformed_recipes_are_left_for_the_parser_to_refuse(table: dict[str, Any]):
     assert with_paths(table, HERE) == table
 
 
-def test_files_named_on_the_command_line_start_from_where_the_user_is(tmp_path: Path):
+def test_files_on_the_command_line_are_relative_to_the_working_directory(tmp_path: Path):
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(
         'name = "r"\n[data]\ntrain = "t"\ndev = "d"\ntest = "e"\n[[systems]]\nmethod = "melm"\nadapt = "raw.txt"\n',
@@ -103,7 +103,7 @@ def test_files_named_on_the_command_line_start_from_where_the_user_is(tmp_path: 
     assert (beside, named) == (str(tmp_path / "raw.txt"), "raw.txt")
 
 
-def test_no_setting_that_names_a_file_or_model_is_forgotten():
+def test_every_setting_that_names_a_file_or_model_is_marked():
     marked = {
         "adapt",
         "stop_words",

@@ -1,4 +1,4 @@
-"""Run times: measured, added up over calls, and honest about kills."""
+"""Run times: measured, added up over calls, and marked after kills."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_times_add_up_over_calls(tmp_path: Path, watch: Watch):
     assert Clock(tmp_path).record()["systems"]["a"]["0"] == {"seconds": 12.0, "killed": False, "is_running": False}
 
 
-def test_what_fails_counts(tmp_path: Path, watch: Watch):
+def test_failed_work_counts(tmp_path: Path, watch: Watch):
     with contextlib.suppress(KilledError), Clock(tmp_path).running("a", 0):
         watch.now += 3
         raise KilledError
     assert Clock(tmp_path).record()["systems"]["a"]["0"]["seconds"] == 3.0
 
 
-def test_a_kill_is_noted(tmp_path: Path, watch: Watch):
+def test_a_kill_is_recorded(tmp_path: Path, watch: Watch):
     entry = {"seconds": 1.0, "killed": False, "is_running": True}
     Clock(tmp_path).path.write_text(json.dumps({"estimates": {}, "systems": {"a": {"0": entry}}}))
     Clock(tmp_path).resume()
@@ -55,7 +55,7 @@ def test_a_kill_is_noted(tmp_path: Path, watch: Watch):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null"])
-def test_a_damaged_record_is_none(tmp_path: Path, content: str):
+def test_a_damaged_record_is_ignored(tmp_path: Path, content: str):
     Clock(tmp_path).path.write_text(content)
     Clock(tmp_path).resume()
     with Clock(tmp_path).running("a", 0):
@@ -63,7 +63,7 @@ def test_a_damaged_record_is_none(tmp_path: Path, content: str):
     assert list(Clock(tmp_path).record()["systems"]) == ["a"]
 
 
-def test_a_folder_that_is_removed_meanwhile_is_an_error_of_the_disk(tmp_path: Path):
+def test_a_folder_removed_meanwhile_is_a_disk_error(tmp_path: Path):
     with pytest.raises(DiskError, match="run was removed while"), Clock(tmp_path / "run").running("a", 0):
         shutil.rmtree(tmp_path / "run")
 
@@ -88,7 +88,7 @@ def test_the_estimate_counts_the_sentences_of_each_language(monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_estimate_is_printed_and_stands_beside_it(memory: Trainings, capsys: pytest.CaptureFixture[str]):
+def test_the_estimate_is_printed_and_reported_once(memory: Trainings, capsys: pytest.CaptureFixture[str]):
     report = Run(load("recipe.toml"), Path("run")).execute().as_dict()
     assert "estimated total run time: " in capsys.readouterr().err
     assert all(one["estimate"] >= 0 for one in report["run_time"].values())

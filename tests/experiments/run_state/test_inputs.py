@@ -1,4 +1,4 @@
-"""Files that cannot be used, or are odd."""
+"""Input files that are refused, noted or unusual."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TestInputs:
             ("train", sentences(15), "sample.size is 16, but train has 15 sentences"),
         ],
     )
-    def test_files_that_cannot_be_used(self, memory: Trainings, split: str, made: list[Sentence], message: str):
+    def test_refuses_unusable_files(self, memory: Trainings, split: str, made: list[Sentence], message: str):
         io.write(made, f"{split}.conll")
         with pytest.raises(DataError) as caught:
             execute()
@@ -40,7 +40,7 @@ class TestInputs:
         assert not Path("run").exists()
 
     @pytest.mark.parametrize(("size", "dev"), [(7, "dev.conll"), (1, "")])
-    def test_a_dev_size_larger_than_dev(self, size: int, dev: str):
+    def test_refuses_a_dev_size_larger_than_dev(self, size: int, dev: str):
         with pytest.raises(DataError, match=f"sample.dev_size is {size}, but dev has {6 if dev else 0} sentences"):
             execute(f"sample.dev_size={size}", f"data.dev={dev}")
 
@@ -53,7 +53,7 @@ class TestInputs:
             ('method = "eda"', ""),
         ],
     )  # fmt: skip
-    def test_text_that_bundled_models_were_trained_on(self, systems: str, users: str):
+    def test_notes_test_sentences_that_bundled_models_were_trained_on(self, systems: str, users: str):
         known = Sentence(tuple("Frederick H. Collier was the first colonel .".split()), (Entity(0, 3, "PER"),), id="w")
         io.write([*sentences(6), known], "test.conll")
         Path("raw.txt").write_text("Ada went to Oslo by train\n", "utf-8")
@@ -74,14 +74,14 @@ class TestInputs:
     @pytest.mark.parametrize(
         ("word", "model"), [("ལྷ་ས་", "bundled-multilingual"), ("Осло", "bundled"), ("Oslo", "bundled")]
     )
-    def test_a_script_that_the_encoder_of_a_tagger_does_not_know(self, word: str, model: str):
+    def test_notes_a_script_that_the_encoder_does_not_cover(self, word: str, model: str):
         labelled = [Sentence((word, word, str(n)), (Entity(0, 1, "LOC"),), id=str(n)) for n in range(20)]
         io.write(labelled, "train.conll")
         _, notes = read_inputs(load("recipe.toml", ["tagger.method=transformer", f"tagger.model={model}"]), print)
         found = [note for note in notes if note.startswith(f"train: {model} knows no word in the ")]
         assert len(found) == (word != "Oslo")
 
-    def test_all_issues_of_all_files(self):
+    def test_reports_all_issues_of_all_files(self):
         Path("train.conll").write_text("Ada\tB-PER\nBo\tB_PER\n")
         Path("dev.conll").unlink()
         Path("test.conll").write_text("Ada\tB-PER\nx\n")
@@ -104,7 +104,7 @@ class TestInputs:
         notes = execute('data.repair=["drop-sentence"]')["notes"]
         assert "dev: 1 sentence rejected by the repair drop-sentence" in notes
 
-    def test_types_that_train_lacks(self):
+    def test_notes_types_that_train_lacks(self):
         for split in ("dev", "test"):
             io.write([*sentences(6, 100), *PRODUCTS], f"{split}.conll")
         report = execute()
@@ -114,11 +114,11 @@ class TestInputs:
             assert expected in report["notes"]
         assert system(report, "gold")["per_type"]["PROD"]["recall"]["mean"] == 0
 
-    def test_sentences_of_test_that_stand_in_train(self):
+    def test_notes_test_sentences_that_occur_in_train(self):
         io.write([*sentences(2), *sentences(6, 200)], "test.conll")
         assert execute()["notes"] == ["2 of 8 test sentences also occur in train, word for word"]
 
-    def test_sentences_of_dev_that_stand_in_test(self):
+    def test_notes_dev_sentences_that_occur_in_test(self):
         io.write([*sentences(2, 200), *sentences(6, 100)], "dev.conll")
         expected = (
             "2 of 8 dev sentences also occur in test, word for word: "
@@ -126,7 +126,7 @@ class TestInputs:
         )
         assert execute()["notes"] == [expected]
 
-    def test_without_dev(self):
+    def test_runs_without_dev(self):
         report = execute("data.dev=")
         assert set(report["data"]) == {"train", "test"}
 
@@ -139,12 +139,12 @@ class TestInputs:
         with pytest.raises(DataError, match=r'extension "\.de"'):
             execute("data.dev=raw.de")
 
-    def test_a_pipe(self):
+    def test_refuses_a_pipe(self):
         os.mkfifo("pipe.conll")
         with pytest.raises(DataError, match=r"pipe\.conll: this is a pipe"):
             execute("data.train=pipe.conll")
 
-    def test_sentences_that_the_method_made_already(self, memory: Trainings):
+    def test_refuses_sentences_that_the_method_already_generated(self, memory: Trainings):
         execute()
         memory.clear()
         shutil.copy("run/seed-0/one/train.jsonl", "made.jsonl")
@@ -156,7 +156,7 @@ class TestInputs:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_dev_that_is_large_beside_the_sample_is_noted() -> None:
+def test_notes_a_dev_file_larger_than_the_sample() -> None:
     assert any(
         "dev keeps all its 6 sentences, but train is a sample of 2" in note
         for note in execute("sample.size=2")["notes"]

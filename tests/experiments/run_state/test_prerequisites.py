@@ -1,4 +1,4 @@
-"""What a recipe names and is not there is told before anything runs, all of it at once."""
+"""Everything that a recipe names but that is missing is reported at once, before anything runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.experiments.trying import append_system, execute
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def test_all_that_is_missing_is_told_at_once_with_its_place() -> None:
+def test_reports_everything_missing_at_once_with_its_place() -> None:
     append_system('name = "new names"\nmethod = "melm"\nadapt = "nothing.txt"')
     append_system(
         'name = "filtered"\nmethod = "melm"\nselect = [{ method = "perplexity", model = "no/model" }, '
@@ -39,18 +39,18 @@ def test_all_that_is_missing_is_told_at_once_with_its_place() -> None:
     assert not Path("run").exists()
 
 
-def test_the_tagger_is_named_too() -> None:
+def test_reports_a_missing_model_of_the_tagger() -> None:
     with pytest.raises(MissingResourceError, match=r"^tagger: "):
         check_prerequisites(load("recipe.toml", ["tagger.method=transformer", "tagger.model=./no-encoder"]))
 
 
-def test_what_does_not_suit_is_a_wrong_setting() -> None:
+def test_an_unsuitable_value_is_a_wrong_setting() -> None:
     append_system('name = "a"\nmethod = "daga"\ndevice = "abacus"')
     with pytest.raises(SettingsError, match=r'system "a": .*abacus'):
         check_prerequisites(load("recipe.toml"))
 
 
-def test_a_second_training_has_settings_of_the_run_s_tagger() -> None:
+def test_settings_of_a_second_training_must_suit_the_run_s_tagger() -> None:
     select = 'select = [{ method = "self_training", second_stage = { head_learning_rate = 1e-3 } }]'
     append_system(f'name = "a"\nmethod = "mention_replacement"\n{select}')
     with pytest.raises(
@@ -60,7 +60,7 @@ def test_a_second_training_has_settings_of_the_run_s_tagger() -> None:
     check_prerequisites(load("recipe.toml", ["tagger.method=transformer", "tagger.model=bundled"]))
 
 
-def test_what_systems_have_in_common_is_checked_once_and_told_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_methods_are_checked_once_and_reported_for_each_system(monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[str] = []
 
     def check(method: Any, *_: object) -> None:
@@ -78,7 +78,7 @@ def test_what_systems_have_in_common_is_checked_once_and_told_of_each(monkeypatc
     assert checked.count("eda") == checked.count("duplicates") == 1
 
 
-def test_what_a_method_notes_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_of_methods_are_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("wordnet").mkdir()  # empty
     monkeypatch.setattr("nersery.augment.eda.WORDNET", "wordnet")
     append_system('name = "a"\nmethod = "eda"\nwordnet = "wordnet"')
@@ -87,7 +87,7 @@ def test_what_a_method_notes_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -
         assert [one[: len(note)] for one in execute()["notes"]] == [note]
 
 
-def test_translations_of_other_text_are_refused_before_anything_runs() -> None:
+def test_refuses_translations_of_other_text_before_anything_runs() -> None:
     Path("raw.txt").write_text("eins\nzwei\ndrei\n")
     io.write([Sentence(("one",), (Entity(0, 1, "PER"),))] * 2, "en.jsonl")
     append_system('name = "a"\nmethod = "projected_labels"\nsource = "en.jsonl"')

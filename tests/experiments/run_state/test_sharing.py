@@ -1,4 +1,4 @@
-"""What one system takes over from another."""
+"""Files that one system reuses from another."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nersery.io.jsonl import rejects_of
 
 
 @pytest.mark.parametrize("word", ["Oslo", "a\u2028b", "a\u2029b"])
-def test_the_first_copies_are_taken_whatever_the_words(word: str, tmp_path: Path) -> None:
-    """JSONL keeps U+2028 and U+2029 as they are, and they end no line."""
+def test_takes_the_first_copies_whatever_the_words(word: str, tmp_path: Path) -> None:
+    """JSONL keeps U+2028 and U+2029, which do not end a line."""
     copies = [Sentence((word,), id=f"a~shuffle-{number}") for number in (1, 2, 3)]
     made, path = tmp_path / "made.jsonl", tmp_path / "new/path.jsonl"
     io.write(copies, made)
@@ -24,8 +24,8 @@ def test_the_first_copies_are_taken_whatever_the_words(word: str, tmp_path: Path
     assert rejects_of(path).read_bytes().split(b"\n")[:2] == rejects_of(made).read_bytes().split(b"\n")[:2]
 
 
-def test_a_reject_that_shows_its_parent_names_no_copy(tmp_path: Path) -> None:
-    """The parent may itself be a copy, which the system's base has made."""
+def test_takes_no_copies_if_a_reject_shows_its_parent(tmp_path: Path) -> None:
+    """The parent may itself be a copy from the system's base."""
     made = tmp_path / "made.jsonl"
     io.write([Sentence(("a",), id="a~eda-1~shuffle-1")], made)
     rejects_of(made).write_text(io.reject_line(Reject("failed", Sentence(("a",), id="a~eda-1"))), "utf-8")

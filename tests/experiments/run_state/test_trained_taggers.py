@@ -1,4 +1,4 @@
-"""Systems whose teacher is a tagger of its own, from the recipe to the report."""
+"""Systems with their own teacher tagger, from the recipe to the report."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def add_raw(recipe: Path, systems: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings) -> Path:
-    """A recipe whose student knows mentions of one word only."""
+    """A recipe whose student finds only mentions of one word."""
     add_raw(write_recipe(tmp_path, 'method = "memory"\nlongest = 1'), TEACHERS)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -80,7 +80,7 @@ class TestTeachers:
         assert own == [gold, gold, taught, balanced, gold, other, taught, second], "teachers: gold, gold, gold + raw"
         assert len(memory) == 2 * len(own)
 
-    def test_a_second_round_teaches_a_teacher_the_labels_of_the_first(self) -> None:
+    def test_the_second_teacher_learns_from_the_labels_of_the_first_round(self) -> None:
         report = execute()
         taught, second = (system(report, name) for name in ("taught", "second round"))
         assert [one["sentences"] for one in taught["teachers"]] == [16]
@@ -95,7 +95,7 @@ class TestTeachers:
         assert "| second round | 1 | memory | 46 | 1 | – | – |" in text
         assert 'id="teachers"' in Path("run/report.html").read_text()
 
-    def test_without_taggers_no_teacher_is_left_and_the_results_are_the_same(self) -> None:
+    def test_keeps_no_teacher_without_keep_taggers_and_gives_the_same_results(self) -> None:
         kept = execute()
         shutil.move("run", "kept")
         report = execute("keep_taggers=false")
@@ -130,7 +130,7 @@ class TestWrong:
             ("tagger=here", r"the settings tagger .a trained teacher. and teacher .one to train. are both given"),
         ],
     )
-    def test_settings_that_do_not_exist(self, override: str, message: str) -> None:
+    def test_refuses_wrong_settings_of_a_teacher(self, override: str, message: str) -> None:
         with pytest.raises(SettingsError, match=message):
             load("recipe.toml", [f"systems.taught.{override}"])
 
@@ -140,7 +140,7 @@ class TestWrong:
             run.check()
         assert not Path("run").exists()
 
-    def test_a_folder_without_weights_too(self, tiny_model: str) -> None:
+    def test_a_model_folder_without_weights_is_reported(self, tiny_model: str) -> None:
         shutil.copytree(tiny_model, "emptied", ignore=shutil.ignore_patterns("*.safetensors"))
         run = Run(load("recipe.toml", ["systems.taught.teacher={ model = './emptied' }"]), Path("run"), quiet=True)
         with pytest.raises(MissingResourceError, match=r'system "taught": .* has no weights as safetensors'):
@@ -179,8 +179,8 @@ def test_soft_labels_reach_the_student(tmp_path: Path, tiny_model: str, monkeypa
     assert one != other
 
 
-def test_a_teacher_survives_kill_9(tmp_path: Path, tiny_model: str, server: Server) -> None:
-    """The killed run resumes the teacher at a checkpoint, and ends with the same labels and weights."""
+def test_a_teacher_resumes_after_kill_9(tmp_path: Path, tiny_model: str, server: Server) -> None:
+    """The killed run resumes the teacher at a checkpoint and results in the same labels and weights."""
     teacher = f"{{ model = {json.dumps(tiny_model)}, steps = 20, evaluate_every = 5 }}"
     own = f'[[systems]]\nname = "taught"\nmethod = "tagger_labels"\nteacher = {teacher}\n'
     add_raw(write_recipe(tmp_path, tiny(tiny_model, 2)), own)
