@@ -17,5 +17,5 @@ def model(request: pytest.FixtureRequest, tiny_masked_lms: dict[str, Path]) -> M
 
 @pytest.fixture
 def fresh(tiny_masked_lm: str) -> MaskedLM:
-    """One that a test may train."""
+    """A model that a test may train."""
     return opened(tiny_masked_lm)

@@ -1,4 +1,4 @@
-"""Texts for masked language models, and how tests train one."""
+"""Texts for masked language models, and helpers that train one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def opened(folder: Path | str) -> MaskedLM:
 
 
 def masked_inputs_of_all_sorts() -> list[MaskedInput]:
-    """Texts of many lengths, with one gap, several and all, and some longer than a window."""
+    """Texts of many lengths, with one, several or all words as gaps; some are longer than a window."""
     rng = random.Random(5)
     masked_inputs = []
     for number in range(60):

@@ -1,4 +1,4 @@
-"""bf16 is computed only where the processor has it, also for weights that are stored in it."""
+"""bf16 is used only if the processor supports it, even for weights that are stored in it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PRODUCTS = ("addmm", "mm", "bmm", "baddbmm", "linear", "convolution")
 
 
 class Products(TorchDispatchMode):
-    """Notes the data type of every product of matrices."""
+    """Records the data type of every matrix product."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ def folders(tiny_model: str, tiny_masked_lm: str, tiny_seq2seq: str, tmp_path: P
 
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_product_of_every_kind_of_model(
+def test_every_product_of_every_kind_of_model_has_the_right_type(
     kind: str, native: bool, folders: dict[str, Callable[[], Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work, head = KINDS[kind]
@@ -139,10 +139,10 @@ def test_every_product_of_every_kind_of_model(
 
 
 @pytest.mark.parametrize(("capability", "expected"), [("AVX512", True), ("AVX2", False), ("DEFAULT", False)])
-def test_a_processor_told_to_use_less_than_it_has(
+def test_bf16_is_not_used_on_a_processor_with_limited_capability(
     capability: str, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ATEN_CPU_CAPABILITY=avx2 stands for another processor."""
+    """ATEN_CPU_CAPABILITY=avx2 simulates another processor."""
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     assert has_fast_bf16(torch.device("cpu")) == expected

@@ -30,7 +30,7 @@ def fresh() -> Any:
         return AutoModelForMaskedLM.from_pretrained(bundled.folder())
 
 
-def test_what_was_learnt_comes_back_nearly_as_it_was(tmp_path: Path) -> None:
+def test_saved_differences_restore_the_weights_nearly_exactly(tmp_path: Path) -> None:
     trained = fresh()
     weights = dict(trained.named_parameters())
     chance = torch.Generator().manual_seed(0)
@@ -45,7 +45,7 @@ def test_what_was_learnt_comes_back_nearly_as_it_was(tmp_path: Path) -> None:
         assert largest <= max(1e-3, 0.51 * 0.05 / STEPS_OF_DIFFERENCES), name  # half a step of 5 sigma
 
 
-def test_rows_that_did_not_change_take_no_room(tmp_path: Path) -> None:
+def test_unchanged_rows_are_not_saved(tmp_path: Path) -> None:
     trained = fresh()
     with torch.no_grad():
         trained.get_input_embeddings().weight[[5, 700]] += 0.01
@@ -56,7 +56,7 @@ def test_rows_that_did_not_change_take_no_room(tmp_path: Path) -> None:
         assert file.get_tensor(LAYER).shape == (0, 1536)
 
 
-def test_what_comes_along_is_small_and_knows_english() -> None:
+def test_the_bundled_masked_lm_is_small_and_knows_english() -> None:
     assert bundled_heads.MASKED_LM["bundled"].stat().st_size <= MOST_BYTES
     model = MaskedLM(ModelSource("bundled"), "cpu", "fp32")
     masked_input = MaskedInput(tuple("she was born in Paris , the capital of France , in 1901 .".split()), (4, 7, 9))
@@ -68,7 +68,7 @@ def test_what_comes_along_is_small_and_knows_english() -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\x08\0\0\0\0\0\0\0{}      "])
-def test_a_file_that_is_missing_or_damaged_is_named(tmp_path: Path, content: bytes | None) -> None:
+def test_a_missing_or_damaged_file_is_named(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "learnt.safetensors"
     if content is not None:
         path.write_bytes(content)
@@ -92,7 +92,7 @@ def test_another_tagger_may_start_from_the_layers_of_the_bundled_one(head: str) 
 
 
 @pytest.mark.parametrize(("types", "shared"), [(["PER", "TEAM"], True), (["TEAM"], False)])
-def test_it_keeps_the_outputs_of_types_that_both_know(types: list[str], shared: bool) -> None:
+def test_outputs_of_shared_types_are_kept(types: list[str], shared: bool) -> None:
     names = TagSet.of(types).names
     known, started = (
         ModelSource(bundled.ENGLISH_NER).token_classification(),

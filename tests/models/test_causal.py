@@ -27,7 +27,7 @@ TEXTS = [
 
 
 def build(folder: Path, begin: dict[str, str]) -> None:
-    """An untrained GPT-2 with 64 positions, and a tokenizer with a token that begins texts, or without."""
+    """An untrained GPT-2 with 64 positions, and a tokenizer with or without a begin-of-text token."""
     from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
     build_tokenizer("bytes", folder)
@@ -57,7 +57,7 @@ def opened(folder: Path, **settings: Any) -> CausalLM:
 
 
 def by_hand(folder: Path, subwords: list[int]) -> list[float]:
-    """The log probability of each subword after those before it, each in a pass of its own; none of the first."""
+    """The log probability of each subword but the first, given those before it, each in its own pass."""
     network = ModelSource(str(folder)).model("AutoModelForCausalLM").eval()
     with torch.no_grad():
         logits = [network(input_ids=torch.tensor([subwords[:end]])).logits[0, -1] for end in range(1, len(subwords))]
@@ -69,7 +69,7 @@ def cut(folder: Path, text: list[str]) -> list[int]:
     return subwords
 
 
-def test_the_chain_of_subwords_behind_the_token_that_begins_texts(folder: Path, model: CausalLM) -> None:
+def test_likelihood_sums_subwords_after_the_begin_token(folder: Path, model: CausalLM) -> None:
     begin = ModelSource(str(folder)).tokenizer().bos_token_id
     for text, found in zip(TEXTS[:5], model.likelihoods(TEXTS[:5]), strict=True):
         logs = by_hand(folder, [begin, *cut(folder, text)])
@@ -77,14 +77,14 @@ def test_the_chain_of_subwords_behind_the_token_that_begins_texts(folder: Path, 
         assert found.log == pytest.approx(sum(logs), rel=1e-4)
 
 
-def test_a_model_that_knows_nothing_guesses_among_all_subwords(model: CausalLM) -> None:
+def test_the_perplexity_of_a_uniform_model_is_the_vocabulary_size(model: CausalLM) -> None:
     with torch.no_grad():
         model.network.transformer.wte.weight.zero_()
     assert [found.perplexity for found in model.likelihoods(TEXTS)] == pytest.approx([VOCABULARY] * len(TEXTS))
 
 
 @pytest.mark.parametrize("begin", [{"eos_token": "[SEP]"}, {}], ids=["eos", "none"])
-def test_without_bos_stands_eos_and_without_that_nothing(tmp_path: Path, begin: dict[str, str]) -> None:
+def test_texts_begin_with_eos_without_bos_and_with_nothing_without_both(tmp_path: Path, begin: dict[str, str]) -> None:
     build(tmp_path, begin)
     text = TEXTS[0]
     subwords = cut(tmp_path, text)
@@ -98,7 +98,7 @@ def test_without_bos_stands_eos_and_without_that_nothing(tmp_path: Path, begin: 
         assert math.isnan(alone.perplexity)
 
 
-def test_a_subword_of_a_long_text_is_scored_once_after_half_a_window_or_more(folder: Path) -> None:
+def test_subwords_of_long_texts_are_scored_once_after_half_a_window(folder: Path) -> None:
     model = opened(folder)
     model.max_subwords = 17
     text = ["Ada", "wrote", "in", "London", "दिल्ली", *TEXTS[0], "in", "Oslo"]
@@ -113,8 +113,8 @@ def test_a_subword_of_a_long_text_is_scored_once_after_half_a_window_or_more(fol
 
 
 @pytest.mark.parametrize("max_subwords", [2, 3, 8, 9, 64])
-def test_windows_neither_lose_nor_repeat_a_subword(folder: Path, max_subwords: int) -> None:
-    """A model that sees the subword before alone gets the same from any windows."""
+def test_windows_neither_skip_nor_repeat_a_subword(folder: Path, max_subwords: int) -> None:
+    """A model that sees only the previous subword gets the same from any windows."""
     model = opened(folder)
     model.max_subwords = max_subwords
     with torch.no_grad():
@@ -131,7 +131,7 @@ def test_windows_neither_lose_nor_repeat_a_subword(folder: Path, max_subwords: i
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_what_stands_beside_a_text_does_not_change_a_bit(folder: Path, precision: Any) -> None:
+def test_other_texts_in_the_batch_do_not_change_a_bit(folder: Path, precision: Any) -> None:
     model = opened(folder, precision=precision)
     many = [*TEXTS, *([f"word{number}"] * (number % 9 + 1) for number in range(9))]
     together = model.likelihoods(many)
@@ -140,7 +140,7 @@ def test_what_stands_beside_a_text_does_not_change_a_bit(folder: Path, precision
     assert model.likelihoods([many[number] for number in order]) == [together[number] for number in order]
 
 
-def test_small_passes_give_the_same(model: CausalLM, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_passes_give_the_same_result(model: CausalLM, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = model.likelihoods(TEXTS)
     monkeypatch.setattr("nersery.models.causal.PASS_SUBWORDS", 1)
     for found, wanted in zip(model.likelihoods(TEXTS), expected, strict=True):
@@ -162,7 +162,7 @@ def test_likelihoods_add_up_to_the_perplexity_over_all_subwords():
     assert Likelihood(-1e6, 1).perplexity == math.inf
 
 
-def test_numbers_that_are_none_are_refused(model: CausalLM) -> None:
+def test_refuses_nan(model: CausalLM) -> None:
     with torch.no_grad():
         model.network.transformer.ln_f.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="computes NaN"):

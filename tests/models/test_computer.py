@@ -1,4 +1,4 @@
-"""What results depend on beside settings is named, and refused where it changes them."""
+"""The parts of the environment that results depend on are recorded, and refused if they differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nersery.select.perplexity import Perplexity
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
 
-def test_the_record_of_a_computer() -> None:
+def test_a_computer_has_processor_precision_and_threads() -> None:
     found = computer()
     assert found["processor"]
     assert found["precision"] in ("bf16", "fp32")
@@ -45,7 +45,7 @@ def test_the_variable_decides_what_auto_means(wanted: str, monkeypatch: pytest.M
         assert (torch.ones(1, 1) @ torch.ones(1, 1)).dtype == {"bf16": torch.bfloat16, "fp32": torch.float32}[wanted]
 
 
-def test_another_value_of_the_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_another_value_of_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NERSERY_PRECISION", "fp16")
     with pytest.raises(SettingsError, match='NERSERY_PRECISION is "fp16", expected bf16 or fp32'):
         resolved("auto", CPU)

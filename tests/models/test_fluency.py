@@ -30,7 +30,7 @@ def opened(folder: Path | str) -> PseudoLM:
 
 
 def by_hand(folder: Path | str, text: list[str]) -> list[float]:
-    """The log probability of each subword, hidden alone, each in a pass of its own."""
+    """The log probability of each subword, masked one at a time, each in its own pass."""
     source = ModelSource(str(folder))
     network, tokenizer = source.masked_lm().eval(), source.tokenizer()
     inputs = tokenizer([text], is_split_into_words=True, split_special_tokens=True, return_tensors="pt")
@@ -47,7 +47,7 @@ def by_hand(folder: Path | str, text: list[str]) -> list[float]:
 
 class TestPseudoLM:
     @pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
-    def test_each_subword_is_hidden_alone(self, tiny_masked_lms: dict[str, Path], kind: str) -> None:
+    def test_each_subword_is_masked_separately(self, tiny_masked_lms: dict[str, Path], kind: str) -> None:
         found = opened(tiny_masked_lms[kind]).likelihoods(TEXTS)
         for text, one in zip(TEXTS, found, strict=True):
             logs = by_hand(tiny_masked_lms[kind], text)
@@ -61,8 +61,8 @@ class TestPseudoLM:
         assert min(subwords) > 64
         assert [found.subwords for found in model.likelihoods(LONG)] == subwords
 
-    def test_a_long_text_is_cut_into_windows_once(self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """To cut it for each of its subwords would take a time that grows with the square of its length."""
+    def test_a_long_text_is_split_into_windows_once(self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Splitting it for each of its subwords would take quadratic time."""
         model = opened(tiny_masked_lm)
         cut, found, lengths = model._lm.encoder.windows, model.likelihoods(LONG), list[int]()
         for text, one in zip(LONG, found, strict=True):
@@ -75,7 +75,7 @@ class TestPseudoLM:
         model.likelihoods(LONG)
         assert sum(length > 64 for length in lengths) == len(LONG)
 
-    def test_what_stands_beside_a_text_does_not_change_a_bit(self, tiny_masked_lm: str) -> None:
+    def test_other_texts_in_the_batch_do_not_change_a_bit(self, tiny_masked_lm: str) -> None:
         model = opened(tiny_masked_lm)
         many = [*TEXTS, *([f"word{number}"] * (number % 5 + 1) for number in range(9))]
         together = model.likelihoods(many)
@@ -83,7 +83,7 @@ class TestPseudoLM:
         order = random.Random(0).sample(range(len(many)), len(many))
         assert model.likelihoods([many[number] for number in order]) == [together[number] for number in order]
 
-    def test_how_many_gaps_are_prepared_at_once_does_not_matter(
+    def test_the_number_of_gaps_prepared_at_once_does_not_matter(
         self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         model = opened(tiny_masked_lm)
@@ -92,14 +92,14 @@ class TestPseudoLM:
         assert model.likelihoods(TEXTS) == expected
         assert model.likelihoods([]) == []
 
-    def test_numbers_that_are_none_are_refused(self, tiny_masked_lm: str) -> None:
+    def test_refuses_nan(self, tiny_masked_lm: str) -> None:
         model = opened(tiny_masked_lm)
         with torch.no_grad():
             model._lm.network.bert.encoder.layer[0].output.dense.bias.fill_(float("nan"))
         with pytest.raises(SettingsError, match="computes NaN"):
             model.likelihoods([["Ada"]])
 
-    def test_the_bundled_model_knows_a_sentence_from_its_words_in_disorder(self) -> None:
+    def test_the_bundled_model_tells_a_sentence_from_its_shuffled_words(self) -> None:
         model = open_scorer(ModelSource("bundled"))
         sound, shuffled = model.likelihoods(
             [["she", "lives", "in", "new", "york"], ["york", "in", "she", "new", "lives"]]
@@ -110,7 +110,7 @@ class TestPseudoLM:
 
 
 class TestOpening:
-    def test_a_model_is_taken_for_what_it_is(self, tmp_path: Path, tiny_masked_lm: str) -> None:
+    def test_opens_causal_and_masked_models_as_such(self, tmp_path: Path, tiny_masked_lm: str) -> None:
         build(tmp_path, {"bos_token": "[CLS]"})
         causal = open_scorer(ModelSource(str(tmp_path)))
         assert (type(causal), causal.kind) == (CausalLM, "perplexity")
@@ -118,7 +118,7 @@ class TestOpening:
         assert (type(masked), masked.kind) == (PseudoLM, "pseudo-perplexity")
 
     @pytest.mark.parametrize("name", ["LlamaForCausalLM", "GPT2LMHeadModel", "BertLMHeadModel"])
-    def test_a_mask_token_alone_makes_no_masked_model(self, tmp_path: Path, tiny_masked_lm: str, name: str) -> None:
+    def test_a_mask_token_does_not_make_a_masked_model(self, tmp_path: Path, tiny_masked_lm: str, name: str) -> None:
         shutil.copytree(tiny_masked_lm, tmp_path, dirs_exist_ok=True)
         kind = getattr(transformers, name)
         sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -128,19 +128,19 @@ class TestOpening:
         assert model.likelihoods([["Ada", "wrote"]])[0].subwords > 0
 
     @pytest.mark.parametrize(("name", "kind"), [("Bart", "an encoder-decoder"), ("XLNet", "an XLNet")])
-    def test_a_model_without_probabilities_is_refused(self, tmp_path: Path, name: str, kind: str) -> None:
+    def test_refuses_a_model_without_probabilities(self, tmp_path: Path, name: str, kind: str) -> None:
         settings = getattr(transformers, f"{name}Config")(d_model=16, architectures=[f"{name}LMHeadModel"])
         settings.save_pretrained(tmp_path)
         with pytest.raises(SettingsError, match=kind):
             open_scorer(ModelSource(str(tmp_path)))
 
-    def test_a_model_without_a_head_is_refused(self, tiny_model: str) -> None:
+    def test_refuses_a_model_without_a_head(self, tiny_model: str) -> None:
         with pytest.raises(MissingResourceError, match="AutoModelForMaskedLM"):
             open_scorer(ModelSource(tiny_model))
 
 
 class Fake:
-    """A model to which each word has two subwords of probability 1/e."""
+    """A model for which each word has two subwords of probability 1/e."""
 
     kind: Any = "perplexity"
     unfit = ""
@@ -153,7 +153,7 @@ class Fake:
 
 
 @pytest.mark.parametrize("size", [1, 2, 1000])
-def test_a_corpus_is_the_sum_of_its_sentences(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_likelihood_of_a_corpus_is_the_sum_over_its_sentences(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fluency, "SENTENCES", size)
     progress = Progress("perplexity", quiet=True)
     sentences = (Sentence(tuple(text)) for text in TEXTS)
@@ -174,7 +174,7 @@ def test_a_corpus_is_the_sum_of_its_sentences(size: int, monkeypatch: pytest.Mon
         ("bundled", "en", "", ""),
     ],
 )
-def test_a_model_for_other_languages_is_told(
+def test_warns_of_a_model_for_other_languages(
     model: str, language: str, unfit: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(Fake, "unfit", unfit)

@@ -37,7 +37,7 @@ def of_text(encoder: LayerEncoder, texts: list[list[str]], number: int) -> Tenso
 
 @pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])
 @pytest.mark.parametrize("layer", [1, 2])
-def test_they_are_those_of_the_whole_model(tiny_models: dict[str, Path], kind: str, layer: int) -> None:
+def test_hidden_states_equal_those_of_the_whole_model(tiny_models: dict[str, Path], kind: str, layer: int) -> None:
     """Each window by itself, without padding, through all layers."""
     source = ModelSource(str(tiny_models[kind]))
     encoder, network = opened(source.name, layer), source.model("AutoModel").eval()
@@ -59,7 +59,7 @@ def test_they_are_those_of_the_whole_model(tiny_models: dict[str, Path], kind: s
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precision: str) -> None:
+def test_other_texts_in_the_batch_do_not_change_a_bit(tiny_model: str, precision: str) -> None:
     encoder = opened(tiny_model, precision=precision)
     many = [*TEXTS, *([f"word{number}"] * (number % 9 + 1) for number in range(50))]
     together = encoder.hidden_states(many)
@@ -69,7 +69,7 @@ def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precis
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_the_shape_of_a_pass_follows_from_each_of_its_windows_alone(
+def test_the_shape_of_a_pass_depends_on_each_window_separately(
     packed: bool, tiny_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A product of matrices rounds differently for other shapes, though not with models as small as this one."""
@@ -95,12 +95,12 @@ def test_the_shape_of_a_pass_follows_from_each_of_its_windows_alone(
         assert shapes(many) == {shape for text in many for shape in alone[len(text)]}
 
 
-def test_a_word_that_is_nothing_to_the_tokenizer_has_no_subword(tiny_model: str) -> None:
+def test_a_word_that_the_tokenizer_removes_has_no_subword(tiny_model: str) -> None:
     states = opened(tiny_model).hidden_states([["Ada", "\u200d", "☃"], ["\u200d"]])
     assert states.owners == ((0, 2), ())
 
 
-def test_layers_above_are_not_computed(tiny_model: str) -> None:
+def test_higher_layers_are_not_computed(tiny_model: str) -> None:
     encoder = opened(tiny_model, 1)
     before = of_text(encoder, TEXTS, 0)
     with torch.no_grad():
@@ -111,7 +111,9 @@ def test_layers_above_are_not_computed(tiny_model: str) -> None:
 
 
 @pytest.mark.parametrize("layer", [1, 2])
-def test_a_model_with_a_norm_behind_its_last_layer(tmp_path: Path, tiny_models: dict[str, Path], layer: int) -> None:
+def test_accepts_a_model_with_a_norm_after_its_last_layer(
+    tmp_path: Path, tiny_models: dict[str, Path], layer: int
+) -> None:
     from transformers import T5Config, T5Model
 
     sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_heads": 2, "num_layers": 2, "num_decoder_layers": 1}
@@ -127,7 +129,7 @@ def test_a_model_with_a_norm_behind_its_last_layer(tmp_path: Path, tiny_models: 
     assert torch.allclose(found, expected[front : front + len(found)], atol=1e-5)
 
 
-def test_the_layer_two_thirds_of_the_way_up(tmp_path: Path, tiny_model: str) -> None:
+def test_the_default_layer_is_two_thirds_of_the_way_up(tmp_path: Path, tiny_model: str) -> None:
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     for layers, expected in ((12, 8), (6, 4), (3, 2), (1, 1)):
@@ -138,12 +140,12 @@ def test_the_layer_two_thirds_of_the_way_up(tmp_path: Path, tiny_model: str) -> 
 
 
 @pytest.mark.parametrize("layer", [0, 3, -1])
-def test_a_layer_that_is_not_there(tiny_model: str, layer: int) -> None:
+def test_refuses_a_missing_layer(tiny_model: str, layer: int) -> None:
     with pytest.raises(SettingsError, match="from 1 to 2"):
         opened(tiny_model, layer)
 
 
-def test_a_saved_model_is_the_same_and_knows_its_layer(tmp_path: Path, tiny_masked_lm: str) -> None:
+def test_a_saved_model_keeps_its_weights_and_layer(tmp_path: Path, tiny_masked_lm: str) -> None:
     encoder = opened(tiny_masked_lm, 1, masked_lm=True)
     with torch.no_grad():
         encoder.network.bert.encoder.layer[0].output.dense.weight.mul_(2)
@@ -155,7 +157,7 @@ def test_a_saved_model_is_the_same_and_knows_its_layer(tmp_path: Path, tiny_mask
     assert opened(tmp_path / "saved", 2).layer == 2
 
 
-def test_which_texts_it_can_read(tiny_model: str) -> None:
+def test_can_read_texts_whose_words_fit(tiny_model: str) -> None:
     encoder = opened(tiny_model)
     assert encoder.can_read(["Ada"] * 500)
     assert encoder.can_read([])
@@ -169,7 +171,7 @@ FUNNEL = {"vocab_size": 500, "d_model": 32, "block_sizes": [1, 1], "n_head": 2, 
 
 
 def saved(model: type, config: type, settings: dict[str, Any], tokenizer: str, folder: Path) -> Path:
-    """A tiny model of another family, with a tokenizer of its own."""
+    """A tiny model of another family, with its own tokenizer."""
     shutil.copytree(tokenizer, folder, ignore=lambda *_: ["config.json", "model.safetensors"])
     torch.manual_seed(0)
     model(config(**settings)).save_pretrained(folder)
@@ -185,13 +187,13 @@ def test_an_encoder_that_was_saved_without_its_decoder_is_complete(tiny_model: s
     assert (vectors[0] == vectors[1]).all()
 
 
-def test_a_model_that_counts_its_layers_itself_is_computed_whole(tiny_model: str, tmp_path: Path) -> None:
+def test_computes_all_layers_of_a_model_that_counts_them_itself(tiny_model: str, tmp_path: Path) -> None:
     encoder = opened(saved(XLMModel, XLMConfig, XLM, tiny_model, tmp_path / "xlm"))
     assert not encoder._can_end
     assert encoder.hidden_states(TEXTS).values[:-1].any()
 
 
-def test_a_model_that_shortens_texts_is_refused(tiny_model: str, tmp_path: Path) -> None:
+def test_refuses_a_model_that_shortens_texts(tiny_model: str, tmp_path: Path) -> None:
     encoder = opened(saved(FunnelModel, FunnelConfig, FUNNEL, tiny_model, tmp_path / "funnel"))
     with pytest.raises(SettingsError, match="has 2 hidden states for 3 subwords, expected one for each"):
         encoder.hidden_states(TEXTS)

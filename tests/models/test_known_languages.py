@@ -15,7 +15,7 @@ ADVICE = "Name another, e.g. {}"
         (["2026", "!"], "bundled-multilingual (extra multilingual), xlm-roberta-base or google/muril-base-cased"),
     ],
 )
-def test_no_model_is_named_that_has_no_word_in_the_script(
+def test_suggests_only_models_with_words_in_the_script(
     words: list[str], example: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert warn_if_unsuited("bundled", "100 % of the words are unknown to it", [""], ADVICE, words=words)

@@ -1,4 +1,4 @@
-"""How models are found, and what is refused."""
+"""How models are found and loaded, and which are refused."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nersery.models import bundled
 from nersery.models.loading import ModelSource, positions
 
 
-def test_a_folder_without_a_tokenizer_is_refused(tiny_model: str, tmp_path: Path) -> None:
+def test_refuses_a_folder_without_a_tokenizer(tiny_model: str, tmp_path: Path) -> None:
     shutil.copyfile(Path(tiny_model, "config.json"), tmp_path / "config.json")
     with pytest.raises(MissingResourceError, match=r"has no tokenizer: .*tokenizer\.json"):
         ModelSource(str(tmp_path)).tokenizer()
 
 
 @pytest.mark.parametrize("name", ["T5Config", "MBartConfig", "DebertaV2Config"])
-def test_a_mark_for_spaces_makes_no_tokenizer(name: str, tmp_path: Path) -> None:
+def test_a_configuration_does_not_make_a_tokenizer(name: str, tmp_path: Path) -> None:
     import transformers
 
     getattr(transformers, name)().save_pretrained(tmp_path)
@@ -32,7 +32,7 @@ def test_a_mark_for_spaces_makes_no_tokenizer(name: str, tmp_path: Path) -> None
         ModelSource(str(tmp_path)).tokenizer()
 
 
-def test_a_folder_without_weights_is_refused_before_they_are_needed(tiny_model: str, tmp_path: Path) -> None:
+def test_refuses_a_folder_without_weights_before_they_are_needed(tiny_model: str, tmp_path: Path) -> None:
     folder = shutil.copytree(tiny_model, tmp_path / "model")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(MissingResourceError, match=r"has no weights as safetensors\. .* Pickled weights"):
@@ -70,7 +70,7 @@ def test_a_missing_file_is_named(tiny_model: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", [{"layer_norm_eps": "1e-12"}, {"id2label": ["O", "B-PER"]}])
-def test_a_configuration_with_values_of_other_types_is_no_bug_of_ours(
+def test_a_configuration_with_values_of_wrong_types_is_reported(
     tiny_model: str, tmp_path: Path, odd: dict[str, Any]
 ) -> None:
     folder = shutil.copytree(tiny_model, tmp_path / "model")
@@ -80,13 +80,13 @@ def test_a_configuration_with_values_of_other_types_is_no_bug_of_ours(
         ModelSource(str(folder)).config()
 
 
-def test_a_model_of_another_kind_is_named_in_a_line(tiny_seq2seq: str) -> None:
+def test_a_model_of_another_kind_is_refused_in_one_line(tiny_seq2seq: str) -> None:
     with pytest.raises(MissingResourceError, match="has a BartConfig, a kind that cannot be used") as raised:
         ModelSource(tiny_seq2seq).model("AutoModelForTokenClassification")
     assert len(str(raised.value)) < 300
 
 
-def test_a_tokenizer_of_a_larger_model_is_refused(tiny_model: str, tmp_path: Path) -> None:
+def test_refuses_a_tokenizer_of_a_larger_model(tiny_model: str, tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
     folder = shutil.copytree(tiny_model, tmp_path / "model")
@@ -102,10 +102,10 @@ def test_a_tokenizer_of_a_larger_model_is_refused(tiny_model: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("added", "fits"), [({"extra_special_tokens": ["<picture>"]}, True), ({"pad_token": "<p>"}, False)]
 )
-def test_special_subwords_need_vectors_only_where_they_stand_in_text(
+def test_special_subwords_need_vectors_only_if_they_occur_in_text(
     added: dict[str, Any], fits: bool, tmp_path: Path
 ) -> None:
-    """As Gemma's tokenizer has a subword for pictures behind the last row of the model for text."""
+    """Gemma's tokenizer has a subword for pictures after the last row of the text model."""
     from transformers import AutoTokenizer
 
     for file in bundled.folder().iterdir():
@@ -122,26 +122,26 @@ def test_special_subwords_need_vectors_only_where_they_stand_in_text(
             ModelSource(str(tmp_path)).tokenizer()
 
 
-def test_a_tagger_that_is_no_hugging_face_model_is_called_so(tmp_path: Path) -> None:
+def test_a_tagger_that_is_not_a_hugging_face_model_is_refused_as_such(tmp_path: Path) -> None:
     (tmp_path / "nersery.json").write_text("{}", "utf-8")
     with pytest.raises(MissingResourceError, match="is a tagger of nersery, but not a Hugging Face model"):
         ModelSource(str(tmp_path)).config()
 
 
-def test_the_positions_of_an_encoder_decoder_are_those_that_both_have() -> None:
+def test_an_encoder_decoder_has_the_positions_that_both_parts_have() -> None:
     sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "attention_window": [8]}
     config = LEDConfig(vocab_size=9, max_encoder_position_embeddings=64, max_decoder_position_embeddings=32, **sizes)
     assert positions(LEDModel(config)) == 32
 
 
-def test_threads_load_models_one_after_the_other() -> None:
+def test_threads_load_the_same_model() -> None:
     with ThreadPoolExecutor(4) as pool:
         models = [*pool.map(lambda _: ModelSource("bundled").masked_lm(), range(4))]
     first, *others = (model.state_dict() for model in models)
     assert all(torch.equal(weights, other[name]) for other in others for name, weights in first.items())
 
 
-def test_a_hub_that_cannot_be_reached_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object) -> None:
         raise OSError(-2, "Name or service not known")
 

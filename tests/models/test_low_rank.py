@@ -21,7 +21,7 @@ def fresh() -> Any:
 
 @pytest.fixture
 def adapted() -> Any:
-    """A model with adapters that have learnt something."""
+    """A model with non-zero adapters."""
     model = fresh()
     embedding = LowRankEmbedding(model.get_input_embeddings(), ROWS, 3)
     replace_module(model, "cls.predictions.decoder", TiedDecoder(embedding, torch.zeros(len(ROWS))))
@@ -39,14 +39,14 @@ def test_a_fresh_adapter_changes_nothing() -> None:
     assert torch.equal(LowRankLinear(layer, 2)(inputs), layer(inputs))
 
 
-def test_only_the_factors_learn(adapted: Any) -> None:
+def test_only_the_factors_are_trained(adapted: Any) -> None:
     adapted(input_ids=torch.tensor([ROWS])).logits.sum().backward()
     for _, module in adapters(adapted):
         assert not module.weight.requires_grad
         assert module.up.grad is not None
 
 
-def test_what_was_learnt_comes_back_in_a_plain_model(adapted: Any, tmp_path: Path) -> None:
+def test_saved_adapters_are_restored_in_a_plain_model(adapted: Any, tmp_path: Path) -> None:
     ids = torch.tensor([ROWS, ROWS[::-1]])
     with torch.no_grad():
         expected = adapted(input_ids=ids).logits
@@ -58,7 +58,7 @@ def test_what_was_learnt_comes_back_in_a_plain_model(adapted: Any, tmp_path: Pat
     assert not torch.allclose(found, fresh()(input_ids=ids).logits, atol=0.02)
 
 
-def test_some_rows_are_scored_as_among_all(adapted: Any) -> None:
+def test_chosen_rows_get_the_same_scores_as_among_all(adapted: Any) -> None:
     decoder = adapted.cls.predictions.decoder
     states = torch.randn(3, TINY["hidden_size"])
     everything = decoder(states)

@@ -1,4 +1,4 @@
-"""A tiny model on texts in which each word decides the next."""
+"""A tiny model on texts in which each word determines the next."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def learnt() -> LSTMLanguageModel:
     return model
 
 
-def test_it_learns_words_order_and_end(learnt: LSTMLanguageModel) -> None:
+def test_learns_words_order_and_end(learnt: LSTMLanguageModel) -> None:
     counts = Counter(learnt.sample(generators(60), most_words=10))
     assert {text for text, count in counts.items() if count > 5} == set(TEXTS)
     assert counts[TEXTS[0]] + counts[TEXTS[1]] > 45
 
 
-def test_a_low_temperature_writes_what_is_most_probable(learnt: LSTMLanguageModel) -> None:
+def test_a_low_temperature_writes_the_most_probable_text(learnt: LSTMLanguageModel) -> None:
     assert len(set(learnt.sample(generators(20), most_words=10, temperature=0.01))) == 1
     assert len(set(learnt.sample(generators(60), most_words=10, temperature=5.0))) > 10
 
 
-def test_words_that_it_does_not_know_are_one() -> None:
+def test_unknown_words_share_one_token() -> None:
     model = make(["a", "b"])
     model.fit([("a", "x", "b"), ("a", "y", "b")] * 4, PLAN)
     assert Counter(model.sample(generators(40), most_words=10)).most_common(1)[0][0] == ("a", UNKNOWN, "b")
@@ -61,7 +61,7 @@ def test_a_text_without_an_end_is_none() -> None:
     assert [text for text in longer if text is not None and len(text) <= 4] == [t for t in texts if t is not None]
 
 
-def test_chance_is_each_text_s_own_whatever_stands_beside_it() -> None:
+def test_a_text_depends_only_on_its_generator() -> None:
     model = make()
     together = model.sample(generators(ROWS + 5), most_words=8)
     alone = [model.sample([rng], most_words=8)[0] for rng in generators(ROWS + 5)]
@@ -69,7 +69,7 @@ def test_chance_is_each_text_s_own_whatever_stands_beside_it() -> None:
     assert len(set(together)) > 5
 
 
-def test_all_words_come_as_often_as_their_probability() -> None:
+def test_words_are_sampled_in_proportion_to_their_probability() -> None:
     """At zero weights all words and the end are equally probable; the beginning and padding are not drawn."""
     model = make(["a", "b"])
     torch.nn.init.zeros_(model.network.output.weight)
@@ -79,7 +79,7 @@ def test_all_words_come_as_often_as_their_probability() -> None:
     assert all(4000 / 16 * 0.7 < count < 4000 / 16 * 1.3 for count in firsts)
 
 
-def test_texts_go_on_from_their_starts(learnt: LSTMLanguageModel) -> None:
+def test_texts_continue_their_starts(learnt: LSTMLanguageModel) -> None:
     starts = [("a",), ("d",), ("a", "b")] * 5
     texts = learnt.sample(generators(15), most_words=10, starts=starts)
     assert all(text is not None and text[: len(start)] == start for text, start in zip(texts, starts, strict=True))
@@ -87,7 +87,7 @@ def test_texts_go_on_from_their_starts(learnt: LSTMLanguageModel) -> None:
     assert texts.count(TEXTS[1]) > 3
 
 
-def test_dev_chooses_the_weights() -> None:
+def test_keeps_the_best_weights_on_dev() -> None:
     model = make()
     history = model.fit(TEXTS, PLAN, dev=[("c", "b")])
     assert history.best is not None
@@ -95,7 +95,7 @@ def test_dev_chooses_the_weights() -> None:
     assert history.best.score == max(evaluation.score for evaluation in history.evaluations) < 0
 
 
-def test_dev_s_loss_is_the_mean_over_words_whatever_the_batches() -> None:
+def test_the_dev_loss_is_the_mean_over_words_for_any_batch_size() -> None:
     plans = [replace(PLAN, epochs=None, steps=1, batch_size=size, learning_rate=1e-12) for size in (1, 8)]
     dev = [("a",), ("a", "b", "c", "d", "e")]
     scores = [make().fit(TEXTS, plan, dev=dev).evaluations[0].score for plan in plans]
@@ -105,8 +105,8 @@ def test_dev_s_loss_is_the_mean_over_words_whatever_the_batches() -> None:
     assert abs(one - five) > 1e-3
 
 
-def test_a_step_counts_words_not_texts() -> None:
-    """The gradient of a sum is longer than that of a mean, as the paper's rate of 1 with clipping wants it."""
+def test_the_gradient_is_a_sum_over_texts() -> None:
+    """The gradient of a sum is longer than that of a mean, as the paper's rate of 1 with clipping requires."""
     moved = []
     for texts in (TEXTS[:1], TEXTS[:1] * 4):
         model = make()
@@ -116,7 +116,7 @@ def test_a_step_counts_words_not_texts() -> None:
     assert moved[1] == pytest.approx(4 * moved[0], rel=1e-3)
 
 
-def test_same_seed_same_weights() -> None:
+def test_weights_depend_on_the_seed() -> None:
     first, second, other = (make(seed=seed) for seed in (0, 0, 1))
     for model in (first, second):
         model.fit(TEXTS, replace(PLAN, epochs=2), seed=5)

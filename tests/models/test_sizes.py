@@ -16,7 +16,7 @@ def test_shared_parameters_count_once() -> None:
     assert parameters_of(nn.ModuleList([first, second])) == 3 * 2 + 2 + 2
 
 
-def test_a_method_has_those_of_its_models(tiny_masked_lm: str) -> None:
+def test_a_method_has_the_parameters_of_its_models(tiny_masked_lm: str) -> None:
     from transformers import AutoModel
 
     expected = parameters_of(AutoModel.from_pretrained(tiny_masked_lm))
@@ -25,11 +25,11 @@ def test_a_method_has_those_of_its_models(tiny_masked_lm: str) -> None:
     assert parameters_of_method("augment", "mention_replacement", {"rate": 0.5}) is None
 
 
-def test_a_model_that_is_gone_has_an_unknown_number() -> None:
+def test_a_missing_model_has_an_unknown_number_of_parameters() -> None:
     assert parameters_of_method("augment", "melm", {"model": "./gone"}) is None
 
 
-def test_a_tagger_notes_all_of_its_network(tiny_model: str) -> None:
+def test_a_tagger_records_all_parameters_of_its_network(tiny_model: str) -> None:
     """Training leaves out the embeddings of subwords that do not occur; they count nevertheless."""
     tagger = TransformerTagger(tiny_model, steps=1)
     tagger.fit([Sentence(("Ana", "sings"), (Entity(0, 1, "PER"),), id="1")])

@@ -28,14 +28,14 @@ def encoder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Tex
 
 
 def by_hand(source: ModelSource, text: list[str]) -> Any:
-    """The last layer for a text that fits, as transformers gives it without padding."""
+    """The last layer for a text that fits, computed with transformers without padding."""
     model, tokenizer = source.model("AutoModel").eval(), source.tokenizer()
     with torch.no_grad():
         inputs = tokenizer([text], is_split_into_words=True, return_tensors="pt")
         return model(**inputs).last_hidden_state[0].numpy(), inputs.word_ids()
 
 
-def test_a_sentence_is_the_mean_of_its_subwords_at_length_one(tiny_model: str) -> None:
+def test_a_sentence_is_the_normalized_mean_of_its_subwords(tiny_model: str) -> None:
     source = ModelSource(tiny_model)
     embeddings = TextEncoder(source, precision="fp32").sentences(TEXTS[:4])
     for text, row in zip(TEXTS[:4], embeddings, strict=True):
@@ -43,7 +43,7 @@ def test_a_sentence_is_the_mean_of_its_subwords_at_length_one(tiny_model: str) -
         assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 
 
-def test_shapes_lengths_and_order(encoder: TextEncoder) -> None:
+def test_embeddings_are_float32_unit_vectors(encoder: TextEncoder) -> None:
     embeddings = encoder.sentences(TEXTS)
     assert embeddings.shape == (len(TEXTS), 32)
     assert embeddings.dtype == np.float32
@@ -52,7 +52,7 @@ def test_shapes_lengths_and_order(encoder: TextEncoder) -> None:
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precision: Any) -> None:
+def test_other_texts_in_the_batch_do_not_change_a_bit(tiny_model: str, precision: Any) -> None:
     encoder = TextEncoder(ModelSource(tiny_model), device="cpu", precision=precision)
     many = [*TEXTS, *([f"word{number}"] * (number % 9 + 1) for number in range(50))]
     together = encoder.sentences(many)
@@ -60,7 +60,7 @@ def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precis
         assert np.array_equal(encoder.sentences([text])[0], together[number])
 
 
-def test_chunks_do_not_matter(encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chunk_size_does_not_matter(encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = encoder.sentences(TEXTS)
     monkeypatch.setattr("nersery.models.text_encoder.CHUNK", 2)
     assert np.array_equal(encoder.sentences(TEXTS), expected)
@@ -72,7 +72,7 @@ def test_a_long_text_is_read_to_its_end(encoder: TextEncoder) -> None:
     assert not np.allclose(whole, cut, atol=1e-4)
 
 
-def test_every_word_of_a_long_text_counts_once_in_the_window_that_it_is_the_core_of(tiny_model: str) -> None:
+def test_every_word_of_a_long_text_counts_once(tiny_model: str) -> None:
     encoder = TextEncoder(ModelSource(tiny_model), precision="fp32")
     text = ["Ada", "wrote", "in", "London"] * 40
     windows = encoder.subwords.windows(text)
@@ -88,13 +88,13 @@ def test_every_word_of_a_long_text_counts_once_in_the_window_that_it_is_the_core
     assert encoder.sentences([text])[0] == pytest.approx(total / np.linalg.norm(total), abs=1e-5)
 
 
-def test_the_bundled_model_knows_what_is_alike() -> None:
+def test_similar_texts_are_close_in_the_bundled_model() -> None:
     encoder = TextEncoder(ModelSource("bundled"))
     physician, doctor, tree = encoder.sentences([["a", "physician"], ["a", "doctor"], ["an", "oak", "tree"]])
     assert physician @ doctor > 0.7 > physician @ tree
 
 
-def test_the_encoder_of_an_encoder_decoder(tmp_path: Path, tiny_models: dict[str, Path]) -> None:
+def test_uses_the_encoder_of_an_encoder_decoder(tmp_path: Path, tiny_models: dict[str, Path]) -> None:
     from transformers import BartConfig, BartModel
 
     sizes = {f"{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("layers", "attention_heads")}
@@ -110,7 +110,7 @@ def test_the_encoder_of_an_encoder_decoder(tmp_path: Path, tiny_models: dict[str
         assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 
 
-def test_numbers_that_are_none_are_refused(tiny_model: str) -> None:
+def test_refuses_nan(tiny_model: str) -> None:
     encoder = TextEncoder(ModelSource(tiny_model))
     with torch.no_grad():
         encoder.network.encoder.layer[0].output.dense.bias.fill_(float("nan"))

@@ -1,4 +1,4 @@
-"""The arguments of the scripts that trained the bundled models; no script trains here."""
+"""The arguments of the scripts that trained the bundled models; nothing is trained here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCRIPTS = {
 
 
 def run(name: str, arguments: list[str], patch: pytest.MonkeyPatch) -> int:
-    """The exit code of a script that ends while it reads its arguments."""
+    """The exit code of a script that exits while it parses its arguments."""
     patch.syspath_prepend(MODELS / Path(name).parent)
     patch.setattr(sys, "argv", [name, *arguments])
     with pytest.raises(SystemExit) as ended:
@@ -37,14 +37,14 @@ def run(name: str, arguments: list[str], patch: pytest.MonkeyPatch) -> int:
     return int(ended.value.code or 0)
 
 
-def test_each_script_is_tried() -> None:
+def test_each_script_is_tested() -> None:
     assert {
         str(path.relative_to(MODELS)) for path in MODELS.glob("*/*.py") if "ArgumentParser(" in path.read_text()
     } == {*SCRIPTS}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_missing_data_is_named(
+def test_missing_data_is_reported(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -58,7 +58,7 @@ def test_missing_data_is_named(
     assert "usage:" in capsys.readouterr().out
 
 
-def test_text_in_other_languages_is_needed_unless_english_is_wanted(
+def test_requires_text_in_other_languages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "text/en").mkdir(parents=True)
@@ -67,7 +67,7 @@ def test_text_in_other_languages_is_needed_unless_english_is_wanted(
     assert "does not contain both bitext and qa" in capsys.readouterr().err
 
 
-def test_the_mean_of_equal_taggers_is_each_of_them_and_other_encoders_are_refused(
+def test_averages_taggers_and_refuses_those_of_other_encoders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     english, multilingual = (str(path) for path in TOKEN_CLASSIFICATION.values())
@@ -82,7 +82,7 @@ def test_the_mean_of_equal_taggers_is_each_of_them_and_other_encoders_are_refuse
     assert torch.allclose(average["added"](mean, name), expected, atol=0.02 * float(expected.abs().max()))
 
 
-def test_names_get_the_kind_of_the_best_answer_and_certain_things_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_get_the_kind_of_the_best_answer_and_new_ones_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(MODELS / "ner")
     refined = runpy.run_path(str(MODELS / "ner/kinds.py"))["refined"]
     sentence = Sentence("Arup & Co in Leeds sold cheap red tea to Leeds United".split(), id="a:1").with_entities(
@@ -91,9 +91,9 @@ def test_names_get_the_kind_of_the_best_answer_and_certain_things_are_added(monk
     answers = [
         Entity(0, 1, "BAND", score=0.9),  # a third of the name
         Entity(0, 2, "COMPANY", score=0.5),
-        Entity(4, 5, "PER", score=0.9),  # no kind of place
+        Entity(4, 5, "PER", score=0.9),  # not a kind of place
         Entity(6, 9, "FOOD", score=0.7),
-        Entity(8, 9, "DRUG", score=0.9),  # only the best of what overlaps
+        Entity(8, 9, "DRUG", score=0.9),  # only the best of overlapping answers
         Entity(5, 6, "DEVICE", score=0.5),  # not certain
         Entity(10, 11, "CITY", score=0.9),
     ]
@@ -105,7 +105,7 @@ def test_names_get_the_kind_of_the_best_answer_and_certain_things_are_added(monk
     ]
 
 
-def test_only_certain_sentences_teach_and_a_quarter_of_those_without_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeps_certain_sentences_and_a_quarter_of_those_without_names(monkeypatch: pytest.MonkeyPatch) -> None:
     certain = runpy.run_path(str(MODELS / "ner/certain.py"))["certain"]
     sure, unsure, place = (
         Entity(0, 1, type_, score=score) for type_, score in (("ORG", 0.7), ("ORG", 0.6), ("LOC", 1.0))
@@ -122,7 +122,7 @@ def test_only_certain_sentences_teach_and_a_quarter_of_those_without_names(monke
     assert [sentence.id for sentence in certain([*with_names, *without, long], ("ORG", "MISC"))] == ["a:0"]
 
 
-def test_names_that_are_projected_have_four_types_and_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_projected_names_have_four_types_and_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = [Entity(0, 2, "BAND", 0.9), Entity(3, 5, "FOOD", 0.9)]
     io.write([Sentence("Red Tide like red tea".split(), tuple(labels), id="a")], tmp_path / "kinds.jsonl")
     monkeypatch.syspath_prepend(MODELS / "ner")

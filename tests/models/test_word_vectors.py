@@ -44,7 +44,7 @@ def rows(path: Path, *words: str) -> dict[str, list[float]]:
     return {word: row.tolist() for word, row in read_vectors(path, words).rows.items()}
 
 
-def test_the_wanted_words_are_read_and_no_others(tmp_path: Path) -> None:
+def test_reads_only_the_requested_words(tmp_path: Path) -> None:
     path = write(tmp_path, FILE)
     assert read_head(path) == Head(2, 3, 4)
     assert rows(path, "Paris", "दिल्ली", "Rom") == {"Paris": [1, 0.5], "दिल्ली": [np.float32(-0.2), 3]}
@@ -63,13 +63,13 @@ def test_the_wanted_words_are_read_and_no_others(tmp_path: Path) -> None:
     ],
     ids=["no header", "mark", "mark, no header", "carriage returns", "no last line break", "blank lines"],
 )
-def test_the_same_file_in_other_shapes(tmp_path: Path, content: bytes) -> None:
+def test_accepts_variants_of_the_file_format(tmp_path: Path, content: bytes) -> None:
     path = write(tmp_path, content)
     assert rows(path, "Paris", "oslo") == {"Paris": [1, 0.5], "oslo": [0, 4]}
     assert read_vectors(path, ["Paris"]).issues == ()
 
 
-def test_words_are_looked_up_as_they_are_then_in_lower_case(tmp_path: Path) -> None:
+def test_looks_up_words_as_they_are_then_in_lower_case(tmp_path: Path) -> None:
     path = write(tmp_path, "Bonn 1 0\nbonn 0 1\nπάος 1 1\n".encode())
     found = read_vectors(path, ["Bonn", "BONN", "ΠΆΟΣ", "Rom"])
     assert [None if row is None else row.tolist() for row in map(found.get, ["Bonn", "BONN", "ΠΆΟΣ", "Rom"])] == [
@@ -82,7 +82,7 @@ def test_words_are_looked_up_as_they_are_then_in_lower_case(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("there", ["NFC", "NFD"])
 @pytest.mark.parametrize("asked", ["NFC", "NFD"])
-def test_the_same_letters_in_other_characters_are_the_same_word(tmp_path: Path, there: str, asked: str) -> None:
+def test_finds_words_in_another_unicode_form(tmp_path: Path, there: str, asked: str) -> None:
     path = write(tmp_path, f"{normalize(there, 'café')} 1 2\nx 3 4\n".encode())
     word = normalize(asked, "Café")
     for found in (read_vectors(path, [word]), read_first(path, 0, [word]), read_first(path, 9)):
@@ -92,7 +92,7 @@ def test_the_same_letters_in_other_characters_are_the_same_word(tmp_path: Path, 
 
 @pytest.mark.parametrize("check", [None, lambda key: len(key) % 2])
 def test_the_first_line_of_a_word_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: Any) -> None:
-    """Also where many words have the same check."""
+    """Also if many words have the same checksum."""
     if check:
         monkeypatch.setattr(word_vectors, "crc32", check)
     twice = f"caf{normalize('NFD', 'é')} 5 6\ncafé 7 8\nx 1 2\nx 3 4\nweiß 9 9".encode()
@@ -109,7 +109,7 @@ def test_the_first_line_of_a_word_counts(tmp_path: Path, monkeypatch: pytest.Mon
             assert found.dimension == 2
 
 
-def test_an_index_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
+def test_an_index_reports_what_is_wrong_with_a_file(tmp_path: Path) -> None:
     index = VectorIndex(write(tmp_path, b"9 2\na 1 2\nb 1\nb 2 3\n\xff 1 2\nc\n"))
     assert len(index.read(["a"]).issues) == 2
     with pytest.raises(DataError, match="values, expected 2") as error:
@@ -127,7 +127,7 @@ def test_the_mean_of_known_words_has_length_one(tmp_path: Path) -> None:
     assert found.mean(["x"]).dtype == np.float32
 
 
-def test_only_spaces_part_the_fields(tmp_path: Path) -> None:
+def test_only_spaces_separate_fields(tmp_path: Path) -> None:
     path = write(tmp_path, "New\u00a0York 1 2\na\u2028b 3 4\nc\x0bd 5 6\ne\x85f 7 8\n".encode())
     assert rows(path, "New\u00a0York", "a\u2028b", "c\x0bd", "e\x85f", "New") == {
         "New\u00a0York": [1, 2],
@@ -137,7 +137,7 @@ def test_only_spaces_part_the_fields(tmp_path: Path) -> None:
     }
 
 
-def test_words_that_come_again_and_tabs_are_told(tmp_path: Path) -> None:
+def test_reports_repeated_words_and_tabs(tmp_path: Path) -> None:
     found = read_first(write(tmp_path, b"a 1 2\na 3 4\nb 1 1\n"), 9)
     assert found.rows["a"].tolist() == [1, 2]
     assert found.issues == ("1 of its words are repeated, perhaps with other vectors: the first vector is used",)
@@ -165,7 +165,7 @@ def test_words_that_come_again_and_tabs_are_told(tmp_path: Path) -> None:
         (b"b 1 " + b"9" * 3000, "…' as value 2"),
     ],
 )
-def test_a_broken_line_of_a_wanted_word_is_named(tmp_path: Path, line: bytes, message: str) -> None:
+def test_reports_a_malformed_line_of_a_requested_word(tmp_path: Path, line: bytes, message: str) -> None:
     path = write(tmp_path, b"4 2\na 1 2\n" + line + b"\nc 3 4\nb 7 7\n")
     with pytest.raises(DataError) as error:
         read_vectors(path, ["b", "c", "none"])
@@ -192,7 +192,7 @@ def test_lines_of_other_words_do_not_matter(
     assert rows(write(tmp_path, lines), *words) == expected
 
 
-def test_all_broken_lines_of_wanted_words_are_named(tmp_path: Path) -> None:
+def test_reports_all_malformed_lines_of_requested_words(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         read_vectors(write(tmp_path, b"a 1 2\nb 1\nc 1 2\nd x y\n"), "abcd")
     assert [issue.line for issue in error.value.issues] == [2, 4]
@@ -215,7 +215,7 @@ def test_all_broken_lines_of_wanted_words_are_named(tmp_path: Path) -> None:
         (b"\0" * (word_vectors.LONGEST_LINE + 9), 1),
     ],
 )
-def test_what_is_no_file_of_vectors_is_refused_at_its_head(tmp_path: Path, content: bytes, line: int) -> None:
+def test_refuses_files_without_vectors_by_their_head(tmp_path: Path, content: bytes, line: int) -> None:
     path = write(tmp_path, content)
     for read in (read_head, lambda path: read_vectors(path, ["none"])):
         with pytest.raises(DataError, match="expected") as error:
@@ -224,19 +224,19 @@ def test_what_is_no_file_of_vectors_is_refused_at_its_head(tmp_path: Path, conte
         assert len(str(error.value)) < 600
 
 
-def test_a_file_that_a_download_has_left_full_of_zeros(tmp_path: Path) -> None:
+def test_refuses_a_file_that_a_download_filled_with_zeros(tmp_path: Path) -> None:
     path = write(tmp_path, b"a 1 2\nb 3 4\n" + b"\0" * (3 * word_vectors.LONGEST_LINE))
     with pytest.raises(DataError, match=r"words\.vec:3: the line is longer than"):
         read_vectors(path, ["c"])
 
 
-def test_a_file_that_ends_too_early_is_told(tmp_path: Path) -> None:
+def test_reports_a_file_that_ends_too_early(tmp_path: Path) -> None:
     path = write(tmp_path, b"9 2\na 1 2\nb 3 4\n")
     (issue,) = read_vectors(path, ["a", "c"]).issues
     assert "announces 9 words, but 7 are missing" in issue
 
 
-def test_words_that_are_not_utf_8_are_told(tmp_path: Path) -> None:
+def test_reports_words_that_are_not_utf_8(tmp_path: Path) -> None:
     path = write(tmp_path, "a 1 2\ngroß 3 4\nweiß 3 4\nb 5 6\n".encode("latin-1"))
     found = read_vectors(path, ["b", "groß"])
     assert set(found.rows) == {"b"}

@@ -1,4 +1,4 @@
-"""A small training whose state is kept, and ways to end it early."""
+"""A small training whose state is saved, and ways to end it early."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PLAN: dict[str, Any] = {
 
 
 class Tied(nn.Module):
-    """A network with everything that a state has to hold: a weight with two names, chance, running means."""
+    """A network with everything that a state has to contain: a tied weight, dropout, running means."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,11 +69,11 @@ def fit(
     evaluates: bool = True,
     **changes: Any,
 ) -> tuple[nn.Module, History]:
-    """A training of which every number depends on all that came before it.
+    """A training in which every number depends on everything before it.
 
     Args:
         step: Called before each step.
-        score: The score of an evaluation; by default chance that goes on from dropout's.
+        score: The score of an evaluation; by default a random number that follows those of dropout.
     """
     plan = TrainingPlan(**{**PLAN, **{key: changes.pop(key) for key in set(changes) & set(PLAN)}})
     with seeded(seed):
@@ -91,7 +91,7 @@ def fit(
 
 
 def outcome(model: nn.Module, history: History) -> dict[str, Any]:
-    """All that came of a training, to the last bit."""
+    """All results of a training, to the last bit."""
     weights = b"".join(tensor.numpy().tobytes() for tensor in model.state_dict().values())
     told: dict[str, Any] = json.loads(json.dumps(asdict(history)))
     return {"weights": sha256(weights).hexdigest(), "history": told}

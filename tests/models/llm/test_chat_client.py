@@ -42,7 +42,7 @@ def lasting_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running
 
 @pytest.fixture
 def server(lasting_server: Running) -> Running:
-    """A server that has answered nothing yet; the same process for all tests, which takes longest to start."""
+    """A server that has answered nothing yet; all tests share one process, because its start takes longest."""
     lasting_server.forget()
     return lasting_server
 
@@ -66,7 +66,7 @@ def found(result: Result) -> dict[str, list[str]]:
     return {s.id: [f"{e.type} {' '.join(s.mention(e))}" for e in s.entities] for s in result.corpus}
 
 
-def test_labels_come_in_the_order_of_the_input(server: Running, tmp_path: Path) -> None:
+def test_labels_have_the_order_of_the_input(server: Running, tmp_path: Path) -> None:
     texts = [f"o.{n} PER.{n} o.1 LOC.{n} LOC.1" for n in range(50)]
     result = labelled(texts, server.url, tmp_path, concurrency=16)
     assert [" ".join(s.words) for s in result.corpus] == texts
@@ -87,7 +87,7 @@ def test_labels_come_in_the_order_of_the_input(server: Running, tmp_path: Path) 
         ("!always500", "no answer: status 500"),
     ],
 )
-def test_what_cannot_be_used_is_rejected_with_a_reason(
+def test_rejects_unusable_answers_with_a_reason(
     word: str, reason: str, server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nersery.models.llm.chat_client.pause_after", lambda attempt, headers: 0.01)
@@ -96,7 +96,7 @@ def test_what_cannot_be_used_is_rejected_with_a_reason(
     assert found(result) == {"2": ["PER PER.3"]}
 
 
-def test_if_most_answers_have_no_json_a_note_shows_one(
+def test_a_note_shows_an_answer_if_most_have_no_json(
     server: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     labelled(["o.1 !prose", "PER.1", "PER.2"], server.url, tmp_path)
@@ -107,16 +107,16 @@ def test_if_most_answers_have_no_json_a_note_shows_one(
 
 
 @pytest.mark.parametrize("word", ["!429", "!nan", "!500", "!markdown", "!silence", "!huge", "!broken"])
-def test_what_passes_is_repeated_until_it_does(
+def test_temporary_failures_are_retried_until_they_pass(
     word: str, server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if word not in ("!429", "!nan"):  # which say themselves how long to wait
+    if word not in ("!429", "!nan"):  # these responses contain the time to wait
         monkeypatch.setattr("nersery.models.llm.chat_client.pause_after", lambda attempt, headers: 0.01)
     result = labelled([f"PER.1 o.1 {word}", "PER.3"], server.url, tmp_path, timeout=1.0)
     assert found(result) == {"1": ["PER PER.1"], "2": ["PER PER.3"]}
 
 
-def test_an_answer_in_parts_is_the_text_among_them(server: Running, tmp_path: Path) -> None:
+def test_joins_the_text_of_an_answer_in_parts(server: Running, tmp_path: Path) -> None:
     assert found(labelled(["PER.'1\"2 o.1 !parts"], server.url, tmp_path)) == {"1": ["PER PER.'1\"2"]}
 
 
@@ -129,17 +129,17 @@ def test_a_server_that_dies_stops_the_job_which_resumes(tmp_path: Path) -> None:
             labelled([*texts, "PER.1 !die", "PER.100"], url, tmp_path, **method)
     with serving(tmp_path / "server", "--port", port) as second:
         assert len(labelled([*texts, "PER.100"], second.url, tmp_path, **method).corpus) == 21
-        assert len(second.answered()) == 21  # the log goes on: 20 answers of the first process are not asked again
+        assert len(second.answered()) == 21  # one log: the 20 requests answered by the first process are not repeated
 
 
-def test_a_server_that_is_not_there_is_reported_before_any_work(tmp_path: Path) -> None:
+def test_a_missing_server_is_reported_before_any_work(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as server:
         url = server.url
     with pytest.raises(MissingResourceError, match=r'no language model "tiny" answers at .*no connection'):
         labeller(url, tmp_path).check()
 
 
-def test_an_endpoint_that_is_no_language_model_is_reported(tmp_path: Path) -> None:
+def test_an_endpoint_that_is_not_a_language_model_is_reported(tmp_path: Path) -> None:
     with serving(tmp_path / "server", "--html") as server, pytest.raises(MissingResourceError, match="It works!"):
         labeller(server.url, tmp_path).check()
 
@@ -158,7 +158,7 @@ def test_a_missing_or_wrong_key_is_reported_before_any_work(
         assert not server.answered()
 
 
-def test_the_key_of_openai_goes_to_no_other_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_openai_key_is_sent_to_no_other_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with serving(tmp_path / "server", "--key", KEY) as server:
         with pytest.raises(MissingResourceError, match="requires a key"):
@@ -167,7 +167,7 @@ def test_the_key_of_openai_goes_to_no_other_server(tmp_path: Path, monkeypatch: 
         labeller("", tmp_path).check()
 
 
-def test_the_key_is_in_no_file_log_error_or_pickle(
+def test_the_key_appears_in_no_file_log_error_or_pickle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LLM_API_KEY", KEY)
@@ -204,18 +204,18 @@ def _options() -> Any:
     return JobOptions(quiet=True)
 
 
-def test_a_url_with_a_password_is_refused_without_repeating_it() -> None:
+def test_refuses_a_url_with_a_password_without_repeating_it() -> None:
     with pytest.raises(SettingsError) as refused:
         LlmLabels("tiny", server="https://user:hidden@host/v1", types=["PER"])
     assert "hidden" not in str(refused.value)
 
 
-def test_a_server_without_schemas_gets_plain_requests(tmp_path: Path) -> None:
+def test_a_server_without_schema_support_gets_plain_requests(tmp_path: Path) -> None:
     with serving(tmp_path / "server", "--plain") as server:
         assert found(labelled(["PER.1 o.1"], server.url, tmp_path)) == {"1": ["PER PER.1"]}
 
 
-def test_what_a_server_accepts_is_not_guessed_while_it_is_busy(tmp_path: Path) -> None:
+def test_schema_support_is_not_decided_while_a_server_is_busy(tmp_path: Path) -> None:
     with serving(tmp_path / "server", "--plain", "--busy", "2") as server:
         for _ in range(2):
             assert found(labelled(["PER.1 o.1"], server.url, tmp_path, retries=0)) == {"1": ["PER PER.1"]}
@@ -226,7 +226,7 @@ def test_what_a_server_accepts_is_not_guessed_while_it_is_busy(tmp_path: Path) -
         labeller(server.url, tmp_path).check()
 
 
-def test_a_job_of_which_every_request_fails_ends_with_the_error(tmp_path: Path) -> None:
+def test_a_job_ends_with_the_error_if_every_request_fails(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as server, pytest.raises(ServerError, match="status 500, out of memory"):
         labelled(["PER.1 !always500", "PER.2 !always500"], server.url, tmp_path, retries=0)
 
@@ -244,7 +244,7 @@ def test_an_injection_changes_no_other_sentence(server: Running, tmp_path: Path)
     assert sum("IGNORE" in asked for asked in sent) == 1
 
 
-def test_a_second_run_asks_nothing_and_is_quick(server: Running, tmp_path: Path) -> None:
+def test_a_second_run_sends_no_request_and_is_quick(server: Running, tmp_path: Path) -> None:
     texts = [f"o.{n} PER.{n}" for n in range(100)]
     first = labelled(texts, server.url, tmp_path, concurrency=16)
     started, count = time.monotonic(), len(server.answered())
@@ -265,7 +265,7 @@ def test_cached_answers_need_no_server(tmp_path: Path) -> None:
     assert labelled(["PER.1"], url, tmp_path) == first
 
 
-def test_a_budget_stops_and_the_same_call_resumes(server: Running, tmp_path: Path) -> None:
+def test_a_used_up_budget_stops_and_the_same_call_resumes(server: Running, tmp_path: Path) -> None:
     texts, counts = [f"o.{n} PER.{n}" for n in range(40)], [0]
     while len(server.answered()) < 40:
         with contextlib.suppress(JobFailedError):
@@ -278,7 +278,7 @@ def test_a_budget_stops_and_the_same_call_resumes(server: Running, tmp_path: Pat
         labelled([*texts, "PER.7 o.7"], server.url, tmp_path, budget=10)
 
 
-def test_a_budget_that_is_used_up_says_by_what() -> None:
+def test_a_used_up_budget_reports_its_spending() -> None:
     spending, prompt = Spending(Endpoint("tiny", budget=50)), Prompt((("user", "o.1" * 40),), {})
     spending.reserve(prompt)
     with pytest.raises(
@@ -287,19 +287,19 @@ def test_a_budget_that_is_used_up_says_by_what() -> None:
         spending.reserve(prompt)
 
 
-def test_a_budget_is_kept_where_the_server_counts_no_tokens(tmp_path: Path) -> None:
+def test_keeps_the_budget_if_the_server_counts_no_tokens(tmp_path: Path) -> None:
     with serving(tmp_path / "server", "--no-usage") as server:
         with pytest.raises(JobFailedError, match="the budget of 1,000 tokens is used up"):
             labelled([f"o.{n} PER.{n}" for n in range(40)], server.url, tmp_path, budget=1000, concurrency=1)
         assert 1 <= len(server.answered()) < 40
 
 
-def test_a_budget_is_kept_where_the_server_counts_less_than_nothing(server: Running, tmp_path: Path) -> None:
+def test_keeps_the_budget_if_the_server_reports_negative_counts(server: Running, tmp_path: Path) -> None:
     with pytest.raises(JobFailedError, match="the budget of 1,000 tokens is used up"):
         labelled([f"o.{n} PER.{n} !negative" for n in range(40)], server.url, tmp_path, budget=1000, concurrency=1)
 
 
-def test_a_response_that_unpacks_to_too_much_is_not_read(
+def test_refuses_a_response_that_decompresses_to_too_much(
     server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert found(labelled(["PER.1 !flood"], server.url, tmp_path / "all")) == {"1": ["PER PER.1"]}
@@ -309,7 +309,7 @@ def test_a_response_that_unpacks_to_too_much_is_not_read(
     assert found(result) == {"2": ["PER PER.3"]}
 
 
-def test_limits_hold_for_a_job_so_workers_are_refused(server: Running, tmp_path: Path) -> None:
+def test_refuses_several_workers_because_limits_apply_to_the_job(server: Running, tmp_path: Path) -> None:
     method, options = labeller(server.url, tmp_path, budget=1000), {"shards": 5, "quiet": True}
     raw = sentences(*(f"o.{n} PER.{n}" for n in range(20)))
     with pytest.raises(SettingsError, match="limits of llm_labels apply to one process: set concurrency instead of w"):
@@ -319,7 +319,7 @@ def test_limits_hold_for_a_job_so_workers_are_refused(server: Running, tmp_path:
         annotate(raw, method, output=tmp_path / "out", **options)
 
 
-def test_a_plan_sends_nothing(server: Running, tmp_path: Path) -> None:
+def test_planning_sends_nothing(server: Running, tmp_path: Path) -> None:
     method = labeller(server.url, tmp_path, input_price=2.0, output_price=8.0)
     texts = ["PER.1", "PER.2", "PER.2"]
     with method.client.planning() as plan:
@@ -333,25 +333,25 @@ def test_a_plan_sends_nothing(server: Running, tmp_path: Path) -> None:
     assert (plan.asked, plan.cached) == (1, 1)
 
 
-def test_a_rate_limit_is_kept(server: Running, tmp_path: Path) -> None:
+def test_keeps_a_rate_limit(server: Running, tmp_path: Path) -> None:
     started = time.monotonic()
     labelled([f"PER.{n}" for n in range(6)], server.url, tmp_path, requests_per_minute=600.0)
     assert time.monotonic() - started >= 0.5
 
 
-def test_votes_of_several_answers(server: Running, tmp_path: Path) -> None:
+def test_votes_over_several_answers(server: Running, tmp_path: Path) -> None:
     result = labelled(["PER.1 o.1"], server.url, tmp_path, samples=3, temperature=1.0)
     assert [entity.score for entity in result.corpus[0].entities] == [1.0]
     assert len(server.answered()) == 3
 
 
-def test_random_stays_as_it_was(server: Running, tmp_path: Path) -> None:
+def test_global_random_state_is_unchanged(server: Running, tmp_path: Path) -> None:
     before = random.getstate()
     labelled(["PER.1 o.1 !429"], server.url, tmp_path)
     assert random.getstate() == before
 
 
-def test_a_broken_cache_is_named(server: Running, tmp_path: Path) -> None:
+def test_a_damaged_cache_is_named(server: Running, tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "answers.sqlite").write_text("no database" * 1000)
     with pytest.raises(NerseryError, match=r"answers\.sqlite, cannot be used"):
@@ -379,14 +379,14 @@ def test_a_killed_job_repeats_no_answered_request(tmp_path: Path) -> None:
         assert repeated <= 8, "only answers that had not arrived"
 
 
-def test_an_error_of_a_server_is_the_same_in_another_process() -> None:
+def test_server_errors_survive_pickling() -> None:
     error = ServerError("status 429, slow down", "status 429", 429, {"retry-after": "7"})
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), vars(again)) == (str(error), vars(error))
     assert again.is_rate_limit
 
 
-def test_when_the_job_stops_no_request_that_waits_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_requests_are_not_sent_after_the_job_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sent, both_sent = list[str](), threading.Event()
 
     def send(connection: Connection, prompt: Prompt) -> Completion:

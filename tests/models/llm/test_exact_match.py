@@ -13,7 +13,7 @@ def labels(text: str, *mentions: tuple[str, str]) -> object:
     return found.reason if isinstance(found, Reject) else [(e.start, e.end, e.type) for e in found]
 
 
-def test_mentions_take_places_in_order() -> None:
+def test_repeated_mentions_match_occurrences_in_order() -> None:
     assert labels("Paris met Paris in Paris", ("Paris", "PER"), ("Paris", "PER"), ("Paris", "LOC")) == [
         (0, 1, "PER"),
         (2, 3, "PER"),
@@ -21,20 +21,20 @@ def test_mentions_take_places_in_order() -> None:
     ]
 
 
-def test_a_mention_that_is_listed_once_is_labelled_everywhere() -> None:
+def test_a_mention_listed_once_is_labelled_everywhere() -> None:
     assert labels("Ada saw Ada", ("Ada", "PER")) == [(0, 1, "PER"), (2, 3, "PER")]
 
 
-def test_a_mention_that_is_listed_too_often_counts_once() -> None:
+def test_a_mention_listed_too_often_counts_once() -> None:
     assert labels("Ada wrote", ("Ada", "PER"), ("Ada", "PER")) == [(0, 1, "PER")]
 
 
-def test_a_mention_within_another_one_is_no_place() -> None:
+def test_a_mention_within_another_one_is_not_labelled() -> None:
     found = [(0, 3, "ORG"), (4, 6, "LOC")]
     assert labels("New York Times in New York", ("New York", "LOC"), ("New York Times", "ORG")) == found
 
 
-def test_white_space_does_not_count_but_words_stay_whole() -> None:
+def test_ignores_white_space_but_matches_only_whole_words() -> None:
     assert labels("the U.N . met", ("U.N.", "ORG")) == [(1, 3, "ORG")]
     assert labels("北 京 的", ("北京", "LOC")) == [(0, 2, "LOC")]
     assert labels("Annapolis", ("Anna", "PER")) == "an entity is not in the sentence"
@@ -54,7 +54,7 @@ def test_a_changed_mention_is_rejected(changed: str) -> None:
         ("가", "\u1100\u1161"),
     ],
 )
-def test_another_form_of_the_same_characters_is_the_same_mention(word: str, copied: str) -> None:
+def test_matches_mentions_in_another_unicode_form(word: str, copied: str) -> None:
     assert labels(f"in {word} .", (copied, "LOC")) == [(1, 2, "LOC")]
     mentions = [(copied * 2, "LOC"), (f"{word} {word} a", "ORG")]
     assert labels(f"{word} {word} a {word} {word}", *mentions) == [(0, 3, "ORG"), (3, 5, "LOC")]
@@ -68,7 +68,7 @@ def test_overlaps_and_unknown_types_are_rejected() -> None:
 @pytest.mark.parametrize(
     "answer", [None, {}, "Ada", [1], [{"text": "Ada"}], [{"text": 1, "type": "PER"}], [{"text": " ", "type": "PER"}]]
 )
-def test_another_form_is_rejected(answer: object) -> None:
+def test_rejects_answers_of_another_form(answer: object) -> None:
     found = placed_mentions(answer, Sentence(("Ada",)), TYPES)
     assert isinstance(found, Reject)
     assert "form" in found.reason

@@ -1,4 +1,4 @@
-"""Both methods against `transformers serve` with a tiny random model: all answers are noise, and nothing is lost."""
+"""Both methods with `transformers serve` and a tiny random model: all answers are noise, all are rejected."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def server(model: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("method", ["llm_labels", "llm_sentences"])
 @pytest.mark.parametrize("structured", ["auto", "off"])
-def test_noise_is_rejected_with_reasons_and_comes_from_the_cache_again(
+def test_rejects_noise_with_reasons_and_reuses_the_cache(
     server: str, model: Path, tmp_path: Path, method: str, structured: str
 ) -> None:
     settings = {"model": str(model), "server": server, "structured": structured, "cache": str(tmp_path)}

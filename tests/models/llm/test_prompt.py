@@ -39,21 +39,21 @@ def test_json_is_found_in_prose_and_markdown(text: str) -> None:
         (Completion(ENTITIES, "content_filter"), "refused"),
     ],
 )
-def test_an_answer_without_a_result_is_rejected(answer: Completion, reason: str) -> None:
+def test_rejects_an_answer_without_a_result(answer: Completion, reason: str) -> None:
     found = answer.content("entities")
     assert isinstance(found, Reject)
     assert reason in found.reason
 
 
-def test_blanks_behind_an_answer_may_fill_it_up_to_max_tokens() -> None:
+def test_accepts_an_answer_cut_off_in_trailing_white_space() -> None:
     assert Completion(f"```{ENTITIES}\n```\n\n  ", "length").content("entities") == [{"text": "Ada", "type": "PER"}]
 
 
-def test_objects_within_objects_are_found_once() -> None:
+def test_nested_objects_are_found_once() -> None:
     assert json_objects('{"a": {"b": 1}} {"c": 2}') == [{"a": {"b": 1}}, {"c": 2}]
 
 
-def test_a_key_depends_on_all_that_changes_the_answer() -> None:
+def test_the_cache_key_depends_on_everything_that_changes_the_answer() -> None:
     prompt = Prompt((("user", "a"),), {"type": "object"})
     others = [Prompt((("user", "b"),), {"type": "object"}), Prompt((("user", "a"),), {}), Prompt(*prompt_parts(prompt))]
     assert len({prompt.key(), *(other.key() for other in others), prompt.key(model="m")}) == 5

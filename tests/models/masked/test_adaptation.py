@@ -1,4 +1,4 @@
-"""Adaptation to raw text, with a tiny model that is real."""
+"""Adaptation to raw text, with a real but tiny model."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from tests.models.masked_texts import opened, weights
 
 TEXT = ["we saw there today Radia .", "the program in Oslo won", "राम दिल्ली में रहता है ।", "東京 は 日本 の 首都"] * 20
 STEPS = 3
-"""Of a pass over the text, in batches of 32."""
+"""Steps of a pass over the text, in batches of 32."""
 
 
 def adapted(
     name: Path | str, path: Path, watch: Callable[[list[MaskedWindow]], Any] | None = None, **settings: Any
 ) -> Any:
-    """The weights of a model that was adapted.
+    """The weights of an adapted model.
 
     Args:
-        watch: Is shown the rows of each step before it is taken.
+        watch: Is called with the rows of each step before the step.
     """
     model = opened(name)
     loss = model._loss
@@ -71,7 +71,7 @@ class TestLearning:
         assert after[0][0] > before[0][0] + 0.5
         assert after[0][0] - before[0][0] > after[1][0] - before[1][0] + 0.5
 
-    def test_about_15_percent_of_all_subwords_are_hidden_others_in_each_pass(
+    def test_about_15_percent_of_subwords_are_masked_differently_in_each_pass(
         self, tiny_masked_lm: str, raw: Path
     ) -> None:
         passes: list[Counter[tuple[int, ...]]] = [Counter() for _ in range(4)]
@@ -94,31 +94,33 @@ class TestLearning:
         assert words == set(range(6)), "signs too, and words of every script"
         assert all(a != b for a, b in pairwise(passes))
 
-    def test_a_sentence_longer_than_the_model_is_learnt_to_its_end(self, tiny_masked_lm: str, tmp_path: Path) -> None:
+    def test_learns_from_all_of_a_sentence_longer_than_the_model(self, tiny_masked_lm: str, tmp_path: Path) -> None:
         (tmp_path / "long.txt").write_text("Ada won " * 100 + "Oslo\n")
         words: set[int] = set()
         watch = lambda rows: words.update(word for row in rows for word, _ in row.places)  # noqa: E731
         adapted(tiny_masked_lm, tmp_path / "long.txt", watch, epochs=80)
         assert len(words) == 201
 
-    def test_text_that_looks_like_tokens_and_words_that_vanish(self, tiny_masked_lm: str, tmp_path: Path) -> None:
+    def test_accepts_text_like_special_tokens_and_words_without_subwords(
+        self, tiny_masked_lm: str, tmp_path: Path
+    ) -> None:
         lines = ["[MASK] [SEP] <b-PER> ##s", "\u200b", "👩‍👩‍👧 zzyzx", "x" * 500]
         (tmp_path / "odd.txt").write_text("\n\n".join(lines), "utf-8")
         assert torch.isfinite(adapted(tiny_masked_lm, tmp_path / "odd.txt")).all()
 
 
-class TestChance:
-    def test_same_seed_same_weights_other_seed_others(self, tiny_masked_lm: str, raw: Path) -> None:
+class TestRandomness:
+    def test_weights_depend_on_the_seed(self, tiny_masked_lm: str, raw: Path) -> None:
         first, again, other = (adapted(tiny_masked_lm, raw, seed=seed) for seed in (1, 1, 2))
         assert torch.equal(first, again)
         assert not torch.equal(first, other)
 
-    def test_global_chance_is_left_alone(self, tiny_masked_lm: str, raw: Path) -> None:
+    def test_global_random_state_is_unchanged(self, tiny_masked_lm: str, raw: Path) -> None:
         before = torch.get_rng_state()
         adapted(tiny_masked_lm, raw)
         assert torch.equal(before, torch.get_rng_state())
 
-    def test_the_form_of_the_text_does_not_matter_nor_do_labels(self, tiny_masked_lm: str, raw: Path) -> None:
+    def test_file_format_and_labels_do_not_matter(self, tiny_masked_lm: str, raw: Path) -> None:
         """Lines, columns and JSONL of the same words give the same weights."""
         columns = raw.with_name("raw.conll")
         columns.write_text("\n".join("".join(f"{w}\tB-PER\n" for w in line.split()) for line in TEXT), "utf-8")
@@ -132,7 +134,7 @@ class TestChance:
 @pytest.mark.usefixtures("saves_each_step")
 class TestState:
     @pytest.mark.parametrize("step", [1, 2, STEPS + 1, 2 * STEPS])
-    def test_it_goes_on_and_ends_with_the_same_bits(self, tiny_masked_lm: str, raw: Path, step: int) -> None:
+    def test_resumes_with_the_same_bits(self, tiny_masked_lm: str, raw: Path, step: int) -> None:
         state, taken = raw.parent / "state", []
         with pytest.raises(KilledError):
             adapted(tiny_masked_lm, raw, stop_at(step), folder=state)
@@ -140,7 +142,7 @@ class TestState:
         assert len(taken) == 2 * STEPS - (step - 1)
         assert torch.equal(found, adapted(tiny_masked_lm, raw))
 
-    def test_a_finished_one_takes_no_step(self, tiny_masked_lm: str, raw: Path) -> None:
+    def test_a_finished_adaptation_takes_no_step(self, tiny_masked_lm: str, raw: Path) -> None:
         state, taken = raw.parent / "state", []
         first = adapted(tiny_masked_lm, raw, folder=state)
         assert torch.equal(first, adapted(tiny_masked_lm, raw, taken.append, folder=state))
@@ -148,7 +150,7 @@ class TestState:
         assert sorted(os.listdir(state)) == [f"final-{2 * STEPS}.safetensors", "state.json"]
 
     @pytest.mark.parametrize("finished", [False, True])
-    def test_of_another_model_text_length_or_seed_is_refused(
+    def test_refuses_the_state_of_another_model_text_length_or_seed(
         self, tiny_masked_lm: str, raw: Path, finished: bool
     ) -> None:
         state, twin = raw.parent / "state", Path(shutil.copytree(tiny_masked_lm, raw.parent / "twin"))
@@ -182,7 +184,7 @@ class TestState:
 
 
 class TestBadInput:
-    def test_a_file_that_is_not_there(self, tiny_masked_lm: str, tmp_path: Path) -> None:
+    def test_refuses_a_missing_file(self, tiny_masked_lm: str, tmp_path: Path) -> None:
         check_text("")
         for path in (tmp_path / "nowhere.txt", tmp_path):
             with pytest.raises(MissingResourceError, match=r"there is no file .* to adapt to\. Expected raw text"):
@@ -191,7 +193,7 @@ class TestBadInput:
                 adapted(tiny_masked_lm, path)
 
     @pytest.mark.parametrize("text", ["", "\n \n\n"])
-    def test_a_file_without_a_sentence(self, tiny_masked_lm: str, tmp_path: Path, text: str) -> None:
+    def test_refuses_a_file_without_a_sentence(self, tiny_masked_lm: str, tmp_path: Path, text: str) -> None:
         (tmp_path / "raw.txt").write_text(text)
         with pytest.raises(DataError, match=r"raw\.txt contains no sentence to adapt to") as error:
             adapted(tiny_masked_lm, tmp_path / "raw.txt")
@@ -205,7 +207,7 @@ class TestBadInput:
             ("raw.conll", b"Ada\tB-PER\nwon\tI_LOC\n", "I_LOC"),
         ],
     )
-    def test_what_cannot_be_read_has_a_fix_that_is_this_setting_s(
+    def test_unreadable_text_has_a_fix_for_this_setting(
         self, tiny_masked_lm: str, tmp_path: Path, name: str, content: bytes, message: str
     ) -> None:
         (tmp_path / name).write_bytes(content)
@@ -214,5 +216,5 @@ class TestBadInput:
         assert error.value.fix == "name a file of raw text in UTF-8, one sentence per line, that ends in .txt"
 
 
-def test_batches_are_of_a_size_that_these_tests_know() -> None:
+def test_the_batch_size_is_the_one_assumed_here() -> None:
     assert -(-len(TEXT) // adaptation.BATCH_SIZE) == STEPS

@@ -41,7 +41,7 @@ SUBWORDS = {
 
 
 class Encoder:
-    """Stands in for one with these subwords."""
+    """A substitute for an encoder with these subwords."""
 
     max_subwords = 128
 
@@ -52,7 +52,7 @@ class Encoder:
 def found(
     word: str, script: str, vocabulary: SubwordVocabulary = VOCABULARY, **drawing: Any
 ) -> tuple[tuple[str, ...], set[str]]:
-    """What stands in the place of a word, and the texts that may be drawn for its first mask."""
+    """The template of a word, and the texts that may be drawn for its first mask."""
     encoder: Any = Encoder()
     subwords, keys = GapMasks(encoder, vocabulary, MASK).template(word, (script, False), Drawing(**drawing))
     shown = tuple("_" if subword == MASK else TEXTS[subword] for subword in subwords)
@@ -60,21 +60,21 @@ def found(
 
 
 @pytest.mark.parametrize("signs", [False, True])
-def test_the_particles_of_a_korean_word_stay_behind_a_word_without_any(signs: bool) -> None:
-    """Else a bare noun stood where a subject or an object should."""
+def test_korean_particles_are_kept_after_a_replaced_stem(signs: bool) -> None:
+    """Otherwise a bare noun would replace a subject or an object."""
     stems = {"학교", "사람", "책", "나"}
     assert found("학교에서는", "HANGUL", signs=signs) == (("_", "에서", "는"), stems)
     assert found("책을,", "HANGUL", signs=signs) == (("_", "을"), stems)
 
 
-def test_what_only_looks_like_a_particle_is_replaced() -> None:
+def test_replaces_endings_that_only_look_like_particles() -> None:
     assert found("나노이", "HANGUL") == (("_",), {*"학교 사람 것을 책 나".split()})
     assert found("것을", "HANGUL")[0] == ("_",)
     assert found("학교에서는", "HANGUL", by_subword=True)[0] == ("_", "_", "_")
 
 
-def test_a_latin_word_in_another_script_becomes_one_that_shows_no_language() -> None:
-    """In a Hindi text it became a German or a French one."""
+def test_a_latin_word_in_other_scripts_becomes_a_language_neutral_one() -> None:
+    """In Hindi text it used to become a German or French word."""
     vocabulary = SubwordVocabulary(ALL, (*VOCABULARY.begins, *[True] * 6), function_words=frozenset(ALL[-6:-3]))
 
     def drawn(word: str, script: str, **drawing: Any) -> set[str]:
@@ -91,8 +91,8 @@ def test_a_latin_word_in_another_script_becomes_one_that_shows_no_language() -> 
     assert drawn("गाना", "LATIN") == {"गाना"}
 
 
-def test_a_rare_word_becomes_a_whole_one_unless_its_script_has_none() -> None:
-    """XLM-R cuts Yoruba *Ọ̀yọ́* into a border and parts of words, and *Ng* and *Nh* took its place."""
+def test_a_rare_word_becomes_a_whole_word_if_its_script_has_any() -> None:
+    """XLM-R splits Yoruba *Ọ̀yọ́* into a border and parts of words; *Ng* and *Nh* used to replace it."""
     texts = ("", "Oslo", "Ng", "東京", "京", "ܫܠܡ", "ܐ")
     vocabulary = SubwordVocabulary(texts, (False, True, False, True, False, False, False), marks=frozenset([0]))
 
@@ -112,8 +112,8 @@ def test_a_rare_word_becomes_a_whole_one_unless_its_script_has_none() -> None:
     assert drawn("ܐ", "SYRIAC") == ((0, MASK), {"ܫܠܡ", "ܐ"})
 
 
-def test_a_word_of_a_name_becomes_no_function_word() -> None:
-    """Else *[of King]* and *[the]* were persons."""
+def test_a_word_of_a_name_does_not_become_a_function_word() -> None:
+    """Otherwise *[of King]* and *[the]* would be persons."""
     stop = frozenset(["the", "of", "eu"])
     vocabulary = SubwordVocabulary(ALL, (*VOCABULARY.begins, *[True] * 6), own_function_words=stop)
 
@@ -158,7 +158,7 @@ def test_a_name_keeps_its_possessive(old: str, new: str) -> None:
         ("", "Ankara'da", "Oslo"),
     ],
 )
-def test_a_name_keeps_the_ending_behind_its_apostrophe(language: str, old: str, new: str) -> None:
+def test_a_name_keeps_the_suffix_after_its_apostrophe(language: str, old: str, new: str) -> None:
     words = ("dün", old, "idi")
     assert MaskedInput(words, (1,), names=frozenset([1]), language=language).with_signs(1, "Oslo") == new
     without = MaskedInput(words, (1,), language=language).with_signs(1, "Oslo")
@@ -169,11 +169,11 @@ def test_a_name_keeps_the_ending_behind_its_apostrophe(language: str, old: str, 
     ("old", "new"),
     [("#Rome", "#Oslo"), ("(#Rome’s,", "(#Oslo’s,"), ("＃東京", "＃Oslo"), ("#1", "Oslo"), ("C#", "Oslo")],
 )
-def test_a_hashtag_stays_one(old: str, new: str) -> None:
+def test_a_hashtag_stays_a_hashtag(old: str, new: str) -> None:
     assert MaskedInput(("in", old, "."), (1,), names=frozenset([1])).with_signs(1, "Oslo") == new
 
 
-def test_which_words_show_their_language() -> None:
+def test_latin_function_words_identify_their_language() -> None:
     words = latin_function_words()
     assert words >= {"the", "of", "und", "des", "que", "ve"}
     assert words.isdisjoint(["google", "linux", "london", "film"])

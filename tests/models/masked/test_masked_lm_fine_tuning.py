@@ -35,7 +35,7 @@ class TestFineTuning:
         model.fine_tune(self.EXAMPLES, all_words, plan(epochs, len(self.EXAMPLES)), rate=0.5, seed=seed)
         return seen
 
-    def test_masks_differ_between_epochs_and_are_the_same_for_the_same_seed(
+    def test_masks_differ_between_epochs_and_depend_only_on_the_seed(
         self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         first, again, other = (self.rows_seen(opened(tiny_masked_lm), monkeypatch, 3, seed) for seed in (1, 1, 2))
@@ -45,7 +45,7 @@ class TestFineTuning:
         assert len(epochs) == 3
         assert all(a != b for a, b in itertools.combinations(epochs, 2))
 
-    def test_the_gaps_themselves_may_be_drawn_anew(self, fresh: MaskedLM) -> None:
+    def test_gaps_may_be_drawn_again_in_each_epoch(self, fresh: MaskedLM) -> None:
         drawn: list[tuple[int, ...]] = []
 
         def masked_input(words: tuple[str, ...], rng: random.Random) -> MaskedInput:
@@ -57,7 +57,7 @@ class TestFineTuning:
         assert len(drawn) == 20
         assert len(set(drawn)) > 4
 
-    def test_the_loss_counts_hidden_subwords_only(self, model: MaskedLM) -> None:
+    def test_the_loss_counts_only_masked_subwords(self, model: MaskedLM) -> None:
         masked_inputs = [MaskedInput(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
         rows = [
             row for number, c in enumerate(masked_inputs) for row in model.masking.hidden(c, 0.7, random.Random(number))
@@ -70,9 +70,7 @@ class TestFineTuning:
         assert model._loss(rows).item() == pytest.approx(expected.item(), abs=1e-5)
         assert model._mean_loss(rows) == pytest.approx(expected.item(), abs=1e-5)
 
-    def test_a_book_in_one_line_goes_through_the_model_in_parts(
-        self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_very_long_text_is_processed_in_parts(self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch) -> None:
         seen: list[int] = []
         fresh.network.register_forward_pre_hook(
             lambda module, _, given: seen.append(len(given["input_ids"])), with_kwargs=True
@@ -89,7 +87,7 @@ class TestFineTuning:
         assert max(seen[1:]) == 4
         assert torch.allclose(*gradients, atol=1e-6)
 
-    def test_same_seed_same_weights_other_seed_others(self, tiny_masked_lm: str) -> None:
+    def test_weights_depend_on_the_seed(self, tiny_masked_lm: str) -> None:
         found = []
         for seed in (1, 1, 2):
             torch.manual_seed(len(found))
@@ -99,14 +97,14 @@ class TestFineTuning:
         assert torch.equal(found[0], found[1])
         assert not torch.equal(found[0], found[2])
 
-    def test_global_chance_is_left_alone(self, fresh: MaskedLM) -> None:
+    def test_global_random_state_is_unchanged(self, fresh: MaskedLM) -> None:
         before, plain = torch.get_rng_state(), random.getstate()
         fresh.fine_tune(self.EXAMPLES, one_word, plan(), rate=1.0, dev=self.EXAMPLES)
         assert torch.equal(before, torch.get_rng_state())
         assert random.getstate() == plain
 
-    def test_dev_picks_the_best_epoch(self, fresh: MaskedLM) -> None:
-        """Learning "Ada won" first helps with, and then harms "Oslo won": the best epoch is not the last."""
+    def test_keeps_the_best_epoch_on_dev(self, fresh: MaskedLM) -> None:
+        """Learning "Ada won" first helps and then harms "Oslo won": the best epoch is not the last."""
         train, dev = [("Ada", "won")] * 4 + [("Oslo", "won")], [("Oslo", "won")]
         masked_input = lambda words, rng: MaskedInput(words, (0,))  # noqa: E731
         history = fresh.fine_tune(train, masked_input, plan(40, 5, 1e-2), rate=1.0, dev=dev, seed=3)
@@ -117,11 +115,11 @@ class TestFineTuning:
         rows = fresh.masking.hidden(masked_input(dev[0], item_rng(3, "dev", 0, 0)), 1.0, item_rng(3, "dev", 0, 0))
         assert -fresh._mean_loss(rows) == pytest.approx(history.best.score, abs=1e-6)
 
-    def test_without_dev_the_last_epoch_stays(self, fresh: MaskedLM) -> None:
+    def test_keeps_the_last_epoch_without_dev(self, fresh: MaskedLM) -> None:
         history = fresh.fine_tune(self.EXAMPLES, one_word, plan(3), rate=1.0)
         assert (history.best, history.evaluations, history.steps) == (None, (), 3)
 
-    def test_dev_is_asked_the_same_each_time(self, fresh: MaskedLM) -> None:
+    def test_dev_has_the_same_gaps_in_each_evaluation(self, fresh: MaskedLM) -> None:
         calls: list[tuple[str, ...]] = []
 
         def masked_input(words: tuple[str, ...], rng: random.Random) -> MaskedInput:
@@ -132,12 +130,12 @@ class TestFineTuning:
         fresh.fine_tune(self.EXAMPLES, masked_input, plan(5), rate=1.0, dev=dev)
         assert calls.count(dev[0]) == 1
 
-    def test_texts_without_gaps_harm_nothing(self, fresh: MaskedLM) -> None:
+    def test_texts_without_gaps_do_not_change_the_weights(self, fresh: MaskedLM) -> None:
         before = weights(fresh)
         fresh.fine_tune(self.EXAMPLES, lambda words, rng: MaskedInput(words, ()), plan(), rate=1.0, dev=self.EXAMPLES)
         assert torch.equal(weights(fresh), before)
 
-    def test_a_long_text_is_learnt_to_its_end(self, fresh: MaskedLM) -> None:
+    def test_learns_from_the_end_of_a_long_text(self, fresh: MaskedLM) -> None:
         long = ("Ada", "won") * 60 + ("Oslo", "there")
         fresh.fine_tune([long], lambda words, rng: MaskedInput(words, (120,)), plan(30, 1, 1e-2), rate=1.0)
         ((guesses,),) = fresh.guesses([MaskedInput(long, (120,))], 1)

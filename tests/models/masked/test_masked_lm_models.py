@@ -1,4 +1,4 @@
-"""Which models can be masked language models here, and which are refused or do not suit."""
+"""Models that can be used as masked language models, and those that are refused or unsuitable."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FIXED: dict[str, dict[str, Any]] = {
     "IBert": SMALL,
     "MobileBert": {**SMALL, "embedding_size": 16, "true_hidden_size": 16, "intra_bottleneck_size": 16},
 }
-"""Those whose vocabulary cannot grow."""
+"""Architectures whose vocabulary cannot grow."""
 
 
 def untrained(name: str, settings: dict[str, Any], tokenizer: str, folder: Path) -> MaskedLM:
@@ -61,13 +61,13 @@ def untrained(name: str, settings: dict[str, Any], tokenizer: str, folder: Path)
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 class TestArchitectures:
-    """What the tests above do with BERT holds for its kin."""
+    """The results for BERT hold for related architectures."""
 
     @pytest.fixture
     def kin(self, name: str, tiny_masked_lm: str, tmp_path: Path) -> MaskedLM:
         return untrained(name, ARCHITECTURES[name], tiny_masked_lm, tmp_path)
 
-    def test_the_output_layer_gives_the_same_where_it_sees_the_masks_alone(self, kin: MaskedLM, name: str) -> None:
+    def test_the_output_layer_gives_the_same_on_only_the_masks(self, kin: MaskedLM, name: str) -> None:
         masked_inputs = [MaskedInput(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
         rows = [row for masked_input in masked_inputs for row in kin.masking.rows(masked_input)]
         batch = collate([row.window for row in rows], kin.encoder.pad)
@@ -82,7 +82,7 @@ class TestArchitectures:
         assert torch.allclose(found, expected, atol=1e-5)
         assert seen == [len(expected)], "the output layer was run on other positions too"
 
-    def test_it_is_given_tokens_trained_and_asked(self, kin: MaskedLM, name: str) -> None:
+    def test_tokens_are_added_and_the_model_is_trained_and_queried(self, kin: MaskedLM, name: str) -> None:
         token = f"{TOKEN_PREFIX}<x>"
         kin.add_tokens({token: "person name"})
         (number,) = kin.encoder.token_ids[token]
@@ -94,13 +94,13 @@ class TestArchitectures:
         ((guesses,),) = kin.guesses([MaskedInput(examples[0], (1,))], 5)
         assert len(guesses) == 5
 
-    def test_it_reads_long_texts(self, kin: MaskedLM, name: str) -> None:
+    def test_fills_gaps_in_long_texts(self, kin: MaskedLM, name: str) -> None:
         long = tuple(TEXTS[0].split() * 30)
         assert len(kin.fill([MaskedInput(long, (0, 250))], rngs(1), Drawing())[0]) == 2
 
 
 class TestRefusals:
-    def test_a_model_without_a_mask_token(self, tiny_masked_lm: str, tmp_path: Path) -> None:
+    def test_refuses_a_model_without_a_mask_token(self, tiny_masked_lm: str, tmp_path: Path) -> None:
         from transformers import AutoTokenizer
 
         folder = shutil.copytree(tiny_masked_lm, tmp_path / "plain")
@@ -110,11 +110,11 @@ class TestRefusals:
         with pytest.raises(MissingResourceError, match=r"plain\" has no mask token.*e\.g\. bert-base-cased, xlm-rob"):
             opened(folder)
 
-    def test_an_encoder_without_the_head(self, tiny_model: str) -> None:
+    def test_refuses_an_encoder_without_the_head(self, tiny_model: str) -> None:
         with pytest.raises(MissingResourceError, match=r"without the head of Auto.*e\.g\. cls\.pred.*trained"):
             opened(tiny_model)
 
-    def test_a_model_with_half_its_weights(self, tiny_masked_lm: str, tmp_path: Path) -> None:
+    def test_refuses_a_model_with_missing_weights(self, tiny_masked_lm: str, tmp_path: Path) -> None:
         from safetensors.torch import load_file, save_file
 
         folder = shutil.copytree(tiny_masked_lm, tmp_path / "half")
@@ -125,19 +125,23 @@ class TestRefusals:
         with pytest.raises(MissingResourceError, match="are not those of its configuration: 10 are missing"):
             opened(folder)
 
-    def test_a_model_that_cannot_be_given_tokens(self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_refuses_tokens_for_a_model_without_output_embeddings(
+        self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(fresh.network, "get_output_embeddings", lambda: None)
         with pytest.raises(SettingsError, match="cannot be given new tokens"):
             fresh.add_tokens({f"{TOKEN_PREFIX}<x>": "person"})
 
     @pytest.mark.parametrize("name", FIXED)
-    def test_a_model_whose_vocabulary_cannot_grow(self, name: str, tiny_masked_lm: str, tmp_path: Path) -> None:
+    def test_refuses_tokens_for_a_model_whose_vocabulary_cannot_grow(
+        self, name: str, tiny_masked_lm: str, tmp_path: Path
+    ) -> None:
         model = untrained(name, FIXED[name], tiny_masked_lm, tmp_path)
         assert len(model.fill([MaskedInput(("Ada", "won"), (0,))], rngs(1), Drawing())[0]) == 1
         with pytest.raises(SettingsError, match="cannot be given new tokens"):
             model.add_tokens({f"{TOKEN_PREFIX}<x>": "person"})
 
-    def test_weights_that_are_no_numbers(self, fresh: MaskedLM) -> None:
+    def test_refuses_weights_that_are_nan(self, fresh: MaskedLM) -> None:
         with torch.no_grad():
             next(fresh.network.parameters()).fill_(torch.nan)
         masked_input = MaskedInput(("Ada", "won"), (0,))
@@ -146,20 +150,20 @@ class TestRefusals:
         with pytest.raises(SettingsError, match="computes NaN"):
             fresh.guesses([masked_input], 5)
 
-    def test_a_condition_that_leaves_no_room(self, fresh: MaskedLM) -> None:
+    def test_refuses_a_condition_that_leaves_no_room(self, fresh: MaskedLM) -> None:
         fresh.check_condition(["name", "of", "a", "place"])
         with pytest.raises(SettingsError, match="Shorten it"):
             fresh.check_condition(["place"] * 50)
 
 
 class TestUnsuited:
-    def test_another_language_is_noticed(self, fresh: MaskedLM, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_warns_of_another_language(self, fresh: MaskedLM, capsys: pytest.CaptureFixture[str]) -> None:
         fresh.warn_if_unsuited(["Ada", "won", "the", "program"])
         assert capsys.readouterr().err == ""
         fresh.warn_if_unsuited(["Привет", "мир"])
         assert "was made for other languages than this text" in capsys.readouterr().err
 
-    def test_the_bundled_model_says_that_it_knows_english_alone(
+    def test_the_bundled_model_warns_that_it_covers_only_english(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         fresh.warn_if_unsuited(["won"], ["de"])
@@ -171,7 +175,7 @@ class TestUnsuited:
         assert "it covers only English, but there is text in de, nl" in told
         assert "e.g. bundled-multilingual (extra multilingual) or xlm-roberta-base" in told
 
-    def test_the_bundled_head_knows_fewer_languages_than_its_encoder(
+    def test_the_bundled_head_covers_fewer_languages_than_its_encoder(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(fresh, "source", ModelSource("bundled-multilingual"))
@@ -182,7 +186,7 @@ class TestUnsuited:
         assert "it has learnt to fill gaps in 36 languages, but there is text in hy, th" in told
         assert "e.g. xlm-roberta-base" in told
 
-    def test_a_model_that_leaves_out_accents_is_noticed(
+    def test_warns_of_a_model_that_removes_accents(
         self, tiny_masked_lms: dict[str, Path], capsys: pytest.CaptureFixture[str]
     ) -> None:
         words = ["राम", "दिल्ली", "में", *"the first program in London".split()]
@@ -192,7 +196,7 @@ class TestUnsuited:
         uncased.warn_if_unsuited(words)
         assert "leaves out accents and vowel signs, which 25 % of the words have" in capsys.readouterr().err
 
-    def test_capitals_are_spoken_of_for_the_bundled_model(
+    def test_the_bundled_model_warns_of_capitals(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(fresh, "source", ModelSource("bundled"))

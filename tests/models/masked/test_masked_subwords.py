@@ -24,9 +24,9 @@ def gaps(request: pytest.FixtureRequest, tiny_masked_lms: dict[str, Path]) -> Ma
 
 
 def check_row(gaps: MaskedInputEncoder, row: MaskedWindow, masked_input: MaskedInput) -> None:
-    """Masks stand where the row says, and nowhere else; the targets are the subwords of the words of the gaps.
+    """Check that masks are at the row's positions and nowhere else, and that targets are the gaps' subwords.
 
-    Gaps that a neighbouring window decides on are left aside.
+    Gaps that belong to a neighbouring window are ignored.
     """
     spans = gaps.subwords.word_spans(row.window)
     core = {at for word in range(*row.window.core) for at in range(*spans[word - row.window.start])}
@@ -38,7 +38,7 @@ def check_row(gaps: MaskedInputEncoder, row: MaskedWindow, masked_input: MaskedI
         assert gaps.subwords.subwords([masked_input.words[gap]])[0][subword] == target
 
 
-def test_every_subword_of_every_gap_is_hidden_once(gaps: MaskedInputEncoder) -> None:
+def test_every_subword_of_every_gap_is_masked_once(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(WORDS, (1, 4, 5, 6))
     (row,) = gaps.rows(masked_input)
     check_row(gaps, row, masked_input)
@@ -49,15 +49,15 @@ def test_every_subword_of_every_gap_is_hidden_once(gaps: MaskedInputEncoder) -> 
     assert all(a in (b, gaps.mask) for a, b in zip(row.window.subwords, whole.subwords, strict=True))
 
 
-def test_no_word_of_a_text_is_a_mask(gaps: MaskedInputEncoder) -> None:
-    """Not even one that is written like it."""
+def test_no_word_of_a_text_is_read_as_a_special_token(gaps: MaskedInputEncoder) -> None:
+    """Not even a word that is written like one."""
     special = set(gaps.subwords.tokenizer.all_special_ids) - {gaps.subwords.tokenizer.unk_token_id}
     for word in (*gaps.subwords.tokenizer.all_special_tokens, *WORDS):
         if word != gaps.subwords.tokenizer.unk_token:
             assert not special & set(gaps.subwords.subwords([word])[0]), word
 
 
-def test_words_that_are_unknown_or_vanish_can_be_gaps(gaps: MaskedInputEncoder) -> None:
+def test_words_that_are_unknown_or_have_no_subwords_can_be_gaps(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(WORDS, tuple(range(len(WORDS))))
     rows = gaps.rows(masked_input)
     for row in rows:
@@ -65,7 +65,7 @@ def test_words_that_are_unknown_or_vanish_can_be_gaps(gaps: MaskedInputEncoder) 
     assert {gap for row in rows for gap, _ in row.places} == set(masked_input.gaps)
 
 
-def test_each_gap_of_a_long_text_is_decided_on_in_one_window(gaps: MaskedInputEncoder) -> None:
+def test_each_gap_of_a_long_text_belongs_to_one_window(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(LONG, tuple(range(0, 300, 3)))
     rows = gaps.rows(masked_input)
     assert len(rows) > 3
@@ -77,7 +77,7 @@ def test_each_gap_of_a_long_text_is_decided_on_in_one_window(gaps: MaskedInputEn
     assert found == Counter({(gap, subword): 1 for gap in masked_input.gaps for subword in range(len(subwords[gap]))})
 
 
-def test_a_gap_is_hidden_in_every_window_that_shows_it(gaps: MaskedInputEncoder) -> None:
+def test_a_gap_is_masked_in_every_window_that_contains_it(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(LONG, tuple(range(0, 300, 3)))
     for rows in (gaps.rows(masked_input), gaps.with_masks(masked_input, [(gaps.mask,)] * 100)):
         beside = 0
@@ -95,7 +95,7 @@ def test_a_window_without_a_gap_gives_no_row(gaps: MaskedInputEncoder) -> None:
     assert gaps.hidden(MaskedInput(LONG, ()), 1.0, random.Random(0)) == []
 
 
-def test_a_gap_longer_than_the_window_is_hidden_as_far_as_it_is_seen(gaps: MaskedInputEncoder) -> None:
+def test_the_visible_part_of_a_gap_longer_than_the_window_is_masked(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(("Ada", "x" * 500, "wrote"), (1,))
     (row,) = gaps.rows(masked_input)
     assert len(row.window.subwords) <= 64
@@ -103,7 +103,9 @@ def test_a_gap_longer_than_the_window_is_hidden_as_far_as_it_is_seen(gaps: Maske
 
 
 @pytest.mark.parametrize(("rate", "least", "most"), [(0.0, 1, 1), (0.5, 2, 9), (1.0, 11, 999)])
-def test_a_subword_is_hidden_with_the_probability(gaps: MaskedInputEncoder, rate: float, least: int, most: int) -> None:
+def test_a_subword_is_masked_with_the_given_probability(
+    gaps: MaskedInputEncoder, rate: float, least: int, most: int
+) -> None:
     masked_input = MaskedInput(
         ("Ada", "Lovelace", "wrote", "in", "London", "Grace", "Oslo", "sells", "of", "the", "Boston"), ()
     )
@@ -120,13 +122,13 @@ def test_a_subword_is_hidden_with_the_probability(gaps: MaskedInputEncoder, rate
     assert rate == 0 or share == pytest.approx(rate, abs=0.1)
 
 
-def test_each_window_has_a_hidden_subword_at_the_least(gaps: MaskedInputEncoder) -> None:
+def test_each_window_has_at_least_one_masked_subword(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(LONG, tuple(range(300)))
     rows = gaps.hidden(masked_input, 0.0, random.Random(0))
     assert [len(row.positions) for row in rows] == [1] * len(gaps.subwords.windows(LONG))
 
 
-def test_a_gap_has_as_many_masks_as_it_is_given(gaps: MaskedInputEncoder) -> None:
+def test_a_gap_has_the_given_number_of_masks(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(WORDS, (0, 4))
     (row,) = gaps.with_masks(masked_input, ((gaps.mask,), (gaps.mask,) * 3))
     assert row.places == ((0, 0), (4, 0), (4, 1), (4, 2))
@@ -140,7 +142,7 @@ def test_a_gap_has_as_many_masks_as_it_is_given(gaps: MaskedInputEncoder) -> Non
     assert [subword for subword in inner if subword != gaps.mask] == expected
 
 
-def test_what_is_no_mask_in_a_template_is_shown(gaps: MaskedInputEncoder) -> None:
+def test_subwords_of_a_template_that_are_not_masks_are_visible(gaps: MaskedInputEncoder) -> None:
     shown = gaps.subwords.subwords(["Ada"])[0][0]
     (row,) = gaps.with_masks(MaskedInput(WORDS, (1,)), ((shown, gaps.mask, gaps.mask),))
     assert row.places == ((1, 0), (1, 1))
@@ -148,7 +150,7 @@ def test_what_is_no_mask_in_a_template_is_shown(gaps: MaskedInputEncoder) -> Non
     assert row.window.subwords[first - 1 : second + 1] == (shown, gaps.mask, gaps.mask)
 
 
-def test_a_condition_stands_in_front_of_every_window(gaps: MaskedInputEncoder) -> None:
+def test_every_window_begins_with_the_condition(gaps: MaskedInputEncoder) -> None:
     condition = ("name", "of", "a", "place")
     masked_input = MaskedInput(LONG, tuple(range(300)), condition)
     rows = gaps.rows(masked_input)
@@ -163,7 +165,7 @@ def test_a_condition_stands_in_front_of_every_window(gaps: MaskedInputEncoder) -
     assert {gap for row in rows for gap, _ in row.places} == set(range(300))
 
 
-def test_the_condition_reads_as_transformers_joins_two_texts(gaps: MaskedInputEncoder) -> None:
+def test_condition_and_text_are_joined_as_in_transformers(gaps: MaskedInputEncoder) -> None:
     (window,) = gaps.subwords.windows(["Ada", "wrote"], ["name", "place"])
     tokenizer = gaps.subwords.tokenizer
     text = [subword for word in gaps.subwords.subwords(["name", "place"]) for subword in word]
@@ -173,12 +175,12 @@ def test_the_condition_reads_as_transformers_joins_two_texts(gaps: MaskedInputEn
     ]  # fmt: skip
 
 
-def test_a_condition_without_room_behind_it_is_refused(gaps: MaskedInputEncoder) -> None:
+def test_refuses_a_condition_without_room_after_it(gaps: MaskedInputEncoder) -> None:
     with pytest.raises(SettingsError, match=r'"(place ?)+" has \d+ subwords, but only 31 fit .*Shorten it'):
         gaps.rows(MaskedInput(("Ada",), (0,), ("place",) * 40))
 
 
-def test_a_tag_token_is_one_subword_and_no_word(gaps: MaskedInputEncoder) -> None:
+def test_a_tag_token_is_one_subword_and_not_a_word(gaps: MaskedInputEncoder) -> None:
     token = f"{TOKEN_PREFIX}<b-per>"
     gaps.subwords.token_ids[token] = (599,)
     masked_input = MaskedInput((token, "<b-per>", token), (1,))

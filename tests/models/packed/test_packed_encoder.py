@@ -54,7 +54,7 @@ def learnt(network: Any, inputs: dict[str, Tensor]) -> tuple[Tensor, dict[str, T
     return logits.detach(), {name: gradient.clone() for name, gradient in gradients.items()}
 
 
-def same(network: Any, inputs: dict[str, Tensor]) -> None:
+def assert_same(network: Any, inputs: dict[str, Tensor]) -> None:
     whole, gradients = learnt(network, inputs)
     calls = count_rows(pack(network))
     found, packed_gradients = learnt(network, inputs)
@@ -66,7 +66,7 @@ def same(network: Any, inputs: dict[str, Tensor]) -> None:
 
 
 def count_rows(network: Any) -> list[tuple[int, ...]]:
-    """Fills up with the shape, less the last dimension, of what reaches the first linear layer of the encoder."""
+    """A list that collects the shapes, without the last dimension, of inputs of the first linear layer."""
     shapes: list[tuple[int, ...]] = []
     first = next(m for m in network.base_model.encoder.modules() if isinstance(m, torch.nn.Linear))
     first.register_forward_pre_hook(lambda _, inputs: shapes.append(tuple(inputs[0].shape[:-1])))
@@ -75,36 +75,36 @@ def count_rows(network: Any) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_logits_and_gradients_are_those_of_transformers(kind: str, head: str) -> None:
+def test_logits_and_gradients_equal_those_of_transformers(kind: str, head: str) -> None:
     network = made(kind, head)
-    same(network, batch(network))
+    assert_same(network, batch(network))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("lengths", [(1,), (7,), (9, 9, 9), (12, 1, 1, 1, 1, 1, 1)])
-def test_batches_of_any_lengths(kind: str, lengths: tuple[int, ...]) -> None:
+def test_accepts_batches_of_any_lengths(kind: str, lengths: tuple[int, ...]) -> None:
     network = made(kind)
-    same(network, batch(network, lengths))
+    assert_same(network, batch(network, lengths))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_padding_may_stand_anywhere(kind: str) -> None:
+def test_padding_may_be_anywhere(kind: str) -> None:
     network = made(kind)
     inputs = batch(network)
     inputs["attention_mask"][0, :4] = 0
-    if kind != "MPNet":  # which looks at distances; nersery pads at the end only
+    if kind != "MPNet":  # MPNet uses distances; nersery pads only at the end
         inputs["attention_mask"][2, 3:6] = 0
-    same(network, inputs)
+    assert_same(network, inputs)
 
 
-def test_token_types_are_read() -> None:
+def test_token_types_are_used() -> None:
     network = made("Bert", "QuestionAnswering")
     inputs = batch(network)
-    same(network, {**inputs, "token_type_ids": inputs["input_ids"] % 2})
+    assert_same(network, {**inputs, "token_type_ids": inputs["input_ids"] % 2})
 
 
 @pytest.mark.parametrize("kind", ["Bert", "MPNet"])
-def test_in_bf16_logits_are_close_to_those_of_transformers(kind: str) -> None:
+def test_logits_in_bf16_are_close_to_those_of_transformers(kind: str) -> None:
     network = made(kind)
     inputs = batch(network)
     with torch.autocast("cpu", torch.bfloat16):
@@ -116,7 +116,7 @@ def test_in_bf16_logits_are_close_to_those_of_transformers(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("lengths", [LENGTHS, (1,), (32,), (9, 9, 9)])
-def test_where_shapes_recur_what_fills_them_changes_nothing(
+def test_padding_to_recurring_shapes_does_not_change_the_output(
     kind: str, lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network = pack(made(kind))
@@ -143,7 +143,7 @@ def test_dropout_follows_the_seed() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Bert", "MPNet"])
-def test_attention_weights_and_states_of_all_layers_are_still_given(kind: str) -> None:
+def test_still_returns_attention_weights_and_states_of_all_layers(kind: str) -> None:
     network = pack(made(kind))
     network.set_attn_implementation("eager")
     output = network(**batch(network), output_attentions=True, output_hidden_states=True)
@@ -158,7 +158,7 @@ def in_row(network: Any, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_predictions_in_one_row_are_those_of_transformers(kind: str, head: str) -> None:
+def test_predictions_in_one_row_equal_those_of_transformers(kind: str, head: str) -> None:
     network = made(kind, head).eval()
     inputs = batch(network)
     if kind == "Bert":
@@ -190,7 +190,7 @@ def test_neighbours_in_a_row_do_not_change_a_bit(kind: str, precision: torch.dty
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_fills_a_row_is_in_a_pruned_vocabulary(kind: str) -> None:
+def test_row_padding_is_part_of_a_pruned_vocabulary(kind: str) -> None:
     network = made(kind)
     inputs = batch(network)
     whole = in_row(network, inputs)["logits"]
@@ -199,7 +199,7 @@ def test_what_fills_a_row_is_in_a_pruned_vocabulary(kind: str) -> None:
 
 
 @given(st.lists(st.integers(1, ROW), max_size=60))
-def test_rows_hold_each_window_once_and_are_full(lengths: list[int]) -> None:
+def test_rows_contain_each_window_once_and_are_full(lengths: list[int]) -> None:
     found = [*rows(lengths)]
     assert sorted(n for row in found for n in row) == [*range(len(lengths))]
     sizes = [sum(lengths[n] for n in row) for row in found]
@@ -221,7 +221,7 @@ def test_prediction_pads_as_transformers_does() -> None:
     assert torch.equal(pack(network)(**inputs).logits, whole)
 
 
-def test_other_architectures_stay_as_they_are() -> None:
+def test_other_architectures_are_unchanged() -> None:
     sizes = {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, "vocab_size": 50}
     network = transformers.DistilBertForTokenClassification(transformers.DistilBertConfig(**sizes))
     decoder = transformers.BertModel(transformers.BertConfig(**SIZES, is_decoder=True))
@@ -232,7 +232,7 @@ def test_other_architectures_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_attention_in_one_row_is_that_of_transformers(kind: str, layers: int) -> None:
+def test_attention_in_one_row_equals_that_of_transformers(kind: str, layers: int) -> None:
     network = made(kind).eval()
     inputs = batch(network, tuple(sorted(LENGTHS, reverse=True)))
     network.set_attn_implementation("eager")

@@ -44,7 +44,7 @@ def model(request: pytest.FixtureRequest, tiny_seq2seqs: dict[str, Path]) -> Seq
 
 @pytest.fixture
 def copy(tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> Path:
-    """Of the BART, for a test to change."""
+    """A copy of the BART that a test may change."""
     return Path(shutil.copytree(tiny_seq2seqs["bart"], tmp_path / "copy"))
 
 
@@ -68,48 +68,50 @@ def ids(model: Seq2Seq, source: Texts, language: str = "en") -> Texts:
 
 class TestWords:
     @pytest.mark.parametrize("type_", TYPES)
-    def test_tag_tokens_come_back_as_they_are(self, model: Seq2Seq, type_: str) -> None:
+    def test_tag_tokens_are_decoded_unchanged(self, model: Seq2Seq, type_: str) -> None:
         begins, inside = tag_token(type_, begins=True), tag_token(type_, begins=False)
         words = (begins, "Ada", begins, inside, "Ada", inside, "wrote", begins)
         assert model.written(words) == words
 
-    def test_any_word_comes_back_from_bytes(self, tiny_seq2seq: str) -> None:
+    def test_a_byte_vocabulary_decodes_any_word(self, tiny_seq2seq: str) -> None:
         words = ("👩‍👩‍👧", "தமிழ்", "क्‍ष", "don't", "<mask>", "</s>", "<b-PER>", "C++", ".", "東京", "x" * 300)
         assert opened(tiny_seq2seq).written(words) == words
 
-    def test_a_word_that_is_not_in_the_vocabulary_is_seen_to_be_unknown(self, tiny_seq2seqs: dict[str, Path]) -> None:
+    def test_a_word_outside_the_vocabulary_is_decoded_as_unknown(self, tiny_seq2seqs: dict[str, Path]) -> None:
         for kind in ("mbart", "t5"):
             assert UNKNOWN in opened(tiny_seq2seqs[kind]).written(("we", "தமிழ்"))
 
-    def test_what_is_no_text_is_seen(self, model: Seq2Seq) -> None:
+    def test_special_tokens_are_recognized(self, model: Seq2Seq) -> None:
         tokenizer = model.tokenization.subwords.tokenizer
         special = [tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id]
         assert model.tokenization.words(special) == (f"{TOKEN_PREFIX}<pad>", f"{TOKEN_PREFIX}</s>", UNKNOWN)
         source = model.tokenization.source((GAP, "saw"), model.tokenization.frame("en"))
         assert model.tokenization.words(source)[-3:] == (GAP, "saw", f"{TOKEN_PREFIX}</s>")
 
-    def test_half_a_character_is_seen(self, tiny_seq2seq: str) -> None:
+    def test_an_incomplete_character_is_broken(self, tiny_seq2seq: str) -> None:
         model = opened(tiny_seq2seq)
         subwords = model.tokenization.target(("saw", "த"))
         assert model.tokenization.words(subwords[:-1]) == ("saw", BROKEN)
 
-    def test_a_word_that_nobody_sees_is_none(self, tiny_seq2seq: str) -> None:
+    def test_an_invisible_word_is_broken(self, tiny_seq2seq: str) -> None:
         tokenization = opened(tiny_seq2seq).tokenization
         assert tokenization.words(tokenization.target(("saw", "\u200d", "\u0301"))) == ("saw", BROKEN, BROKEN)
 
-    def test_the_rest_of_a_word_without_its_beginning_is_broken(self, word_parting_seq2seq: str) -> None:
+    def test_a_continuation_without_a_beginning_is_broken(self, word_parting_seq2seq: str) -> None:
         tokenization = opened(word_parting_seq2seq).tokenization
         rest = ModelSource(word_parting_seq2seq).tokenizer().convert_tokens_to_ids("##a")
         saw = tokenization.target(("saw",))
         assert tokenization.words((rest, *saw)) == (BROKEN, "saw")
         assert tokenization.words((*saw, rest)) == ("sawa",)
 
-    def test_signs_that_stand_alone_stay_words_of_their_own(self, word_parting_seq2seq: str) -> None:
+    def test_separate_signs_stay_separate_words(self, word_parting_seq2seq: str) -> None:
         """Decoders of WordPiece vocabularies write "Oslo ." as one word."""
         words = ("cars", "in", "oslo", ".")
         assert opened(word_parting_seq2seq).written(words) == words
 
-    def test_a_word_has_the_parts_that_the_model_writes(self, word_parting_seq2seq: str, tiny_seq2seq: str) -> None:
+    def test_splits_a_word_into_the_parts_that_the_model_writes(
+        self, word_parting_seq2seq: str, tiny_seq2seq: str
+    ) -> None:
         parting, keeping = opened(word_parting_seq2seq), opened(tiny_seq2seq)
         for word, parts in {"東京": ("東", "京"), "Oslo.": ("oslo", "."), "New 東京": ("New", "東", "京")}.items():
             assert parting.parts(word) == parts
@@ -117,7 +119,7 @@ class TestWords:
         for word in ("Oslo", "Oslo☃.", "\u00a0"):
             assert parting.parts(word) == (word,), "one word, not all of which can be written perhaps"
 
-    def test_many_words_apart_are_told(
+    def test_warns_if_many_words_are_split(
         self, word_parting_seq2seq: str, tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         text = [Sentence(("日本", "in", "Oslo", "."))]
@@ -129,12 +131,12 @@ class TestWords:
 
 
 class TestGaps:
-    def test_gaps_side_by_side_are_one(self, tiny_seq2seq: str) -> None:
+    def test_adjacent_gaps_are_merged(self, tiny_seq2seq: str) -> None:
         model = opened(tiny_seq2seq)
         found = ids(model, (GAP, GAP, "saw", GAP, GAP, GAP))
         assert found == ("<s>", "<mask>", "Ġsaw", "<mask>", "</s>")
 
-    def test_t5_numbers_them(self, tiny_seq2seqs: dict[str, Path]) -> None:
+    def test_t5_numbers_gaps(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model = opened(tiny_seq2seqs["t5"])
         found = ids(model, (GAP, GAP, "▁", "saw", GAP, "there", GAP))
         assert [subword for subword in found if subword.startswith("<")] == [
@@ -142,7 +144,7 @@ class TestGaps:
             "</s>",
         ]
 
-    def test_more_gaps_than_sentinels_do_not_fit(self, tiny_seq2seqs: dict[str, Path]) -> None:
+    def test_refuses_more_gaps_than_sentinels(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model = opened(tiny_seq2seqs["t5"])
         assert not model.length_issue(TextPair((GAP, "saw") * 4, ("saw",)))
         assert model.length_issue(TextPair((GAP, "saw") * 5, ("saw",)))
@@ -151,7 +153,9 @@ class TestGaps:
             model.fine_tune([pair], lambda item, rng: item, plan_of(1, 1, 1e-3))
 
 
-def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_sentences_that_are_too_long_to_learn_from(
+    tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = opened(tiny_seq2seq)
     short, long = (Sentence(("saw",) * count, id=f"text:{count}") for count in (3, 100))
 
@@ -170,7 +174,7 @@ def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: py
 
 
 class TestLanguages:
-    def test_the_code_stands_on_both_sides(self, tiny_seq2seqs: dict[str, Path]) -> None:
+    def test_source_and_target_begin_with_the_language_code(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model = opened(tiny_seq2seqs["mbart"])
         for language, code in (
             ("en", "en_XX"),
@@ -183,7 +187,7 @@ class TestLanguages:
             assert model.tokenization.subwords.tokenizer.convert_ids_to_tokens(list(frame.lead)) == ["</s>", code]
             assert ids(model, ("saw",), language) == (code, "▁saw", "</s>")
 
-    def test_a_text_may_say_its_own(self, tiny_seq2seqs: dict[str, Path]) -> None:
+    def test_a_text_may_have_its_own_language(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model, sources = (
             opened(tiny_seq2seqs["mbart"]),
             [TextPair(("we", GAP), (), language) for language in ("hi", "en") * 3],
@@ -197,29 +201,33 @@ class TestLanguages:
     @pytest.mark.parametrize(
         ("language", "said"), [("xx", 'no code for the language "xx"'), ("", "needs the language")]
     )
-    def test_without_a_code_the_error_names_all(self, tiny_seq2seqs: dict[str, Path], language: str, said: str) -> None:
+    def test_the_error_for_a_missing_code_lists_all_codes(
+        self, tiny_seq2seqs: dict[str, Path], language: str, said: str
+    ) -> None:
         with pytest.raises(SettingsError, match=f"{said}.*af_ZA, ar_AR.*zh_CN"):
             opened(tiny_seq2seqs["mbart"], "").length_issue(TextPair((), (), language))
 
-    def test_it_is_told_before_weights_are_loaded(self, tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> None:
+    def test_a_missing_code_is_reported_before_weights_are_loaded(
+        self, tiny_seq2seqs: dict[str, Path], tmp_path: Path
+    ) -> None:
         folder = Path(shutil.copytree(tiny_seq2seqs["mbart"], tmp_path / "weightless"))
         (folder / "model.safetensors").write_bytes(b"")
         tokenization_of(ModelSource(str(folder)), "hi")
         with pytest.raises(SettingsError, match="no code"):
             tokenization_of(ModelSource(str(folder)), "xx")
 
-    def test_models_without_codes_take_any(self, tiny_seq2seqs: dict[str, Path]) -> None:
+    def test_models_without_codes_accept_any_language(self, tiny_seq2seqs: dict[str, Path]) -> None:
         for kind in ("bart", "t5"):
             model = opened(tiny_seq2seqs[kind], "xx")
             assert model.tokenization.frame("xx") == model.tokenization.frame("")
 
 
 class TestRefusals:
-    def test_a_masked_language_model(self, tiny_masked_lm: str) -> None:
+    def test_refuses_a_masked_language_model(self, tiny_masked_lm: str) -> None:
         with pytest.raises(MissingResourceError, match="is BertForMaskedLM, not an encoder-decoder"):
             opened(tiny_masked_lm)
 
-    def test_an_encoder_and_a_decoder_put_together(self, copy: Path) -> None:
+    def test_refuses_a_combined_encoder_and_decoder(self, copy: Path) -> None:
         bert = BertConfig(hidden_size=8, num_attention_heads=1)
         EncoderDecoderConfig.from_encoder_decoder_configs(bert, bert).save_pretrained(copy)
         with pytest.raises(
@@ -228,27 +236,27 @@ class TestRefusals:
         ):
             tokenization_of(ModelSource(str(copy)))
 
-    def test_a_model_without_mask_token_or_sentinels(self, copy: Path) -> None:
+    def test_refuses_a_model_without_mask_token_or_sentinels(self, copy: Path) -> None:
         settings = json.loads((copy / "tokenizer_config.json").read_text("utf-8"))
         del settings["mask_token"]
         (copy / "tokenizer_config.json").write_text(json.dumps(settings), "utf-8")
         with pytest.raises(MissingResourceError, match="neither a mask token nor sentinels"):
             opened(copy)
 
-    def test_a_model_that_says_not_how_texts_begin(self, tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> None:
+    def test_refuses_a_model_without_a_start_token(self, tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> None:
         folder = Path(shutil.copytree(tiny_seq2seqs["t5"], tmp_path / "copy"))
         config = json.loads((folder / "config.json").read_text("utf-8"))
         (folder / "config.json").write_text(json.dumps(config | {"decoder_start_token_id": None}), "utf-8")
         with pytest.raises(MissingResourceError, match="does not set decoder_start_token_id"):
             opened(folder).length_issue(TextPair((), ()))
 
-    def test_pickled_weights(self, copy: Path) -> None:
+    def test_refuses_pickled_weights(self, copy: Path) -> None:
         torch.save(torch.zeros(1), copy / "pytorch_model.bin")
         (copy / "model.safetensors").unlink()
         with pytest.raises(MissingResourceError, match="safetensors"):
             opened(copy)
 
-    def test_weights_that_are_no_numbers(self, tiny_seq2seq: str) -> None:
+    def test_refuses_weights_that_are_nan(self, tiny_seq2seq: str) -> None:
         model = opened(tiny_seq2seq)
         with torch.no_grad():
             model.network.get_output_embeddings().weight.fill_(torch.nan)
@@ -266,7 +274,7 @@ class TestLength:
         assert model.length_issue(TextPair(most, (*most, "saw")))
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_it_is_never_cut(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
+    def test_long_texts_are_never_truncated(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
         model, long = opened(tiny_seq2seqs[kind]), ("saw",) * 65
         pairs = [TextPair(("we",), ()), TextPair(long, ()), None]
         assert [text is None for text in model.generate(pairs, [random.Random(0)] * 3, Sampling())] == [
@@ -280,7 +288,7 @@ class TestLength:
             model.fine_tune([long], lambda words, rng: TextPair(("we",), words), plan_of(1, 1, 1e-3))
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_the_longest_pair_can_be_learnt_and_drawn(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
+    def test_the_longest_pair_can_be_learnt_and_generated(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
         model = opened(tiny_seq2seqs[kind])
         most = ("saw",) * (64 - len(model.tokenization.source((), model.tokenization.frame("en"))))
         model.fine_tune([most], copied, plan_of(1, 1, 1e-3))
@@ -292,7 +300,7 @@ class TestLength:
 
 
 class TestTokens:
-    def test_embeddings_begin_at_the_mean_of_the_description(self, tiny_seq2seqs: dict[str, Path]) -> None:
+    def test_embeddings_start_at_the_mean_of_the_description(self, tiny_seq2seqs: dict[str, Path]) -> None:
         for kind in KINDS:
             model = opened(tiny_seq2seqs[kind])
             weight = model.network.get_input_embeddings().weight.detach().clone()
@@ -308,7 +316,7 @@ class TestTokens:
 
 
 class TestFineTuning:
-    def test_the_decoder_sees_what_transformers_would_show_it(self, tiny_seq2seqs: dict[str, Path]) -> None:
+    def test_decoder_inputs_and_losses_equal_those_of_transformers(self, tiny_seq2seqs: dict[str, Path]) -> None:
         for kind in KINDS:
             model = opened(tiny_seq2seqs[kind])
             row = model._row(TextPair(("we", GAP), ("we", "saw")))
@@ -321,13 +329,13 @@ class TestFineTuning:
             )
             assert torch.allclose(model._losses([row]), theirs, atol=1e-5)
 
-    def test_padding_has_no_part_in_the_loss(self, model: Seq2Seq) -> None:
+    def test_padding_does_not_affect_the_loss(self, model: Seq2Seq) -> None:
         pairs = [TextPair(("we",), ("we", "saw", "Linus", "there")), TextPair(("we", "saw", GAP, "today"), ("we",))]
         rows = [model._row(pair) for pair in pairs]
         apart = torch.cat([model._losses([row]) for row in rows])
         assert torch.allclose(model._losses(rows), apart, atol=1e-5)
 
-    def test_each_epoch_has_new_pairs_and_dev_the_same(self, tiny_seq2seq: str) -> None:
+    def test_each_epoch_has_new_pairs_and_dev_the_same_ones(self, tiny_seq2seq: str) -> None:
         drawn: dict[str, list[float]] = {}
 
         def noted(words: Texts, rng: random.Random) -> TextPair:
@@ -350,7 +358,7 @@ class TestFineTuning:
         }
         assert trained(2) == first
 
-    def test_a_bart_from_nothing_learns_to_write_the_sentences(self, tiny_seq2seq: str) -> None:
+    def test_an_untrained_bart_learns_to_write_the_sentences(self, tiny_seq2seq: str) -> None:
         model = opened(tiny_seq2seq)
         model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))
         history = model.fine_tune(GOLD, words_hidden, plan_of(50, 3, 1e-2), dev=GOLD)
@@ -363,7 +371,7 @@ class TestFineTuning:
         assert all(text.finished and -0.2 < text.log_probability < 0 for text in texts)
 
     @pytest.mark.usefixtures("saves_each_step")
-    def test_after_a_stop_it_ends_with_the_same_bytes(self, tiny_seq2seq: str, tmp_path: Path) -> None:
+    def test_resumes_with_the_same_bytes_after_a_stop(self, tiny_seq2seq: str, tmp_path: Path) -> None:
         def weights(pair: Any, folder: Path | None) -> dict[str, torch.Tensor]:
             model = opened(tiny_seq2seq)
             model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))

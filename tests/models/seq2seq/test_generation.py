@@ -40,21 +40,21 @@ def bart(tiny_seq2seq: str) -> Seq2Seq:
 
 
 def sources_of_all_sorts(count: int = 60) -> list[Texts]:
-    """Of one subword up to fifty."""
+    """Sources of one to about fifty subwords."""
     rng = random.Random(4)
     words = ["we", "saw", "Linus", "there", GAP, "Ada", "राम", "Oslo"]
     return [tuple(rng.choice(words) for _ in range(rng.choice([1, 3, 3, 5, 9, 14]))) for _ in range(count)]
 
 
 def drawn(model: Seq2Seq, sources: Sequence[Texts], sampling: Sampling = SAMPLING) -> list[Generated]:
-    """Each source with the generator of its own words."""
+    """The text generated for each source, with a generator seeded by its words."""
     pairs = [TextPair(source, ()) for source in sources]
     texts = model.generate(pairs, [random.Random(" ".join(source)) for source in sources], sampling)
     return [text for text in texts if text is not None]
 
 
 def drafts(model: Seq2Seq, count: int, sampling: Sampling, source: Texts = ("we", GAP), seed: int = 0) -> list[Draft]:
-    """Texts for the same source again and again, as subwords."""
+    """Several texts for the same source, as subwords."""
     frame = model.tokenization.frame("en")
     subwords = model.tokenization.source(source, frame)
     requests = [Request(subwords, frame.lead, frame.end, random.Random(f"{seed} {number}")) for number in range(count)]
@@ -64,7 +64,7 @@ def drafts(model: Seq2Seq, count: int, sampling: Sampling, source: Texts = ("we"
 
 @torch.no_grad()
 def scores(model: Seq2Seq, subwords: Sequence[int], source: Texts = ("we", GAP)) -> torch.Tensor:
-    """Log probabilities behind each subword, without cache, padding or batch. Shape: (subwords + 1, vocabulary)."""
+    """Log probabilities after each subword, without cache, padding or batch. Shape: (subwords + 1, vocabulary)."""
     frame = model.tokenization.frame("en")
     logits: torch.Tensor = model.network(
         input_ids=torch.tensor([model.tokenization.source(source, frame)]),
@@ -76,7 +76,7 @@ def scores(model: Seq2Seq, subwords: Sequence[int], source: Texts = ("we", GAP))
 
 
 class Calls:
-    """Notes the shape and mask of each pass through the decoder."""
+    """Records the shape and mask of each pass through the decoder."""
 
     def __init__(self, model: Seq2Seq, patch: pytest.MonkeyPatch) -> None:
         self.shapes: list[tuple[int, ...]] = []
@@ -99,11 +99,9 @@ def raised_end(bart: Seq2Seq) -> Iterator[Any]:
     bias.zero_()
 
 
-class TestOthersBesideIt:
+class TestBatches:
     @pytest.mark.parametrize("sampling", [SAMPLING, BEAMS])
-    def test_a_text_is_the_same_to_the_last_bit_whatever_is_drawn_beside_it(
-        self, model: Seq2Seq, sampling: Sampling
-    ) -> None:
+    def test_a_text_is_bitwise_the_same_in_any_batch(self, model: Seq2Seq, sampling: Sampling) -> None:
         sources = sources_of_all_sorts(30)
         texts = drawn(model, sources, sampling)
         assert len({text.words for text in texts}) > (15 if sampling is SAMPLING else 3)
@@ -114,27 +112,29 @@ class TestOthersBesideIt:
     @pytest.mark.parametrize(
         "model", ["bart", *(pytest.param(kind, marks=pytest.mark.torture) for kind in ("mbart", "t5"))], indirect=True
     )
-    def test_also_with_more_beams_than_rows(self, model: Seq2Seq) -> None:
+    def test_texts_are_the_same_with_more_beams_than_rows(self, model: Seq2Seq) -> None:
         sources, sampling = sources_of_all_sorts(7), replace(BEAMS, candidates=ROWS + 26)
         texts = drawn(model, sources, sampling)
         assert len({text.words for text in texts}) > 2
         assert texts[::-1] == drawn(model, sources[::-1], sampling)
         assert texts[:2] == [drawn(model, [source], sampling)[0] for source in sources[:2]]
 
-    def test_also_in_half_precision(self, tiny_seq2seq: str) -> None:
+    def test_texts_are_the_same_in_half_precision(self, tiny_seq2seq: str) -> None:
         model = Seq2Seq(ModelSource(tiny_seq2seq), "cpu", "bf16")
         sources = sources_of_all_sorts(20)
         assert drawn(model, sources)[4:9] == drawn(model, sources[4:9])
 
-    def test_every_source_is_padded_or_none(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Without padding models leave out the mask, and compute otherwise."""
+    def test_either_all_sources_of_a_pass_are_padded_or_none(
+        self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without padding, models leave out the mask and compute differently."""
         calls = Calls(bart, monkeypatch)
         for subwords in (31, 32, 63, 64):
             drafts(bart, 2, Sampling(max_subwords=1), ("saw",) * (subwords - 2))
             assert all((mask == 0).any(1).all() == (subwords < 64) for mask in calls.masks)
             calls.masks.clear()
 
-    def test_the_generator_is_the_only_chance(self, bart: Seq2Seq) -> None:
+    def test_the_generator_is_the_only_source_of_randomness(self, bart: Seq2Seq) -> None:
         texts = drawn(bart, [("we", GAP)])
         torch.manual_seed(1)
         random.seed(1)
@@ -149,13 +149,13 @@ class TestOthersBesideIt:
         (text,) = drawn(bart, [("we", GAP)], replace(sampling, top_k=10**12, max_subwords=10**12))
         assert text.words
 
-    def test_nothing_comes_of_nothing(self, bart: Seq2Seq) -> None:
+    def test_no_sources_give_no_texts(self, bart: Seq2Seq) -> None:
         assert bart.generate([], [], SAMPLING) == []
 
 
 class TestAgainstTransformers:
     @torch.no_grad()
-    def test_the_best_subwords_are_those_that_it_finds(self, model: Seq2Seq) -> None:
+    def test_greedy_texts_equal_those_of_transformers(self, model: Seq2Seq) -> None:
         frame = model.tokenization.frame("en")
         barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
         for source in sources_of_all_sorts(6):
@@ -172,7 +172,7 @@ class TestAgainstTransformers:
 
     @torch.no_grad()
     @pytest.mark.parametrize("width", [1, 3, pytest.param(5, marks=pytest.mark.torture)])
-    def test_without_noise_the_beams_are_those_that_it_finds(
+    def test_beams_without_noise_equal_those_of_transformers(
         self, model: Seq2Seq, width: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         noise = Sampler._noise
@@ -202,7 +202,7 @@ class TestAgainstTransformers:
         assert finished > 3
 
     @pytest.mark.parametrize("sampling", [SAMPLING, BEAMS])
-    def test_the_log_probability_is_that_of_all_subwords(self, model: Seq2Seq, sampling: Sampling) -> None:
+    def test_the_log_probability_is_the_mean_over_all_subwords(self, model: Seq2Seq, sampling: Sampling) -> None:
         for draft in drafts(model, 5, sampling):
             behind = [*draft.subwords, *[draft.end] * draft.finished]
             values = scores(model, behind[:-1]).gather(1, torch.tensor(behind)[:, None])
@@ -210,7 +210,7 @@ class TestAgainstTransformers:
 
 
 class TestDrawing:
-    def test_subwords_are_as_frequent_as_they_are_probable(self, bart: Seq2Seq) -> None:
+    def test_subwords_are_drawn_in_proportion_to_their_probability(self, bart: Seq2Seq) -> None:
         count, best = 600, scores(bart, ())[0].topk(4)
         first = Counter(
             (*draft.subwords, draft.end)[0]
@@ -222,7 +222,7 @@ class TestDrawing:
             assert abs(first[subword] / count - chance) < 4 * math.sqrt(chance / count)
 
     def test_the_most_probable_candidate_is_kept(self, bart: Seq2Seq, raised_end: Any) -> None:
-        """Of twenty candidates the best is better than one drawn at random."""
+        """The best of twenty candidates is better than one drawn at random."""
         raised_end(-1e4)
         one, many = (
             [draft.mean for draft in drafts(bart, 30, replace(SAMPLING, candidates=candidates))]
@@ -230,13 +230,13 @@ class TestDrawing:
         )
         assert min(many) > sum(one) / len(one)
 
-    def test_beams_are_better_than_texts_that_do_not_compete(self, bart: Seq2Seq, raised_end: Any) -> None:
+    def test_beams_are_more_probable_than_independent_texts(self, bart: Seq2Seq, raised_end: Any) -> None:
         raised_end(-1e4)
         apart, beams = ([draft.mean for draft in drafts(bart, 30, one)] for one in (SAMPLING, BEAMS))
         assert sum(beams) > sum(apart)
-        assert len({tuple(draft.subwords) for draft in drafts(bart, 30, BEAMS)}) > 15  # and they still vary
+        assert len({tuple(draft.subwords) for draft in drafts(bart, 30, BEAMS)}) > 15  # they still vary
 
-    def test_beams_end_when_enough_texts_have(self) -> None:
+    def test_beams_end_when_enough_texts_have_ended(self) -> None:
         beams = Beams(end=2, width=2)
         assert beams.advance([(0, 5, -1.0), (0, 2, -1.5), (0, 6, -3.0), (0, 7, -4.0)]) == [0, 0]
         assert [draft.subwords for draft in beams.running] == [[5], [6]]
@@ -250,11 +250,11 @@ class TestDrawing:
         assert beams.advance([(0, 7, -0.1)] * 4) == [0, 1]
         assert len(beams.ended) == 2
 
-    def test_with_one_choice_there_is_one_beam(self, bart: Seq2Seq) -> None:
+    def test_a_single_choice_makes_all_beams_equal(self, bart: Seq2Seq) -> None:
         one, several = (drafts(bart, 3, Sampling(1, count, 8, beams=count > 1)) for count in (1, 4))
         assert [draft.subwords for draft in one] == [draft.subwords for draft in several]
 
-    def test_a_finished_candidate_goes_before_a_more_probable_one(self) -> None:
+    def test_a_finished_candidate_precedes_a_more_probable_unfinished_one(self) -> None:
         finished, unfinished, worse = Draft(2), Draft(2), Draft(2)
         for draft, subwords in ((finished, [5, 6, 2]), (unfinished, [5, 6, 7]), (worse, [5, 2])):
             for subword in subwords:
@@ -264,7 +264,7 @@ class TestDrawing:
         assert max((unfinished, worse, finished), key=lambda draft: draft.rank) is finished
         assert max((unfinished, Draft(2, [5], -9.0)), key=lambda draft: draft.rank) is unfinished
 
-    def test_a_text_at_the_limit_is_unfinished_and_says_so(self, bart: Seq2Seq, raised_end: Any) -> None:
+    def test_a_text_cut_at_the_limit_is_marked_unfinished(self, bart: Seq2Seq, raised_end: Any) -> None:
         raised_end(3.0)
         long, short = (drafts(bart, 60, Sampling(top_k=100, candidates=1, max_subwords=most)) for most in (12, 5))
         assert {draft.finished for draft in short} == {draft.finished for draft in long} == {True, False}
@@ -272,7 +272,7 @@ class TestDrawing:
             assert cut.finished == (whole.finished and len(whole.subwords) <= 5)
             assert cut.subwords == whole.subwords[: len(cut.subwords)]
 
-    def test_what_stands_for_nothing_is_never_drawn(self, model: Seq2Seq) -> None:
+    def test_nameless_subwords_are_never_drawn(self, model: Seq2Seq) -> None:
         nameless = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
         with torch.no_grad():
             bias = torch.zeros(model.network.get_output_embeddings().weight.shape[0])
@@ -284,7 +284,7 @@ class TestDrawing:
 
 
 class TestWork:
-    def test_nothing_is_computed_for_texts_that_have_ended(
+    def test_ended_texts_are_not_computed_further(
         self, bart: Seq2Seq, raised_end: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         raised_end(3.0)
@@ -303,14 +303,14 @@ class TestWork:
         kinds = [len(list(same)) for _, same in itertools.groupby(calls.shapes)]
         assert kinds[0] == 1
 
-    def test_long_texts_have_fewer_rows_in_a_pass(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_long_texts_have_fewer_rows_per_pass(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = Calls(bart, monkeypatch)
         drafts(bart, 1, Sampling(max_subwords=2000), ("saw",) * 40)
         assert max(rows for rows, _ in calls.shapes[1:]) < ROWS
 
 
 @pytest.mark.parametrize("columns", [5, BLOCK * 12, BLOCK * 40 + 17])
-def test_largest(columns: int) -> None:
+def test_largest_equals_topk(columns: int) -> None:
     scores = torch.rand(7, columns, generator=torch.Generator().manual_seed(columns))
     scores[3, : columns // 2] = -torch.inf
     count = min(10, columns)

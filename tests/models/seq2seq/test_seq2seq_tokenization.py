@@ -11,7 +11,7 @@ from nersery.models.seq2seq.seq2seq_tokenization import Seq2SeqTokenization
     ("language", "code"),
     [("hi", "hin_Deva"), ("HIN", "hin_Deva"), ("de", "deu_Latn"), ("fa", "pes_Arab"), ("zh-Hant", "zho_Hant")],
 )
-def test_the_code_of_a_language_may_have_three_letters(language: str, code: str) -> None:
+def test_language_codes_may_have_three_letters(language: str, code: str) -> None:
     names = ("<s>", "<pad>", "</s>", "<unk>", "▁a", *FAIRSEQ_LANGUAGE_CODES, "<mask>")
     tokenizer = NllbTokenizer(vocab={name: number for number, name in enumerate(names)})
     frame = Seq2SeqTokenization("nllb", tokenizer, MBartConfig(decoder_start_token_id=2)).frame(language)

@@ -10,7 +10,7 @@ def cut(text: str) -> list[str]:
     return ["▁北京", "很"]
 
 
-def test_labels_of_longer_words_are_those_of_their_characters() -> None:
+def test_labels_of_longer_words_are_mapped_to_their_characters() -> None:
     longer, groups = joined(SENTENCE, cut)
     assert (longer.words, longer.entities, longer.language) == (("a", "北京", "很"), (), "zh")
     labelled = taken_apart(SENTENCE, longer.with_entities([Entity(1, 2, "LOC", 0.9)]), groups)
@@ -18,7 +18,7 @@ def test_labels_of_longer_words_are_those_of_their_characters() -> None:
     assert labelled.entities[0].score == 0.9
 
 
-def test_other_words_stay() -> None:
+def test_other_words_are_unchanged() -> None:
     words = Sentence(("北京", "Oslo"))
     longer, groups = joined(words, cut)
     assert longer is words

@@ -34,7 +34,7 @@ def encoder(request: pytest.FixtureRequest, tiny_masked_lms: dict[str, Path]) ->
     return SubwordEncoder(ModelSource(str(tiny_masked_lms[request.param])).tokenizer())
 
 
-def test_there_is_an_entry_for_every_subword(encoder: SubwordEncoder) -> None:
+def test_every_subword_has_an_entry(encoder: SubwordEncoder) -> None:
     vocabulary = SubwordVocabulary.of(encoder)
     assert len(vocabulary.texts) == len(vocabulary.begins) == len(encoder.tokenizer)
 
@@ -47,21 +47,21 @@ def test_no_text_has_marks_spaces_or_parts_of_characters(encoder: SubwordEncoder
     assert not [text for text in texts if not any(unicodedata.category(c)[0] in "LNM" for c in text)]
 
 
-def test_special_tokens_are_fit_for_no_word(encoder: SubwordEncoder) -> None:
+def test_special_tokens_are_not_allowed_in_words(encoder: SubwordEncoder) -> None:
     vocabulary = SubwordVocabulary.of(encoder)
     assert {vocabulary.texts[subword] for subword in encoder.tokenizer.all_special_ids} == {""}
     allowed = {*vocabulary.allowed(OPENING), *vocabulary.allowed(INSIDE)}
     assert not allowed & set(encoder.tokenizer.all_special_ids)
 
 
-def test_added_tokens_are_fit_for_no_word_when_they_are_special(tiny_masked_lms: dict[str, Path]) -> None:
+def test_added_special_tokens_are_not_allowed_in_words(tiny_masked_lms: dict[str, Path]) -> None:
     tokenizer = ModelSource(str(tiny_masked_lms["bytes"])).tokenizer()
     tokenizer.add_tokens([AddedToken("marker", special=True), AddedToken("covid", special=False)])
     assert SubwordVocabulary.of(SubwordEncoder(tokenizer)).texts[-2:] == ("", "covid")
 
 
-def test_openers_begin_a_word_and_the_others_go_on_with_one(encoder: SubwordEncoder) -> None:
-    """Behind a word an opener is a word of its own, and another subword the end of that word."""
+def test_openers_begin_a_word_and_other_subwords_continue_one(encoder: SubwordEncoder) -> None:
+    """After a word, an opener begins a new word, and any other subword continues that word."""
     vocabulary, tokenizer = SubwordVocabulary.of(encoder), encoder.tokenizer
     (anchor, *_) = encoder.subwords(["a"])[0]
     lead = tokenizer.decode([anchor])
@@ -70,7 +70,7 @@ def test_openers_begin_a_word_and_the_others_go_on_with_one(encoder: SubwordEnco
             assert tokenizer.decode([anchor, subword]) == lead + space + vocabulary.texts[subword]
 
 
-def test_subwords_of_a_word_write_the_word(encoder: SubwordEncoder) -> None:
+def test_the_subwords_of_a_word_are_joined_to_the_word(encoder: SubwordEncoder) -> None:
     vocabulary = SubwordVocabulary.of(encoder)
     folds = encoder.subwords(["ADA"]) == encoder.subwords(["ada"])
     written = 0
@@ -87,14 +87,14 @@ def test_subwords_of_a_word_write_the_word(encoder: SubwordEncoder) -> None:
     assert written >= 3
 
 
-def test_a_word_with_a_subword_that_is_fit_for_none_counts_as_one_opener(encoder: SubwordEncoder) -> None:
+def test_a_word_with_an_unusable_subword_counts_as_one_opener(encoder: SubwordEncoder) -> None:
     vocabulary = SubwordVocabulary.of(encoder)
     for word in ["\u200b", "👩‍👩‍👧", "(Ada", "[MASK]", "…"]:
         assert vocabulary.places(encoder.subwords([word])[0]) == [True]
     assert vocabulary.places([10**6]) == [True], "a tag token"
 
 
-def test_chinese_characters_of_a_wordpiece_vocabulary_may_all_open(tiny_masked_lms: dict[str, Path]) -> None:
+def test_chinese_characters_of_a_wordpiece_vocabulary_are_all_openers(tiny_masked_lms: dict[str, Path]) -> None:
     encoder = SubwordEncoder(ModelSource(str(tiny_masked_lms["wordpiece"])).tokenizer())
     assert SubwordVocabulary.of(encoder).places(encoder.subwords(["東京"])[0]) == [True, True]
 
@@ -130,11 +130,11 @@ def test_chinese_characters_of_a_wordpiece_vocabulary_may_all_open(tiny_masked_l
     ],
 )
 @pytest.mark.parametrize("opens", [True, False])
-def test_what_a_reader_would_take_for_part_of_a_word(text: str, clean: bool, opens: bool) -> None:
+def test_accepts_only_texts_that_read_as_part_of_a_word(text: str, clean: bool, opens: bool) -> None:
     assert _is_clean(text, opens) == clean
 
 
-def test_a_vowel_sign_opens_no_word() -> None:
+def test_a_vowel_sign_does_not_open_a_word() -> None:
     assert _is_clean("ि", opens=False)
     assert not _is_clean("ि", opens=True)
 
@@ -154,7 +154,7 @@ def words_alone(folder: Path, model: Any, decoder: Any = None, trainer: Any = No
     return SubwordEncoder(AutoTokenizer.from_pretrained(folder))
 
 
-def test_where_marks_stand_at_the_end_of_words_their_beginnings_are_no_words(tmp_path: Path) -> None:
+def test_with_end_of_word_marks_only_final_subwords_are_words(tmp_path: Path) -> None:
     """As in the tokenizers of XLM, FlauBERT and HerBERT."""
     from tokenizers import decoders, models, trainers
 
@@ -177,8 +177,8 @@ def test_where_marks_stand_at_the_end_of_words_their_beginnings_are_no_words(tmp
     assert vocabulary.word(subwords) == "Londonada"
 
 
-def test_marks_that_a_word_goes_on_are_no_part_of_it(tmp_path: Path) -> None:
-    """As in the tokenizers of PhoBERT and BERTweet, which are there in Python alone."""
+def test_continuation_marks_are_not_part_of_the_word(tmp_path: Path) -> None:
+    """As in the tokenizers of PhoBERT and BERTweet, which exist only in Python."""
     from transformers import PhobertTokenizer
 
     subwords = ["l@@", "o@@", "w@@", "e@@", "lo@@", "low@@", "low", "er", "w", "a", "r", "e", "o", "l"]
@@ -204,14 +204,14 @@ def test_a_vocabulary_of_whole_words_has_no_other_subwords(tmp_path: Path) -> No
     assert vocabulary.allowed(INSIDE) == []
 
 
-def test_a_vocabulary_without_a_whole_word_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_vocabulary_without_a_whole_word(tmp_path: Path) -> None:
     build_tokenizer("bytes", tmp_path, ["東京", "日本", "北京"], 300)
     encoder = SubwordEncoder(AutoTokenizer.from_pretrained(tmp_path))
     with pytest.raises(MissingResourceError, match=f'no subword of the tokenizer of "{tmp_path}" is a whole word, so'):
         SubwordVocabulary.of(encoder)
 
 
-def test_the_bundled_vocabulary_has_words_and_no_stock() -> None:
+def test_the_bundled_vocabulary_has_words_and_no_unused_tokens() -> None:
     encoder = SubwordEncoder(ModelSource("bundled").tokenizer())
     vocabulary = SubwordVocabulary.of(encoder)
     openers: Any = {vocabulary.texts[subword] for subword in vocabulary.allowed(OPENING)}
@@ -221,7 +221,7 @@ def test_the_bundled_vocabulary_has_words_and_no_stock() -> None:
     assert len(openers) > 20_000
 
 
-def test_a_tokenizer_that_cannot_write_words_is_refused(tiny_masked_lms: dict[str, Path]) -> None:
+def test_refuses_a_tokenizer_without_a_decoder(tiny_masked_lms: dict[str, Path]) -> None:
     tokenizer = ModelSource(str(tiny_masked_lms["wordpiece"])).tokenizer()
     check_decoder(tokenizer)
     tokenizer.backend_tokenizer.decoder = None
@@ -229,7 +229,7 @@ def test_a_tokenizer_that_cannot_write_words_is_refused(tiny_masked_lms: dict[st
         check_decoder(tokenizer)
 
 
-def test_korean_syllables_that_were_taken_apart_are_put_together(tmp_path: Path) -> None:
+def test_decomposed_korean_syllables_are_composed(tmp_path: Path) -> None:
     build_tokenizer("wordpiece", tmp_path, ["철수는 서울에서 일한다", "ka क़"])
     encoder = SubwordEncoder(AutoTokenizer.from_pretrained(tmp_path))
     vocabulary = SubwordVocabulary.of(encoder)
@@ -239,14 +239,14 @@ def test_korean_syllables_that_were_taken_apart_are_put_together(tmp_path: Path)
         assert vocabulary.word(subwords) == word
 
 
-def test_thai_and_lao_am_that_normalization_took_apart_are_put_together() -> None:
+def test_decomposed_thai_and_lao_am_is_composed() -> None:
     texts = tuple(unicodedata.normalize("NFKC", word) for word in ("น้ำ", "ຄຳ"))
     vocabulary = SubwordVocabulary(texts, (True,) * 2)
     assert [vocabulary.word([subword]) for subword in range(2)] == ["น้ำ", "ຄຳ"]
 
 
-def test_behind_a_border_mark_stands_what_goes_on_with_a_word(tiny_masked_lms: dict[str, Path]) -> None:
-    """SentencePiece cuts rare words into a border mark and subwords that open no word."""
+def test_subwords_after_a_border_mark_continue_a_word(tiny_masked_lms: dict[str, Path]) -> None:
+    """SentencePiece splits rare words into a border mark and subwords that open no word."""
     vocabulary = MaskedLM(ModelSource(str(tiny_masked_lms["unigram"])), precision="fp32").vocabulary
     (border,) = vocabulary.marks
     inner = vocabulary.allowed(BEHIND_BORDER)
@@ -256,7 +256,7 @@ def test_behind_a_border_mark_stands_what_goes_on_with_a_word(tiny_masked_lms: d
     assert "े" not in texts, "a vowel sign begins no word"
 
 
-def test_a_word_of_a_script_without_spaces_is_filled_by_such_words(tiny_masked_lms: dict[str, Path]) -> None:
+def test_words_of_a_script_without_spaces_are_filled_by_such_words(tiny_masked_lms: dict[str, Path]) -> None:
     model = MaskedLM(ModelSource(str(tiny_masked_lms["unigram"])), precision="fp32")
     vocabulary = model.vocabulary
     (subwords,) = model.encoder.subwords(["東京"])
@@ -275,7 +275,7 @@ def test_a_word_of_a_script_without_spaces_is_filled_by_such_words(tiny_masked_l
     assert {word for word, _ in alone} == {word for word, _ in characters} | set(vocabulary.signs.values())
 
 
-def test_a_place_in_a_word_takes_subwords_of_its_script() -> None:
+def test_a_place_allows_only_subwords_of_its_script() -> None:
     texts = ("ada", "राम", "ि", "1843", "東京", "カナ", "東", "ที่", "ที่ดิน")
     vocabulary = SubwordVocabulary(texts, (True,) * len(texts))
     assert [texts[subword] for subword in vocabulary.allowed(OPENING, ("", "LATIN"))] == ["ada", "1843"]
@@ -294,32 +294,32 @@ def test_a_number_has_no_digits_of_another_script() -> None:
     assert vocabulary.allowed(OPENING, ("", "BENGALI DIGIT", "BENGALI")) == [0, 1, 5]
 
 
-def test_words_that_punctuation_is_glued_to_are_none() -> None:
+def test_words_with_attached_punctuation_are_not_words() -> None:
     vocabulary = SubwordVocabulary(("2018", "2018.", "(1)", "50%", "U.S.", "ہے۔"), (True,) * 6)
     assert vocabulary.allowed(OPENING) == [0, 3, 4]
 
 
-def test_consonants_without_a_vowel_and_letterlike_signs_are_no_words() -> None:
+def test_bare_consonants_and_letter_like_signs_are_not_words() -> None:
     texts = ("स्", "ஸ்ட்", "ප්", "ๆ", "कल", "கல்", "ဒေါ်", "and")
     vocabulary = SubwordVocabulary(texts, (True,) * len(texts))
     assert [texts[subword] for subword in vocabulary.allowed(OPENING)] == ["कल", "கல்", "ဒေါ်", "and"]
 
 
-def test_where_capitals_are_left_out_others_remain() -> None:
+def test_excluding_capitals_leaves_other_words() -> None:
     vocabulary = SubwordVocabulary(("oslo", "Rome", "राम"), (True,) * 3)
     assert vocabulary.allowed(OPENING, ("", "LATIN"), capital=False) == [0]
     assert SubwordVocabulary(("Rome",), (True,)).allowed(OPENING, capital=False) == [0], "there is no other word"
 
 
-def test_where_a_capital_is_due_only_words_and_signs_remain_that_may_stand_there() -> None:
+def test_requiring_a_capital_leaves_only_matching_words_and_signs() -> None:
     vocabulary = SubwordVocabulary(("oslo", "Rome", "iPad", "राम", "12", ""), (True,) * 6, signs={5: "("})
     assert vocabulary.allowed(OPENING, ("", "LATIN"), capital=True) == [1]
     assert vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"), capital=True) == [1, 5]
     assert vocabulary.allowed(OPENING, ("", "DEVANAGARI"), capital=True) == [3, 4], "the script has none"
 
 
-def test_a_sign_behind_a_border_mark_may_be_written(tmp_path: Path) -> None:
-    """XLM-R has no full stop and no comma with a border of its own, so it wrote no sentence with an end."""
+def test_a_sign_after_a_border_mark_is_allowed(tmp_path: Path) -> None:
+    """XLM-R has no full stop or comma with a border; it used to write sentences without an end."""
     build_tokenizer("unigram", tmp_path, ["it rained, then it stopped. we saw it."] * 3)
     encoder = SubwordEncoder(AutoTokenizer.from_pretrained(tmp_path))
     vocabulary = SubwordVocabulary.of(encoder)
@@ -329,7 +329,7 @@ def test_a_sign_behind_a_border_mark_may_be_written(tmp_path: Path) -> None:
     assert stop[-1] in vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"))
 
 
-def test_a_sign_of_a_script_without_spaces_stands_in_no_other_text() -> None:
+def test_signs_of_a_script_without_spaces_are_limited_to_it() -> None:
     vocabulary = SubwordVocabulary(
         ("Rome", "東", "", "", "", ""), (True,) * 6, signs={2: ".", 3: "。", 4: "・", 5: "។"}
     )
@@ -338,8 +338,8 @@ def test_a_sign_of_a_script_without_spaces_stands_in_no_other_text() -> None:
     assert vocabulary.scripts[5] == "KHMER"
 
 
-def test_what_only_begins_words_is_no_word() -> None:
-    """The Arabic article, a Korean stem; but not what stands alone, begins none, or is long."""
+def test_subwords_that_only_begin_words_are_not_words() -> None:
+    """The Arabic article or a Korean stem; but not a separate word, one that begins none, or a long one."""
     texts = ("ال", "받", "to", "re", "Oslo", "\u0628\u064a\u062a", "day", ",")
     vocabulary = SubwordVocabulary((*texts[:-1], ""), (True,) * 5 + (False,) * 3)
     article, stem, to, re, oslo, house, day, comma = range(8)
@@ -351,15 +351,15 @@ def test_what_only_begins_words_is_no_word() -> None:
     assert vocabulary.allowed(OPENING) == [article, stem, to, re, oslo]
 
 
-def test_a_text_has_no_signs_but_its_own_and_those_that_end_words() -> None:
+def test_allows_only_signs_of_the_text_and_those_that_end_words() -> None:
     signs = {1: "'", 2: "(", 3: "-", 4: "।", 5: ".", 6: "-"}
     vocabulary = SubwordVocabulary(("s", *[""] * 7), (True,) * 8, marks=frozenset([7]), signs=signs)
     apostrophe_s, bracketed, dash = (1, 0), (2, 0), (7, 3)
     assert {*vocabulary.without_foreign_signs([apostrophe_s, bracketed, dash]).signs} == {3, 4, 5, 6}
 
 
-def test_a_letter_is_a_word_where_gold_has_it_or_words_may_be_characters() -> None:
-    """Hindi and Korean syllables, the *s* of English; in scripts without spaces only what begins several words."""
+def test_a_letter_is_a_word_if_gold_has_it_or_its_script_has_no_spaces() -> None:
+    """Excluded: Hindi and Korean syllables, English *s*; without spaces, only the beginnings of several words."""
     texts = ("a", "s", "सि", "불", "3", "東", "京", "day", "1a")
     vocabulary = SubwordVocabulary(texts, (True,) * 7 + (False, True))
     a, s, syllable, fire, _, east, capital, day, _ = range(9)
@@ -367,8 +367,8 @@ def test_a_letter_is_a_word_where_gold_has_it_or_words_may_be_characters() -> No
     assert known.beginnings == {s, syllable, fire, capital}
 
 
-def test_joined_letters_without_a_vowel_are_no_word_unless_gold_has_them() -> None:
-    """Bengali *গ্র*, Hindi *स्क्र*; but not Hindi *क्या*, Khmer, which has no spaces, and what only looks like that."""
+def test_conjuncts_without_a_vowel_are_words_only_if_gold_has_them() -> None:
+    """Bengali *গ্র*, Hindi *स्क्र*; but not Hindi *क्या*, Khmer, which has no spaces, or similar-looking words."""
     texts = ("গ্র", "स्क्र", "ട്ട", "क्या", "ល្អ", "प्रम", "a")
     vocabulary = SubwordVocabulary(texts, (True,) * 7)
     assert vocabulary.without_beginnings([(2,), (6,)]).beginnings == {0, 1}
@@ -380,7 +380,7 @@ def test_no_word_begins_with_a_silent_letter() -> None:
     assert SubwordVocabulary(texts, (True,) * 7).allowed(OPENING) == [4, 5, 6]
 
 
-def test_no_word_ends_in_a_consonant_without_a_vowel_where_none_of_gold_does() -> None:
+def test_words_end_in_a_bare_consonant_only_if_words_of_gold_do() -> None:
     texts = ("দুর্", "দল", "நான்", "தான்", "छन्", "சென்")
     vocabulary = SubwordVocabulary(texts, (True,) * 5 + (False,))
     prefix, team, i, only, are, to = range(6)

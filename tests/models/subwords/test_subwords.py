@@ -31,7 +31,7 @@ def tokenizer(request: pytest.FixtureRequest, tiny_models: dict[str, Path]):
     return ModelSource(str(tiny_models[request.param])).tokenizer()
 
 
-def test_words_get_the_subwords_that_transformers_gives_them_inside_a_sentence(tokenizer) -> None:
+def test_words_get_the_subwords_that_they_have_in_a_sentence(tokenizer) -> None:
     if "ByteLevel" in repr(tokenizer.backend_tokenizer.pre_tokenizer):
         expected = tokenizer(" " + " ".join(WORDS))["input_ids"]
     else:
@@ -52,7 +52,7 @@ def test_words_that_look_like_special_tokens_are_text(tokenizer) -> None:
     ]
 
 
-def test_luke_reads_words_though_it_takes_no_keyword_for_special_tokens(tmp_path: Path) -> None:
+def test_luke_works_without_a_keyword_for_special_tokens(tmp_path: Path) -> None:
     names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<ent>", "<ent2>"]
     vocabulary = [*names, *sorted(pre_tokenizers.ByteLevel.alphabet())]
     entities = {"[MASK]": 0, "[UNK]": 1, "[PAD]": 2, "[MASK2]": 3}
@@ -65,8 +65,8 @@ def test_luke_reads_words_though_it_takes_no_keyword_for_special_tokens(tmp_path
     assert not {*encoder.subwords(["</s>"])[0]} & {*encoder.tokenizer.all_special_ids}
 
 
-def test_words_of_a_script_without_spaces_get_the_subwords_that_they_have_in_running_text(tokenizer) -> None:
-    """A model that has read 東京。 as two or three subwords is not shown a word border before each."""
+def test_words_of_scripts_without_spaces_get_subwords_of_running_text(tokenizer) -> None:
+    """A model trained on 東京。 as two or three subwords gets no word border before each."""
     plain = {"add_special_tokens": False}
     words = ["wrote", "東", "京", "。", "in"]
     subwords = SubwordEncoder(tokenizer).subwords(words)
@@ -79,7 +79,7 @@ def test_words_of_a_script_without_spaces_get_the_subwords_that_they_have_in_run
         assert SubwordEncoder(tokenizer, borders=True).subwords([word]) == [ids]
 
 
-def test_a_space_is_put_before_words_also_where_a_normalizer_marks_it_as_in_gemma() -> None:
+def test_words_get_a_leading_space_if_a_normalizer_marks_it_as_in_gemma() -> None:
     subwords = ["<unk>", *"▁Adawrote", "▁Ada", "▁wrote", "▁a"]
     backend = Tokenizer(models.Unigram([(subword, -5.0 if len(subword) == 1 else -1.0) for subword in subwords], 0))
     backend.normalizer = normalizers.Replace(" ", "▁")
@@ -88,7 +88,7 @@ def test_a_space_is_put_before_words_also_where_a_normalizer_marks_it_as_in_gemm
     assert [tokenizer.convert_ids_to_tokens(list(ids)) for ids in encoded] == [["▁Ada"], ["▁wrote"], ["▁a"]]
 
 
-def test_a_word_that_vanishes_is_shown_as_unknown(tokenizer) -> None:
+def test_a_word_without_subwords_becomes_unknown(tokenizer) -> None:
     encoder = SubwordEncoder(tokenizer)
     (window,) = encoder.windows(["Ada", "\u200b", "\u200d", "wrote"])
     assert len(window.firsts) == 4
@@ -96,7 +96,7 @@ def test_a_word_that_vanishes_is_shown_as_unknown(tokenizer) -> None:
     assert all(0 < first < len(window.subwords) - 1 for first in window.firsts)
 
 
-def test_a_word_longer_than_the_model_is_no_news(tokenizer) -> None:
+def test_a_word_longer_than_the_model_causes_no_warning(tokenizer) -> None:
     told: list[logging.LogRecord] = []
     listener, logger = logging.Handler(), logging.getLogger("transformers")
     listener.emit = told.append  # type: ignore[method-assign]
@@ -108,13 +108,13 @@ def test_a_word_longer_than_the_model_is_no_news(tokenizer) -> None:
     assert told == []
 
 
-def test_accents_and_vowel_signs_that_a_tokenizer_leaves_out(tokenizer) -> None:
+def test_unmarked_is_the_share_of_words_that_lose_accents_or_vowel_signs(tokenizer) -> None:
     leaves_out = "BertNormalizer" in repr(tokenizer.backend_tokenizer.normalizer)
     assert SubwordEncoder(tokenizer).unmarked(["राम", "में", "दिल्ली", "Ada"]) == (0.5 if leaves_out else 0)
     assert SubwordEncoder(tokenizer).unmarked(["Ada", "राम"]) == SubwordEncoder(tokenizer).unmarked([]) == 0
 
 
-def test_a_long_sentence_is_windowed_and_every_word_has_one_core(tokenizer) -> None:
+def test_every_word_of_a_long_sentence_is_in_the_core_of_one_window(tokenizer) -> None:
     words = [WORDS[i % len(WORDS)] for i in range(500)]
     encoder = SubwordEncoder(tokenizer)
     windows = encoder.windows(words)
@@ -152,7 +152,7 @@ def test_collate_pads_to_rows_and_multiple(tokenizer) -> None:
     assert batch.word_mask.sum(1).tolist() == [1, 3, 1, 1]
 
 
-def test_a_vocabulary_of_another_language_is_noticed() -> None:
+def test_detects_a_vocabulary_of_another_language() -> None:
     from nersery.models.loading import ModelSource
 
     encoder = SubwordEncoder(ModelSource("bundled").tokenizer())
@@ -165,7 +165,7 @@ def test_a_vocabulary_of_another_language_is_noticed() -> None:
     assert "subwords" in encoder.vocabulary_issue("राम दिल्ली में रहता है और काम करता है".split())
 
 
-def test_vowel_points_are_no_sign_of_another_language() -> None:
+def test_vowel_points_do_not_indicate_another_language() -> None:
     plain, pointed = "ברא אלהים את השמים ואת הארץ", "בָּרָא אֱלֹהִים אֵת הַשָּׁמַיִם וְאֵת הָאָרֶץ"
     vocabulary = {word: number for number, word in enumerate(["[UNK]", *plain.split()])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
@@ -175,6 +175,6 @@ def test_vowel_points_are_no_sign_of_another_language() -> None:
 
 
 @pytest.mark.parametrize("tokenizer_class", [ByT5Tokenizer, CanineTokenizer])
-def test_characters_and_bytes_are_of_every_language(tokenizer_class: type) -> None:
+def test_character_and_byte_vocabularies_suit_every_language(tokenizer_class: type) -> None:
     encoder = SubwordEncoder(tokenizer_class(model_max_length=64))
     assert encoder.vocabulary_issue("Donaudampfschiffahrt दिल्ली में राम".split()) == ""

@@ -31,9 +31,9 @@ def stopped(tmp_path: Path, saves_each_step: None) -> Path:
 
 
 @pytest.mark.usefixtures("saves_each_step")
-class TestAgain:
+class TestResume:
     @pytest.mark.parametrize("evaluates", [True, False])
-    def test_a_finished_one_takes_no_step(self, tmp_path: Path, evaluates: bool):
+    def test_a_finished_training_takes_no_step(self, tmp_path: Path, evaluates: bool):
         first = outcome(*fit(tmp_path / "state", evaluates=evaluates))
         assert {path.name for path in (tmp_path / "state").iterdir()} == {"state.json", f"final-{STEPS}.safetensors"}
         before = files(tmp_path)
@@ -52,7 +52,7 @@ class TestAgain:
         whole = outcome(*fit(None, evaluates=evaluates, evaluate_every=5))
         assert outcome(*fit(tmp_path / "state", evaluates=evaluates, evaluate_every=5)) == whole
 
-    def test_patience_goes_on_too(self, tmp_path: Path):
+    def test_patience_resumes(self, tmp_path: Path):
         settings: dict[str, Any] = {"patience": 1, "evaluate_every": 1, "seed": 3, "score": lambda: 1.0}
         whole = outcome(*fit(None, **settings))
         assert whole["history"]["steps"] == 2
@@ -61,12 +61,12 @@ class TestAgain:
         assert outcome(*fit(tmp_path / "state", **settings)) == whole
         assert outcome(*fit(tmp_path / "state", step=stop_at(1), **settings)) == whole
 
-    def test_progress_says_what_was_done(self, stopped: Path):
+    def test_progress_includes_resumed_steps(self, stopped: Path):
         progress = Progress("train", STEPS, quiet=True)
         fit(stopped, progress=progress)
         assert (progress.done, progress.resumed) == (STEPS, 7)
 
-    def test_whoever_has_the_turn_in_its_folder_keeps_it(self, tmp_path: Path):
+    def test_a_caller_that_has_the_turn_keeps_it(self, tmp_path: Path):
         with turn(tmp_path / "state"):
             fit(tmp_path / "state")
             assert (tmp_path / "state" / TURN).exists()
@@ -80,7 +80,7 @@ class TestAgain:
             fit(tmp_path / "deep" / "state", step=stop_at(1))
         assert os.listdir(tmp_path / "deep") == []
 
-    def test_views_and_parts_of_one_storage(self, tmp_path: Path):
+    def test_saves_views_and_parts_of_one_storage(self, tmp_path: Path):
         class Views(Tied):
             def __init__(self) -> None:
                 super().__init__()
@@ -103,13 +103,13 @@ class TestAgain:
             assert f"{prefix}first.weight" in names
             assert f"{prefix}second.weight" not in names
 
-    def test_two_at_once(self, stopped: Path):
+    def test_refuses_a_second_process_on_the_same_folder(self, stopped: Path):
         with locked(stopped), pytest.raises(SettingsError, match="another process is writing"):
             fit(stopped)
 
 
-class TestWhen:
-    def test_at_times_and_at_little_cost(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+class TestSchedule:
+    def test_saves_at_intervals_that_grow_with_the_cost(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         now, cost = [100.0], [1.0]
 
         def slow(tensors: Any, path: Path) -> None:
@@ -145,7 +145,7 @@ class TestRefusals:
             ({"model": Wider}, "  weights.third.weight: was [2, 4], now [3, 4]"),
         ],
     )
-    def test_another_training(self, stopped: Path, changes: dict[str, Any], difference: str):
+    def test_refuses_another_training(self, stopped: Path, changes: dict[str, Any], difference: str):
         before = files(stopped)
         with pytest.raises(OtherTrainingError, match="holds an unfinished training with other settings") as caught:
             fit(stopped, **changes)
@@ -160,7 +160,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("name", ["state.json", "step-7.safetensors", "best-6.safetensors"])
     @pytest.mark.parametrize("damage", ["empty", "half", "zeros", "other", "missing"])
-    def test_a_broken_state(self, stopped: Path, name: str, damage: str):
+    def test_refuses_a_damaged_state(self, stopped: Path, name: str, damage: str):
         path = stopped / name
         whole = path.read_bytes()
         contents = {"half": whole[: len(whole) // 2], "zeros": bytes(len(whole)), "other": b"[]"}
@@ -173,12 +173,12 @@ class TestRefusals:
             fit(stopped)
         assert files(stopped) == before
 
-    def test_a_state_of_other_tensors(self, stopped: Path):
+    def test_refuses_a_state_of_other_tensors(self, stopped: Path):
         (stopped / "step-7.safetensors").write_bytes((stopped / "best-6.safetensors").read_bytes())
         with pytest.raises(BrokenStateError):
             fit(stopped)
 
-    def test_a_full_disk(self, stopped: Path):
+    def test_resumes_after_a_full_disk(self, stopped: Path):
         whole = outcome(*fit(None))
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
@@ -189,7 +189,7 @@ class TestRefusals:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert outcome(*fit(stopped)) == whole
 
-    def test_files_of_others_stay(self, stopped: Path):
+    def test_foreign_files_are_kept(self, stopped: Path):
         (stopped / "thesis.safetensors").write_text("precious")
         assert not is_foreign(stopped)
         fit(stopped)

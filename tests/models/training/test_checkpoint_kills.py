@@ -1,4 +1,4 @@
-"""Kills are real: a process of its own forks one for each, see `serve`."""
+"""Real kills: a separate process forks one for each case, see `serve`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CASES += [(optimizer, name) for optimizer in ("adam", "sgd") for name in ("after
 
 
 def kill_at(kind: str, number: int, patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Have this process killed at the so-manieth call of something; gives arguments of `fit`."""
+    """Let this process be killed at the given call of a function; returns arguments of `fit`."""
     counts: dict[str, int] = {}
 
     def now(this: str) -> bool:
@@ -52,7 +52,7 @@ def kill_at(kind: str, number: int, patch: pytest.MonkeyPatch) -> dict[str, Any]
         return this == kind and counts[this] == number
 
     def die(*paths: Path) -> None:
-        for path in paths:  # half of it is written
+        for path in paths:  # half a file is written
             path.write_bytes(b"half")
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -81,7 +81,7 @@ def kill_at(kind: str, number: int, patch: pytest.MonkeyPatch) -> dict[str, Any]
 
 
 def serve() -> None:
-    """Kill a training in each of the cases and do it again; print what came of each as JSON."""
+    """Kill a training in each of the cases and resume it; print the results as JSON."""
     torch.optim.AdamW([nn.Parameter(torch.zeros(1))])  # the first one costs a second
     results = {}
     for optimizer, name in [(optimizer, "") for optimizer in ("adamw", "adam", "sgd")] + CASES:
@@ -101,7 +101,7 @@ def serve() -> None:
 
 
 def in_process(work: Callable[[pytest.MonkeyPatch], object]) -> int:
-    """Work in a process of its own; its exit code, which is minus the signal that killed it."""
+    """Run work in a child process; returns its exit code, negative for the signal that killed it."""
     pid = os.fork()
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -118,7 +118,7 @@ def in_process(work: Callable[[pytest.MonkeyPatch], object]) -> int:
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory, server: Server) -> dict[str, Any]:
-    """What came of all cases."""
+    """The results of all cases."""
     code, out, err = server.run(cwd=tmp_path_factory.mktemp("killed"), function=f"{__name__}:serve")
     assert code == 0, err
     found: dict[str, Any] = json.loads(out)
@@ -127,7 +127,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory, server: Server) -> dict[str
 
 class TestKill:
     @pytest.mark.parametrize(("optimizer", "name"), CASES, ids=[" ".join(case) for case in CASES])
-    def test_the_same_call_goes_on_and_ends_with_the_same_bits(self, killed: dict[str, Any], optimizer: str, name: str):
+    def test_the_same_call_resumes_with_the_same_bits(self, killed: dict[str, Any], optimizer: str, name: str):
         whole, found = killed[f"{optimizer} "], killed[f"{optimizer} {name}"]
         assert found["code"] == -signal.SIGKILL
         assert found["weights"] == whole["weights"]
@@ -137,10 +137,10 @@ class TestKill:
         if kind in expected:
             assert found["taken"] == expected[kind]
 
-    def test_without_a_folder_it_is_the_same(self, killed: dict[str, Any]):
+    def test_a_training_without_a_folder_gives_the_same_result(self, killed: dict[str, Any]):
         for optimizer in ("adamw", "adam", "sgd"):
             plain = outcome(*fit(None, optimizer=optimizer))
             whole = killed[f"{optimizer} "]
             assert (plain["weights"], plain["history"]) == (whole["weights"], whole["history"])
-            assert plain["history"]["best"]["step"] < STEPS  # so that the best weights had to be put back
+            assert plain["history"]["best"]["step"] < STEPS  # so the best weights had to be restored
         assert len({whole["weights"] for whole in killed.values()}) == 3

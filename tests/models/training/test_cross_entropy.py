@@ -10,7 +10,7 @@ from nersery.models.training.cross_entropy import mean_cross_entropy
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("block", [1, 60, 1 << 20])
-def test_it_is_the_mean_that_torch_computes(dtype: torch.dtype, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equals_the_mean_of_torch(dtype: torch.dtype, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cross_entropy, "BLOCK", block)
     generator = torch.Generator().manual_seed(0)
     scores = (4 * torch.randn(7, 20, generator=generator)).to(dtype).requires_grad_()

@@ -7,7 +7,7 @@ from nersery.models.training.deterministic import WORKSPACE, fixed_order
 
 
 @pytest.mark.parametrize(("device", "expected"), [("cuda", True), ("cpu", False)])
-def test_sums_have_a_fixed_order_within_it_on_a_gpu(
+def test_fixed_order_makes_sums_deterministic_on_a_gpu(
     device: str, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(WORKSPACE, "as it was")  # and removed again afterwards

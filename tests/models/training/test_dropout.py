@@ -13,7 +13,7 @@ def ones(passes=PASSES, words=WORDS):
 
 
 def masks(layer=None, passes=PASSES, seed=0, words=WORDS):
-    """What one dropout layer makes of ones. Shape: (passes, features)."""
+    """The output of one dropout layer for ones. Shape: (passes, features)."""
     layer = (layer or nn.Sequential(nn.Dropout(0.25))).eval()
     with thinned(layer, passes, seed):
         found = layer(ones(passes, words))
@@ -22,14 +22,14 @@ def masks(layer=None, passes=PASSES, seed=0, words=WORDS):
     return blocks[:, 0]
 
 
-def test_a_pass_drops_the_same_features_of_all_rows_and_positions():
+def test_a_pass_drops_the_same_features_in_all_rows_and_positions():
     first, second, third = masks()
     assert not torch.equal(first, second)
     assert not torch.equal(second, third)
     assert first.unique().tolist() == [0.0, pytest.approx(4 / 3)]
 
 
-def test_what_a_pass_drops_depends_on_seed_and_number_and_nothing_else():
+def test_dropped_features_depend_only_on_seed_and_pass_number():
     torch.manual_seed(9)
     whole = masks()
     torch.manual_seed(10)
@@ -38,25 +38,25 @@ def test_what_a_pass_drops_depends_on_seed_and_number_and_nothing_else():
     assert not torch.equal(masks(seed=1), whole)
 
 
-def test_on_the_mean_nothing_is_lost():
+def test_the_mean_is_preserved():
     assert float(masks(passes=400).mean()) == pytest.approx(1.0, abs=0.03)
     assert float((masks(passes=400) == 0).float().mean()) == pytest.approx(0.25, abs=0.02)
 
 
-def test_each_layer_drops_others():
+def test_each_layer_drops_other_features():
     layers = nn.ModuleDict({"first": nn.Dropout(0.5), "second": nn.Dropout(0.5)}).eval()
     with thinned(layers, PASSES, 0):
         assert not torch.equal(layers["first"](ones()), layers["second"](ones()))
 
 
-def test_what_has_other_dimensions_stays_whole():
+def test_values_of_other_dimensions_are_unchanged():
     layer = nn.Sequential(nn.Dropout(0.5)).eval()
     with thinned(layer, 2, 0):
         for shape in ((4, 8), (4, 2, 8, 8)):
             assert torch.equal(layer[0](torch.ones(shape)), torch.ones(shape))
 
 
-def test_afterwards_all_is_as_before_even_behind_an_error():
+def test_restores_the_network_even_after_an_error():
     layer = nn.Sequential(nn.Dropout(0.5)).eval()
     with pytest.raises(KeyError), thinned(layer, 2, 0):
         raise KeyError
@@ -64,13 +64,13 @@ def test_afterwards_all_is_as_before_even_behind_an_error():
     assert not layer[0]._forward_hooks
 
 
-def test_precision_stays():
+def test_precision_is_kept():
     layer = nn.Sequential(nn.Dropout(0.5)).eval()
     with thinned(layer, 1, 0):
         assert layer(ones().bfloat16()).dtype == torch.bfloat16
 
 
-def test_the_callers_chance_is_left_alone():
+def test_global_random_state_is_unchanged():
     torch.manual_seed(1)
     expected = torch.rand(1)
     torch.manual_seed(1)
@@ -78,7 +78,7 @@ def test_the_callers_chance_is_left_alone():
     assert torch.equal(torch.rand(1), expected)
 
 
-def test_a_network_without_dropout_is_refused():
+def test_refuses_a_network_without_dropout():
     for network in (nn.Linear(2, 2), nn.Sequential(nn.Dropout(0.0))):
         with pytest.raises(SettingsError, match="does not have"), thinned(network, 2, 0):
             pass
@@ -87,7 +87,7 @@ def test_a_network_without_dropout_is_refused():
 
 
 class Positions(nn.Module):
-    """Its layers have positions before rows, as XLNet's."""
+    """A network whose layers have positions before rows, as in XLNet."""
 
     def __init__(self):
         super().__init__()
@@ -98,7 +98,7 @@ class Positions(nn.Module):
 
 
 class Attention(nn.Module):
-    """What it drops is no feature."""
+    """A network that does not drop features."""
 
     def __init__(self):
         super().__init__()
@@ -109,7 +109,7 @@ class Attention(nn.Module):
 
 
 @pytest.mark.parametrize("network", [Positions(), Attention()], ids=["positions first", "attention alone"])
-def test_a_network_that_reads_all_passes_alike_is_refused(network):
+def test_refuses_a_network_in_which_all_passes_are_equal(network):
     with pytest.raises(SettingsError, match="Use another model"), thinned(network.eval(), 2, 0):
         network(ones(2))
     assert torch.equal(network(ones(2)).sum(), ones(2).sum()), "afterwards it is whole"

@@ -14,7 +14,7 @@ def masks(rate: float, count: int = 200_000, dtype: torch.dtype = torch.float32,
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("rate", [0.05, 0.1, 0.5, 0.9])
-def test_elements_are_dropped_at_the_rate_and_the_others_scaled(rate: float, dtype: torch.dtype) -> None:
+def test_drops_elements_at_the_rate_and_scales_the_others(rate: float, dtype: torch.dtype) -> None:
     found = masks(rate, dtype=dtype).float()
     assert found.unique().tolist() == [0.0, pytest.approx(1 / (1 - rate), rel=1e-4 if dtype == torch.float32 else 4e-3)]
     spread = (rate * (1 - rate) / found.numel()) ** 0.5
@@ -37,7 +37,7 @@ def test_the_mask_follows_torchs_generator() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_gradients_pass_where_elements_do(dtype: torch.dtype) -> None:
+def test_gradients_have_the_same_mask_as_elements(dtype: torch.dtype) -> None:
     values = torch.ones(7, 11, 3, dtype=dtype, requires_grad=True)
     found = dropped(nn.Dropout(0.4), values)
     found.sum().backward()
@@ -45,11 +45,11 @@ def test_gradients_pass_where_elements_do(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, 1.0, 0.1 / STEPS])
-def test_rates_of_nothing_and_everything(rate: float) -> None:
+def test_accepts_rates_of_zero_and_one(rate: float) -> None:
     assert masks(rate).unique().tolist() == [0.0 if rate == 1 else pytest.approx(1, abs=1e-5)]
 
 
-def test_in_evaluation_and_in_other_data_types_torch_does_it() -> None:
+def test_falls_back_to_torch_in_evaluation_and_for_other_data_types() -> None:
     values = torch.ones(1000)
     assert dropped(nn.Dropout(0.5).eval(), values) is values
     assert dropped(nn.Dropout(0.5), values.double()).unique().tolist() == [0.0, 2.0]

@@ -14,7 +14,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     return found
 
 
-def test_memory_is_kept_and_given_back_in_a_process_of_our_own(
+def test_memory_is_kept_and_returned_in_an_own_process(
     calls: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "is_own_process", lambda: True)
@@ -23,7 +23,7 @@ def test_memory_is_kept_and_given_back_in_a_process_of_our_own(
     assert calls[2:] == [("mallopt", -3, 32 << 20), ("mallopt", -1, 64 << 20), ("malloc_trim", 0)]
 
 
-def test_memory_of_another_program_is_left_alone(
+def test_memory_of_another_program_is_not_touched(
     calls: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nersery.core.own_process._owned", [])  # another test may have called the command in here
@@ -32,7 +32,7 @@ def test_memory_of_another_program_is_left_alone(
     assert not calls
 
 
-def test_a_c_library_without_the_functions_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_c_library_without_the_functions_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     missed: list[str] = []
 
     class Library:

@@ -1,4 +1,4 @@
-"""The training loop. Gradients are chosen so that each step shows what the optimizer was told."""
+"""The training loop. Gradients are chosen so that each step shows the settings of the optimizer."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run(
     examples: Sequence[Any] = tuple(range(10)),
     **settings: Any,
 ) -> History:
-    """A training; what is no field of a plan is an argument of `train`."""
+    """A training; settings that are not fields of a plan are arguments of `train`."""
     model = model or Tiny()
     names = {field.name for field in dataclasses.fields(TrainingPlan)}
     plan = dataclasses.replace(PLAN, **{key: value for key, value in settings.items() if key in names})
@@ -70,7 +70,7 @@ def run(
 
 
 def rates(**settings: Any) -> dict[str, list[float]]:
-    """The rate of each parameter in each step: what it moves under a gradient of one."""
+    """The rate of each parameter in each step: its change under a gradient of one."""
     model = Tiny()
     seen = []
 
@@ -98,11 +98,11 @@ class TestPlan:
             (None, 2, 7, 3, (2, 1, 7)),
         ],
     )
-    def test_steps_in_all_in_an_epoch_and_between_evaluations(self, steps, epochs, every, examples, expected):
+    def test_computes_total_epoch_and_evaluation_steps(self, steps, epochs, every, examples, expected):
         plan = dataclasses.replace(PLAN, steps=steps, epochs=epochs, evaluate_every=every)
         assert (plan.total_steps(examples), plan.epoch_steps(examples), plan.evaluation_steps(examples)) == expected
 
-    def test_the_loop_keeps_to_it(self):
+    def test_the_loop_follows_the_plan(self):
         seen = []
         history = run(
             loss_of=lambda batch: (seen.append(len(batch)), torch.zeros((), requires_grad=True))[1],
@@ -129,25 +129,25 @@ class TestRates:
             ("linear", 1.0, [step / 11 for step in range(1, 11)]),
         ],
     )
-    def test_each_step_has_its_own(self, schedule: str, warmup: float, expected: list[float]):
+    def test_each_step_has_the_scheduled_rate(self, schedule: str, warmup: float, expected: list[float]):
         for rate in rates(schedule=schedule, warmup=warmup).values():
             assert rate == pytest.approx([0.5 * factor for factor in expected], rel=1e-4)
 
     @pytest.mark.parametrize("head_rate", [None, 0.25])
-    def test_what_is_new_has_its_own(self, head_rate: float | None):
+    def test_new_parameters_have_their_own_rate(self, head_rate: float | None):
         found = rates(head_learning_rate=head_rate, is_new=lambda name: name.startswith("head."), steps=2)
         assert len(found) == 8
         for name, rate in found.items():
             expected = 0.25 if name.startswith("head.") and head_rate else 0.5
             assert rate == pytest.approx([expected, expected])
 
-    def test_without_anything_new_the_head_s_rate_is_nobody_s(self):
+    def test_the_head_rate_is_not_used_without_new_parameters(self):
         assert {rate for found in rates(head_learning_rate=0.25, steps=1).values() for rate in found} == {0.5}
 
 
 class TestOptimizer:
     @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
-    def test_only_adamw_decays_and_weights_alone(self, optimizer: str):
+    def test_only_adamw_decays_and_only_weights(self, optimizer: str):
         model = Tiny()
         run(model, lambda batch: total(model, 0.0), optimizer=optimizer, steps=2)
         for name, value in model.values().items():
@@ -162,7 +162,9 @@ class TestOptimizer:
             ("sgd", lambda parameters: torch.optim.SGD(parameters, lr=0.5)),
         ],
     )
-    def test_it_is_the_one_that_was_named(self, optimizer: str, reference: Callable[..., torch.optim.Optimizer]):
+    def test_steps_equal_those_of_the_named_torch_optimizer(
+        self, optimizer: str, reference: Callable[..., torch.optim.Optimizer]
+    ):
         weights = []
         for by_hand in (False, True):
             torch.manual_seed(0)
@@ -182,13 +184,13 @@ class TestOptimizer:
             weights.append(model.weight.detach())
         torch.testing.assert_close(*weights)
 
-    def test_long_gradients_are_cut_and_short_ones_are_not(self):
+    def test_clips_only_long_gradients(self):
         norm = 20**0.5  # of a gradient of ones
         cut, whole = (rates(clip=clip, steps=1)["body.norm.bias"] for clip in (0.5 * norm, 2 * norm))
         assert cut == pytest.approx([0.25], rel=1e-4)
         assert whole == pytest.approx([0.5])
 
-    def test_frozen_parameters_stay(self):
+    def test_frozen_parameters_do_not_change(self):
         model = Tiny()
         model.get_submodule("body").requires_grad_(False)
         run(model, lambda batch: total(model.get_submodule("head")), optimizer="adamw")
@@ -202,7 +204,7 @@ class TestBest:
 
     @staticmethod
     def evaluated(scores: Sequence[float], **settings: Any) -> tuple[History, float, list[float]]:
-        """The history, where the weights ended, and where they were at each evaluation."""
+        """The history, the final value of a weight, and its value at each evaluation."""
         model, seen = Tiny(), []
 
         def evaluate() -> float:
@@ -218,28 +220,28 @@ class TestBest:
         assert not model.training
         return history, model.values()["body.linear.bias"], seen
 
-    def test_its_weights_are_put_back(self):
+    def test_restores_the_best_weights(self):
         history, kept, seen = self.evaluated(self.SCORES)
         assert kept == seen[1] != seen[-1]
         assert history.best == history.evaluations[1] == DevScore(4, history.evaluations[1].loss, 0.9)
         assert history.steps == 10
 
-    def test_the_last_one_stays_when_it_is_best(self):
+    def test_keeps_the_last_weights_if_they_are_best(self):
         history, kept, seen = self.evaluated((0.1, 0.2, 0.3, 0.4, 0.5))
         assert kept == seen[-1]
         assert history.best is history.evaluations[-1]
 
-    def test_of_equals_the_first_is_best(self):
+    def test_the_first_of_equal_scores_is_best(self):
         assert self.evaluated((0.1, 0.9, 0.9, 0.9, 0.9))[1] == self.evaluated(self.SCORES)[2][1]
 
     @pytest.mark.parametrize(("patience", "steps"), [(1, 6), (2, 8), (3, 10), (None, 10)])
-    def test_patience(self, patience: int | None, steps: int):
+    def test_stops_after_patience_evaluations_without_improvement(self, patience: int | None, steps: int):
         history, kept, seen = self.evaluated(self.SCORES, patience=patience)
         assert history.steps == steps
         assert len(seen) == steps // 2
         assert kept == seen[1]
 
-    def test_without_evaluation_the_last_weights_stay(self):
+    def test_keeps_the_last_weights_without_evaluation(self):
         model = Tiny()
         assert run(model, evaluate_every=2) == History((), None, 10)
         assert model.values()["body.linear.bias"] == 1 - 10 * 0.5
@@ -266,21 +268,21 @@ class TestOrder:
         )
         return seen
 
-    def test_each_pass_has_every_example_once_in_an_order_of_its_own(self):
+    def test_each_pass_has_every_example_once_in_its_own_order(self):
         seen = self.batches(0)
         assert [len(batch) for batch in seen] == [4, 4, 2] * 2
         first, second = (list(chain(*part)) for part in (seen[:3], seen[3:]))
         assert sorted(first) == sorted(second) == list(range(10))
         assert first != second
 
-    def test_it_is_a_function_of_the_seed(self):
+    def test_the_order_depends_only_on_the_seed(self):
         torch.manual_seed(1)
         first = self.batches(0)
         torch.manual_seed(2)
         assert self.batches(0) == first
         assert self.batches(1) != first
 
-    def test_what_is_drawn_of_an_example_knows_its_index_and_pass(self):
+    def test_draw_gets_the_index_and_the_pass_of_an_example(self):
         examples = [f"x{number}" for number in range(10)]
         plain = self.batches(0, examples=examples)
         drawn = self.batches(0, examples=examples, draw=lambda example, index, number: (example, index, number))
@@ -289,23 +291,23 @@ class TestOrder:
         assert [{number for _, _, number in batch} for batch in drawn] == [{0}] * 3 + [{1}] * 3
 
 
-class TestRest:
+class TestLimits:
     @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-    def test_a_loss_that_is_no_number(self, bad: float):
+    def test_refuses_a_loss_that_is_not_finite(self, bad: float):
         losses = iter([1.0, 1.0, 1.0, bad, 1.0, 1.0])
         with pytest.raises(SettingsError, match=f"the training loss is {bad} at step 4. Use a lower learning_rate"):
             run(loss_of=lambda batch: torch.tensor(next(losses), requires_grad=True), evaluate_every=2)
 
-    def test_no_example(self):
+    def test_refuses_no_examples(self):
         with pytest.raises(DataError, match="no example to train on"):
             run(examples=[])
 
-    def test_progress(self):
+    def test_progress_shows_steps_and_dev_score(self):
         progress = Progress("train", 10, quiet=True)
         run(progress=progress, evaluate=lambda: 0.25)
         assert (progress.done, progress.resumed, progress.note) == (10, 0, "dev 0.250")
 
-    def test_chance_is_of_the_seed_and_afterwards_as_before(self):
+    def test_seeded_sets_and_restores_the_random_state(self):
         torch.manual_seed(7)
         expected = torch.rand(3)
         torch.manual_seed(7)
@@ -319,7 +321,7 @@ class TestRest:
         with pytest.raises(KeyError), seeded(1):
             raise KeyError
 
-    def test_threads_do_not_draw_from_each_others_numbers(self) -> None:
+    def test_threads_have_separate_random_numbers(self) -> None:
         def drawn(seed: int) -> list[float]:
             with seeded(seed):
                 return [(time.sleep(0.002), torch.rand(1).item())[1] for _ in range(5)]

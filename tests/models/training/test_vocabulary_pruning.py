@@ -46,7 +46,7 @@ def learn(network: Network, steps: int = 5) -> None:
 
 
 @pytest.mark.parametrize("padding", [None, 0, 1])
-def test_the_weights_come_out_as_if_all_rows_had_been_there(padding: int | None) -> None:
+def test_weights_are_trained_as_with_all_rows(padding: int | None) -> None:
     whole, cut = made(padding=padding), made(padding=padding)
     learn(whole)
     with pruned_vocabulary(cut, SUBWORDS):
@@ -57,7 +57,7 @@ def test_the_weights_come_out_as_if_all_rows_had_been_there(padding: int | None)
     assert list(whole.state_dict()) == list(cut.state_dict())
 
 
-def test_within_it_the_weights_have_the_same_names() -> None:
+def test_weights_keep_their_names_while_pruned() -> None:
     network = made()
     names = [name for name, _ in network.named_parameters()]
     with pruned_vocabulary(network, SUBWORDS):
@@ -76,7 +76,7 @@ def test_other_rows_do_not_even_decay() -> None:
     assert {row for row in range(50) if not same[row]} == {*SUBWORDS}
 
 
-def test_a_table_that_is_an_output_layer_too_stays_whole() -> None:
+def test_a_table_tied_to_the_output_layer_is_not_pruned() -> None:
     network = made(tied=True)
     table = network.table
     with pruned_vocabulary(network, SUBWORDS):
@@ -84,20 +84,20 @@ def test_a_table_that_is_an_output_layer_too_stays_whole() -> None:
         assert network(torch.tensor([[12]])).shape == (1, 1, 50)
 
 
-def test_a_table_that_is_not_learnt_stays_whole() -> None:
+def test_a_frozen_table_is_not_pruned() -> None:
     network = made()
     network.table.weight.requires_grad = False
     with pruned_vocabulary(network, SUBWORDS):
         assert network(torch.tensor([[12]])).shape == (1, 1, 3)
 
 
-def test_a_subword_that_nobody_named_is_an_error() -> None:
+def test_a_pruned_subword_is_an_error() -> None:
     network = made()
     with pruned_vocabulary(network, SUBWORDS), pytest.raises(IndexError):
         network(torch.tensor([[12]]))
 
 
-def test_after_an_error_all_rows_are_back_with_what_they_had_learnt() -> None:
+def test_restores_all_rows_with_their_training_after_an_error() -> None:
     network, other = made(), made()
     with pruned_vocabulary(other, SUBWORDS):
         learn(other)
@@ -114,7 +114,7 @@ def test_after_an_error_all_rows_are_back_with_what_they_had_learnt() -> None:
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A vocabulary of 50 is large."""
+    """A vocabulary of 50 counts as large."""
     monkeypatch.setattr(shared_vocabulary, "MOST_TRAINED", 40)
 
 
@@ -128,7 +128,7 @@ def learn_some(network: Network) -> None:
 
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("padding", [None, 1])
-def test_a_shared_table_learns_in_some_rows_as_if_all_learnt(padding: int | None) -> None:
+def test_a_tied_table_trained_in_some_rows_equals_one_trained_whole(padding: int | None) -> None:
     whole, partly = made(tied=True, padding=padding), made(tied=True, padding=padding)
     learn_some(whole)
     with partly_trained_vocabulary(partly, SUBWORDS):
@@ -141,7 +141,7 @@ def test_a_shared_table_learns_in_some_rows_as_if_all_learnt(padding: int | None
 
 
 @pytest.mark.usefixtures("large")
-def test_a_shared_table_learns_in_bf16_what_it_learns_in_fp32() -> None:
+def test_a_tied_table_trained_in_bf16_is_close_to_fp32() -> None:
     exact, rough = made(tied=True), made(tied=True)
     with partly_trained_vocabulary(exact, SUBWORDS):
         learn_some(exact)
@@ -152,7 +152,7 @@ def test_a_shared_table_learns_in_bf16_what_it_learns_in_fp32() -> None:
 
 
 @pytest.mark.usefixtures("large")
-def test_all_rows_of_a_shared_table_are_read_and_scored() -> None:
+def test_all_rows_of_a_partly_trained_tied_table_are_used() -> None:
     network = made(tied=True)
     expected = network(torch.arange(50))
     with partly_trained_vocabulary(network, SUBWORDS):
@@ -160,14 +160,14 @@ def test_all_rows_of_a_shared_table_are_read_and_scored() -> None:
 
 
 @pytest.mark.usefixtures("large")
-def test_a_table_of_its_own_is_not_trained_in_part() -> None:
+def test_an_untied_table_is_not_trained_in_part() -> None:
     network = made()
     table = network.table
     with partly_trained_vocabulary(network, SUBWORDS):
         assert network.table is table
 
 
-def test_a_small_shared_table_is_trained_whole() -> None:
+def test_a_small_tied_table_is_trained_whole() -> None:
     network = made(tied=True)
     table = network.table
     with partly_trained_vocabulary(network, SUBWORDS):
