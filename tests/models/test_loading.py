@@ -134,7 +134,7 @@ def test_an_encoder_decoder_has_the_positions_that_both_parts_have() -> None:
     assert positions(LEDModel(config)) == 32
 
 
-def test_threads_load_the_same_model() -> None:
+def test_concurrent_loading_gives_equal_models() -> None:
     with ThreadPoolExecutor(4) as pool:
         models = [*pool.map(lambda _: ModelSource("bundled").masked_lm(), range(4))]
     first, *others = (model.state_dict() for model in models)

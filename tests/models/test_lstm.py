@@ -52,7 +52,7 @@ def test_unknown_words_share_one_token() -> None:
     assert Counter(model.sample(generators(40), most_words=10)).most_common(1)[0][0] == ("a", UNKNOWN, "b")
 
 
-def test_a_text_without_an_end_is_none() -> None:
+def test_a_text_that_does_not_end_is_none() -> None:
     model = make()
     texts = model.sample(generators(40), most_words=4)
     assert None in texts
@@ -136,6 +136,6 @@ def test_a_finished_training_is_loaded(tmp_path: Path) -> None:
         make().fit(TEXTS, replace(PLAN, epochs=2), folder=tmp_path / "state", fingerprint={"of": "other"})
 
 
-def test_frequent_words_and_all_tokens_are_known() -> None:
+def test_the_vocabulary_has_frequent_words_and_all_tag_tokens() -> None:
     assert frequent([("a", "b", "a", "\t<b-X>"), ("c", "b")], 2) == ["\t<b-X>", "a", "b"]
     assert frequent([("b", "a")], 1) == ["a", "b"]

@@ -231,7 +231,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The name of the real model, converted into a temporary cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        load = functools.cache(ModelSource.tokenizer)  # it takes longer than all else
+        load = functools.cache(ModelSource.tokenizer)  # the slowest part
         patch.setattr(ModelSource, "tokenizer", lambda source: load(ModelSource(source.location)))
         bundled.folder.cache_clear()
         yield bundled.MULTILINGUAL

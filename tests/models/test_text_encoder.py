@@ -66,7 +66,7 @@ def test_the_chunk_size_does_not_matter(encoder: TextEncoder, monkeypatch: pytes
     assert np.array_equal(encoder.sentences(TEXTS), expected)
 
 
-def test_a_long_text_is_read_to_its_end(encoder: TextEncoder) -> None:
+def test_the_end_of_a_long_text_matters(encoder: TextEncoder) -> None:
     long = ["Ada", "wrote"] * 60
     whole, cut = encoder.sentences([[*long, "Oslo", "Oslo", "Oslo"], long])
     assert not np.allclose(whole, cut, atol=1e-4)

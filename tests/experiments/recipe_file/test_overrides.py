@@ -167,7 +167,7 @@ class TestPaths:
         assert recipe.path(recipe.data.train) == elsewhere / "new data.conll"
         assert recipe.path(recipe.data.test) == tmp_path / "test.conll"
 
-    def test_a_number_is_a_file_name_too(self, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_number_may_be_a_file_name(self, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.chdir(tmp_path)
         assert load(write(GOOD), ["data.train=2024"]).data.train == str(tmp_path / "2024")
 
@@ -178,7 +178,9 @@ class TestPaths:
         assert recipe.data.test == "/home/ada/test.conll"
         assert os.sep in load(write(GOOD), ["data.train=~no-such-user/x"]).data.train
 
-    def test_files_by_language_on_the_command_line(self, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_sets_files_by_language_on_the_command_line(
+        self, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         elsewhere = tmp_path / "elsewhere"
         elsewhere.mkdir()
         monkeypatch.chdir(elsewhere)

@@ -120,7 +120,7 @@ def test_joins_the_text_of_an_answer_in_parts(server: Running, tmp_path: Path) -
     assert found(labelled(["PER.'1\"2 o.1 !parts"], server.url, tmp_path)) == {"1": ["PER PER.'1\"2"]}
 
 
-def test_a_server_that_dies_stops_the_job_which_resumes(tmp_path: Path) -> None:
+def test_a_job_stops_when_its_server_dies_and_resumes_later(tmp_path: Path) -> None:
     method = {"retries": 1, "concurrency": 1}
     texts = [f"PER.{n}" for n in range(20)]
     with serving(tmp_path / "server") as first:
@@ -253,7 +253,7 @@ def test_a_second_run_sends_no_request_and_is_quick(server: Running, tmp_path: P
     assert time.monotonic() - started < 1.5
 
 
-def test_equal_sentences_are_asked_once(server: Running, tmp_path: Path) -> None:
+def test_equal_sentences_are_requested_once(server: Running, tmp_path: Path) -> None:
     assert len(labelled(["PER.1 o.1"] * 20, server.url, tmp_path, concurrency=8).corpus) == 20
     assert len(server.answered()) == 1
 

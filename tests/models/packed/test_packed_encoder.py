@@ -175,7 +175,7 @@ def test_predictions_in_one_row_equal_those_of_transformers(kind: str, head: str
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("kind", ["Bert", "MPNet"])
-def test_neighbours_in_a_row_do_not_change_a_bit(kind: str, precision: torch.dtype) -> None:
+def test_other_texts_in_a_row_do_not_change_a_bit(kind: str, precision: torch.dtype) -> None:
     network = made(kind)
     lengths = tuple(range(1, 38)) * 2
     inputs = batch(network, lengths)
@@ -207,7 +207,7 @@ def test_rows_contain_each_window_once_and_are_full(lengths: list[int]) -> None:
     assert all(one + other > ROW for one, other in itertools.pairwise(sizes))
 
 
-def test_which_networks_can_be_packed() -> None:
+def test_rows_are_only_for_packed_networks() -> None:
     assert can_pack(pack(made("Bert")))
     assert can_pack(pack(made("Bert")).base_model)
     assert not can_pack(made("Bert"))

@@ -174,7 +174,7 @@ def test_counts_sentences_that_are_too_long_to_learn_from(
 
 
 class TestLanguages:
-    def test_source_and_target_begin_with_the_language_code(self, tiny_seq2seqs: dict[str, Path]) -> None:
+    def test_source_and_target_have_the_language_code(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model = opened(tiny_seq2seqs["mbart"])
         for language, code in (
             ("en", "en_XX"),

@@ -250,7 +250,7 @@ class TestDrawing:
         assert beams.advance([(0, 7, -0.1)] * 4) == [0, 1]
         assert len(beams.ended) == 2
 
-    def test_a_single_choice_makes_all_beams_equal(self, bart: Seq2Seq) -> None:
+    def test_beams_with_one_choice_equal_greedy_texts(self, bart: Seq2Seq) -> None:
         one, several = (drafts(bart, 3, Sampling(1, count, 8, beams=count > 1)) for count in (1, 4))
         assert [draft.subwords for draft in one] == [draft.subwords for draft in several]
 

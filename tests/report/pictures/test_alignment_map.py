@@ -83,6 +83,6 @@ def test_words_in_any_script_fit_the_picture(target: str):
     assert "prefers-color-scheme: dark" in str(ElementTree.tostring(picture))
 
 
-def test_without_links_or_entities():
+def test_draws_pairs_without_links_or_entities():
     assert parts(draw(alignment=()), "cell") == []
     assert parts(draw(source=Sentence(("a",), id="s"), alignment=()), "chosen") == []
