@@ -1,4 +1,4 @@
-"""How tests call the command, in this process and in one of its own."""
+"""Helpers that call the command, in this process or in a new one."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FILELESS = ("list", "evaluate", "inspect")
 
 
 def nersery(*args: str, env: Mapping[str, str] = {}, **options: object) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
+    """Run the command in a new process."""
     command = [sys.executable, "-m", "nersery", *args]
     return subprocess.run(command, capture_output=True, text=True, env=environment() | env, check=False, **options)
 
 
 @dataclass
 class Result:
-    """What a command said and how it ended."""
+    """The output and exit code of a command."""
 
     code: int
     out: str
@@ -37,7 +37,7 @@ class Result:
 
 
 def call(*args: str, stdin: bytes = b"") -> Result:
-    """The command in this process."""
+    """Run the command in this process."""
     result = testing.CliRunner().invoke(app, list(args), input=stdin, prog_name="nersery")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -45,7 +45,7 @@ def call(*args: str, stdin: bytes = b"") -> Result:
 
 
 def interrupted_once(original: Callable[..., None]) -> Callable[..., None]:
-    """The function, interrupted the first time."""
+    """Return the function, interrupted at its first call."""
     calls = []
 
     def function(*args: object) -> None:

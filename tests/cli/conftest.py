@@ -1,4 +1,4 @@
-"""Where the user of a command is."""
+"""The current folder and a tagger, for tests of commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.standins import tiny, write_data
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the user is, with data files."""
+    """The current folder, with data files."""
     write_data(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def tagger(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> Path:
-    """A trained folder."""
+    """The folder of a trained tagger."""
     folder = tmp_path_factory.mktemp("tagger")
     write_data(folder)
     settings = [f"--set={line.replace(' = ', '=')}" for line in tiny(tiny_model).split("\n")]

@@ -26,14 +26,14 @@ SECOND = [
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the user is, with two labellings of the same sentences."""
+    """The current folder, with two labellings of the same sentences."""
     monkeypatch.chdir(tmp_path)
     for name, sentences in (("anna", FIRST), ("bela", SECOND)):
         io.write(sentences, f"{name}.jsonl")
         io.write(sentences, f"{name}.conll")
 
 
-def test_json_is_what_the_library_finds():
+def test_json_equals_the_result_of_the_library():
     result = call("inspect", "agreement", "anna.jsonl", "bela.jsonl", "--json")
     assert result.code == 0, result.err
     assert json.loads(result.out) == agreement(FIRST, SECOND).as_dict()
@@ -46,18 +46,18 @@ def test_sentences_of_a_format_without_ids_are_paired_in_order():
     assert with_ids == without
 
 
-def test_the_table():
+def test_the_table_shows_kappa_and_f1():
     result = call("inspect", "agreement", "anna.jsonl", "bela.jsonl")
     rows = [line.split() for line in result.out.splitlines() if line.strip("─ ")]
-    # By chance alike, of 12 x 12 pairs: PER 4 x 3, outside 6 x 7; LOC and ORG never.
+    # Equal by chance, of 12 x 12 pairs: PER 4 x 3, outside 6 x 7; LOC and ORG never.
     assert rows[1] == ["all", "words", "0.600", "75.0", "%", "37.5", "%", "12"]
-    # Of the 6 words in an entity, PER 4 x 3 of 36; one of the second's is outside, none of the first's.
+    # Of the 6 words in an entity, PER 4 x 3 of 36; one of the second's is outside, but all of the first's are inside.
     assert rows[2] == ["words", "in", "an", "entity", "0.250", "50.0", "%", "33.3", "%", "6"]
     assert rows[-1] == ["entities", "33.3", "1", "3", "3"]
     assert "all words: inside and outside entities" in result.err
 
 
-def test_types_of_other_names_are_told():
+def test_notes_that_no_type_is_in_both_files():
     sentence = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id="1")
     io.write([sentence], "one.jsonl")
     io.write([sentence.with_types({"PER": "Person"})], "two.jsonl")
@@ -89,7 +89,7 @@ def test_without_labels_there_is_no_f1():
     ]
 
 
-def test_types_do_nothing_to_a_terminal():
+def test_control_characters_in_types_are_escaped():
     io.write([Sentence(("Ada",), (Entity(0, 1, "P\x1b[2J"),), id="a")], "odd.jsonl")
     for args in (("evaluate", "odd.jsonl", "odd.jsonl"), ("inspect", "stats", "odd.jsonl")):
         result = call(*args)
@@ -97,7 +97,7 @@ def test_types_do_nothing_to_a_terminal():
         assert "P\\x1b[2J  " in result.out
 
 
-def test_other_sentences_are_refused():
+def test_files_with_different_sentences_are_refused():
     io.write(FIRST[:1], "less.jsonl")
     result = call("inspect", "agreement", "anna.jsonl", "less.jsonl")
     assert result.code == 3
@@ -109,7 +109,7 @@ def test_other_sentences_are_refused():
     assert "--missing" not in call("inspect", "agreement", "anna.jsonl", "words.jsonl").err
 
 
-def test_errors_by_kind_with_examples():
+def test_errors_are_counted_by_kind_with_examples():
     plain = call("evaluate", "anna.jsonl", "bela.jsonl")
     result = call("evaluate", "anna.jsonl", "bela.jsonl", "--errors")
     assert result.code == 0, result.err
@@ -127,7 +127,7 @@ def test_errors_by_kind_with_examples():
     assert "missed: in gold, without an overlapping prediction of its own" in result.err
 
 
-def test_errors_as_json():
+def test_errors_are_in_the_json():
     result = call("evaluate", "anna.jsonl", "bela.jsonl", "--errors", "--json")
     errors = json.loads(result.out)["errors"]
     assert errors["per_type"]["LOC"]["type"] == 1
@@ -137,12 +137,12 @@ def test_errors_as_json():
 class TestLinks:
     @pytest.fixture(autouse=True)
     def alignments(self) -> None:
-        """Four links, three of them possible and two sure, of three sure ones; the last pair has none."""
+        """Of four links, three are possible and two sure; gold has three sure ones. The last pair has none."""
         Path("gold.align").write_text("1-1 2-2\n3p4 1-1\n\n", "utf-8")
         Path("found.align").write_text("0-0 1-1:0.5\n2-3 3-3\n\n", "utf-8")
         Path("plain.align").write_text("0-0 1-1\n2-3 3-3\n\n", "utf-8")
 
-    def test_sure_and_possible_links_are_told_apart(self):
+    def test_sure_and_possible_links_are_distinguished(self):
         result = call("inspect", "alignments", "gold.align", "found.align", "--gold-first", "1", "--json")
         assert result.code == 0, result.err
         assert json.loads(result.out) == {
@@ -150,20 +150,20 @@ class TestLinks:
             "links": 4, "gold": 3, "pairs": 3,
         }  # fmt: skip
 
-    def test_blank_lines_at_the_end_of_either_file_are_nothing(self):
+    def test_blank_lines_at_the_end_of_either_file_are_ignored(self):
         plain = call("inspect", "alignments", "plain.align", "found.align", "--json").out
         Path("plain.align").write_text(Path("plain.align").read_text("utf-8") + "\n\n", "utf-8")
         for files in ("plain.align", "found.align"), ("found.align", "plain.align"):
             Path("found.align").write_text("0-0 1-1\n2-3 3-3\n\n", "utf-8")
             assert call("inspect", "alignments", *files, "--json").out == plain
 
-    def test_gold_that_may_count_from_1_is_told_of(self):
+    def test_notes_gold_that_may_count_from_1(self):
         asked = "no link in gold.align has a word 0. If its words are counted from 1, use --gold-first 1"
         assert asked in call("inspect", "alignments", "gold.align", "found.align").err
         assert asked not in call("inspect", "alignments", "gold.align", "found.align", "--gold-first", "1").err
         assert asked not in call("inspect", "alignments", "plain.align", "found.align").err
 
-    def test_the_table(self):
+    def test_the_table_shows_scores_and_counts(self):
         Path("found.align").write_text("1-1 2-2\n3-4 4-4\n\n", "utf-8")
         result = call("inspect", "alignments", "gold.align", "found.align", "--first", "1")
         assert result.out.splitlines()[-1].split() == ["75.0", "66.7", "28.6", "4", "3", "2", "3"]
@@ -180,7 +180,7 @@ class TestLinks:
             ("0-0\n0-0:0.5 1-1:1\n0-0:0.5\n", "\n\n\n", "error: gold.align:2: GOLD has probabilities\nFix: write it"),
         ],
     )
-    def test_what_cannot_be_compared_is_refused(self, gold: str, found: str, message: str):
+    def test_files_that_cannot_be_compared_are_refused(self, gold: str, found: str, message: str):
         Path("gold.align").write_text(gold, "utf-8")
         Path("found.align").write_text(found, "utf-8")
         result = call("inspect", "alignments", "gold.align", "found.align")
@@ -188,7 +188,7 @@ class TestLinks:
         assert message in result.err
 
 
-def test_sentences_that_one_has_not_may_be_left_out():
+def test_sentences_in_only_one_file_can_be_left_out():
     io.write([*FIRST[:2], Sentence(("new",), id="of the first")], "one.jsonl")
     io.write([*SECOND[1:], Sentence(("new",), id="of the second")], "two.jsonl")
     assert call("inspect", "agreement", "one.jsonl", "two.jsonl").code == 3
@@ -203,13 +203,13 @@ def test_sentences_that_one_has_not_may_be_left_out():
     assert "other.jsonl: it has no sentence from the first file" in result.err
 
 
-def test_a_type_that_is_called_like_the_total_has_a_line_of_its_own():
+def test_a_type_named_like_the_total_has_its_own_line():
     io.write([Sentence(("Ada",), (Entity(0, 1, type_),), id=type_) for type_ in ("micro", "entities")], "odd.jsonl")
     assert call("evaluate", "odd.jsonl", "odd.jsonl").out.count("micro") == 2
     assert call("inspect", "agreement", "odd.jsonl", "odd.jsonl").out.count("entities ") == 2
 
 
-def test_a_sample_says_what_was_not_drawn():
+def test_a_sample_counts_the_sentences_that_were_not_drawn():
     result = json.loads(call("dataset", "sample", "anna.jsonl", "s.jsonl", "--size", "1", "--json").out)
     assert result["read"] == result["written"] + result["rejected"] + result["not_drawn"]
     assert result["not_drawn"] == len(FIRST) - 1

@@ -1,4 +1,4 @@
-"""`align` over shards, with the aligner that learns: one worker learns, all align, and a kill costs a shard."""
+"""`align` over shards, with an aligner that learns: one worker learns, all align, and a kill costs one shard."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHARDS = ("--shards", "20", "--batch-size", "10")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the user is, with parallel text in which two lines are empty on one side and one is too long."""
+    """The current folder, with parallel text in which two lines are empty on one side and one is too long."""
     rng = random.Random(0)
     sentences = [rng.sample(list(WORDS), rng.randint(1, len(WORDS))) for _ in range(PAIRS)]
     sources, targets = [" ".join(s) for s in sentences], [" ".join(WORDS[w] for w in reversed(s)) for s in sentences]
@@ -49,19 +49,19 @@ def wait_for(path: Path) -> None:
 
 
 def children(process: Process) -> list[int]:
-    """The processes that it has started as workers."""
+    """The worker processes that the process has started."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
             if parent == process.pid and b"spawn_main" in (path / "cmdline").read_bytes():
                 found.append(int(path.name))
-        except OSError:  # it has ended meanwhile
+        except OSError:  # it has ended in the meantime
             continue
     return found
 
 
-def test_together_the_shards_are_what_one_file_is_whatever_the_workers(folder: Path) -> None:
+def test_shards_together_equal_one_file_with_any_number_of_workers(folder: Path) -> None:
     whole = call(*ALIGN, "whole", "--split", "punctuation", "--target-split", "punctuation")
     assert whole.code == 0, whole.err
     for workers in ("1", "2"):
@@ -86,12 +86,12 @@ def named_in(folder: Path) -> list[str]:
     return [file["name"] for line in lines[1:] for file in json.loads(line)["files"]]
 
 
-def test_after_a_kill_the_same_command_goes_on_without_learning_again(folder: Path, server: Server) -> None:
+def test_resumes_after_a_kill_without_learning_again(folder: Path, server: Server) -> None:
     command = (*ALIGN, "cut", "--shards", "5", "--batch-size", "1")
     process = server.start(*command, cwd=folder)
     process.kill_when_there_is(folder / "cut.part" / "part-00003.align")
     process.wait()
-    before = {  # a shard that was moved but not named yet when the kill came does not count
+    before = {  # a shard that was moved, but not yet in the manifest when killed, does not count
         name: (folder / "cut.part" / name).stat().st_mtime_ns for name in named_in(folder / "cut.part")
     }
     assert len(before) >= 3
@@ -103,7 +103,7 @@ def test_after_a_kill_the_same_command_goes_on_without_learning_again(folder: Pa
     assert joined(folder / "cut", "part") == (folder / "whole").read_bytes()
 
 
-def test_a_worker_that_is_killed_costs_nothing(folder: Path, server: Server) -> None:
+def test_a_killed_worker_does_not_change_the_result(folder: Path, server: Server) -> None:
     process = server.start(*ALIGN, "cut", "--shards", "5", "--batch-size", "1", "--workers", "2", cwd=folder)
     wait_for(folder / "cut.part" / "part-00001.align")
     killed = children(process)
@@ -115,8 +115,8 @@ def test_a_worker_that_is_killed_costs_nothing(folder: Path, server: Server) -> 
     assert joined(folder / "cut", "part") == (folder / "whole").read_bytes()
 
 
-def test_what_was_learnt_otherwise_is_not_taken(folder: Path, server: Server) -> None:
-    """Even where no shard was done when the first call was killed, so that its manifest says nothing."""
+def test_refuses_what_was_learnt_with_other_settings_or_text(folder: Path, server: Server) -> None:
+    """Even if no shard was finished when the first call was killed, so that its manifest lists none."""
     process = server.start(*ALIGN, "cut", "--shards", "200", cwd=folder)
     process.kill_when_there_is(folder / "cut.training" / "learnt" / "lexicon.json")
     process.wait()
@@ -149,14 +149,14 @@ def test_what_was_learnt_otherwise_is_not_taken(folder: Path, server: Server) ->
         ("cut --shards 5 --set prefiks=3", 'no setting "prefiks"'),
     ],
 )
-def test_what_cannot_be_is_refused(options: str, message: str, folder: Path) -> None:
+def test_impossible_options_are_refused(options: str, message: str, folder: Path) -> None:
     before = files(folder)
     result = call(*ALIGN, *options.split())
     assert (result.code, message in result.err) == (2, True), result.err
     assert files(folder) == before
 
 
-def test_a_folder_of_shards_is_projected_as_one_file(folder: Path) -> None:
+def test_a_folder_of_shards_is_projected_like_one_file(folder: Path) -> None:
     assert call(*ALIGN, "whole.align").code == 0
     assert call(*ALIGN, "cut.align", "--shards", "7").code == 0
     for name in ("whole", "cut"):
@@ -169,8 +169,8 @@ def test_a_folder_of_shards_is_projected_as_one_file(folder: Path) -> None:
     assert f"cut.align: {PAIRS - 7} lines of alignments, expected {PAIRS}" in result.err
 
 
-def test_what_was_learnt_is_kept_and_given_again(folder: Path) -> None:
-    """Whole or over shards it is the same, and with it other text needs no learning."""
+def test_keeps_what_was_learnt_for_later_calls(folder: Path) -> None:
+    """It is the same for a whole file and for shards, and a later call that is given it need not learn."""
     whole = call(*ALIGN, "whole", "--keep", "known")
     cut = call(*ALIGN, "cut", *SHARDS, "--keep", "known-too")
     assert (whole.code, cut.code) == (0, 0), (whole.err, cut.err)
@@ -181,7 +181,7 @@ def test_what_was_learnt_is_kept_and_given_again(folder: Path) -> None:
     assert not [path for path in folder.iterdir() if ".training" in path.name or ".part" in path.name]
 
 
-def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_to_keep_loses_nothing_that_was_learnt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*paths: object, **options: object) -> None:
         raise shutil.Error([("from", "to", "[Errno 28] No space left on device")])
 
@@ -197,7 +197,7 @@ def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("shards", [(), pytest.param(SHARDS, marks=pytest.mark.torture)], ids=["file", "shards"])
-def test_after_a_kill_before_it_is_kept_the_same_command_ends_as_without(
+def test_resumes_after_a_kill_before_the_lexicon_is_kept(
     shards: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*paths: object, **options: object) -> None:
@@ -220,8 +220,8 @@ def test_after_a_kill_before_it_is_kept_the_same_command_ends_as_without(
     assert not (folder / "links.training").exists()
 
 
-def test_alignments_that_were_there_before_are_not_overwritten(folder: Path) -> None:
-    """Even beside what an unfinished call of the same command has learnt."""
+def test_existing_alignments_are_not_overwritten(folder: Path) -> None:
+    """Not even by the same command with the same settings."""
     assert call(*ALIGN, "links", "--keep", "known").code == 0
     shutil.rmtree(folder / "known")
     refused = call(*ALIGN, "links", "--keep", "known")
@@ -242,7 +242,7 @@ def test_alignments_that_were_there_before_are_not_overwritten(folder: Path) -> 
         (("--keep", "new", "--set", "learn=false", "--set", "priors=there"), "nothing is learnt"),
     ],
 )
-def test_what_cannot_be_kept_is_said_before_any_work(options: tuple[str, ...], told: str, folder: Path) -> None:
+def test_refuses_wrong_options_of_keep_before_any_work(options: tuple[str, ...], told: str, folder: Path) -> None:
     (folder / "there").mkdir()
     (folder / "notes").mkdir()
     (folder / "notes" / "thesis.tex").write_text("precious")
@@ -253,7 +253,7 @@ def test_what_cannot_be_kept_is_said_before_any_work(options: tuple[str, ...], t
     assert files(folder) == before
 
 
-def test_a_place_where_nothing_can_be_kept_is_told_before_the_work(folder: Path) -> None:
+def test_refuses_an_unwritable_place_to_keep_before_any_work(folder: Path) -> None:
     refused = call(*ALIGN, "links", "--keep", "en.txt/known")
     assert refused.code in (2, 5), refused.err
     assert "en.txt" in refused.err

@@ -1,4 +1,4 @@
-"""Bad input is told with its place and a way to mend it."""
+"""Bad input is reported with its place and a way to fix it."""
 
 from __future__ import annotations
 
@@ -64,23 +64,23 @@ class TestBadInput:
         assert set(files(folder)) == before
 
     @pytest.mark.parametrize("kind", ["broken", "binary"])
-    def test_other_issues(self, folder: Path, kind: str):
+    def test_broken_and_binary_files_are_refused(self, folder: Path, kind: str):
         Path("bad.conll").write_bytes(BAD[kind])
         result = call("inspect", "stats", "bad.conll")
         assert result.code == 3
         assert "bad.conll" in result.err
 
-    def test_the_fixes_of_several_files_are_apart(self, folder: Path):
+    def test_fixes_of_several_files_are_separated(self, folder: Path):
         Path("bad.conll").write_bytes(BAD["broken"])
         assert "check the name and the folder; " in call("inspect", "stats", "xyzzy", "bad.conll").err
 
-    def test_the_named_repairs_mend_it(self, folder: Path):
+    def test_the_suggested_repairs_fix_the_file(self, folder: Path):
         Path("bad.conll").write_bytes(BAD["tags"])
         repairs = [f"--repair={name}" for name in ("underscore", "lost-prefix", "bare-dash")]
         assert call("dataset", "convert", "bad.conll", "x.jsonl", *repairs).code == 0
         assert [entity.type for entity in io.read("x.jsonl")[0].entities] == ["PER", "NEL", "PER"]
 
-    def test_what_a_repair_rejects_lies_beside(self, folder: Path):
+    def test_sentences_that_a_repair_drops_are_counted(self, folder: Path):
         Path("bad.conll").write_bytes(b"Bo\tB-PER\n\n" + BAD["columns"])
         result = call("dataset", "convert", "bad.conll", "x.jsonl", "--repair", "drop-sentence")
         assert "read 2, wrote 1, rejected 1 (wrong number of columns: 1)" in result.out
@@ -128,7 +128,7 @@ class TestBadInput:
         assert not Path("x.jsonl.rejects.jsonl").exists()
 
     @pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\xef\xbb\xbf"])
-    def test_an_empty_file(self, folder: Path, content: bytes):
+    def test_an_empty_file_can_be_read_but_not_learnt_from(self, folder: Path, content: bytes):
         Path("empty.conll").write_bytes(content)
         assert "0 sentences, 0 words" in call("inspect", "stats", "empty.conll").out
         assert "read 0, wrote 0" in call("dataset", "convert", "empty.conll", "x.jsonl").out
@@ -148,7 +148,7 @@ class TestBadInput:
             assert part in result.err
         assert call("evaluate", "test.conll", "empty.conll").code == 3
 
-    def test_a_file_without_entities(self, folder: Path):
+    def test_a_file_without_entities_can_be_scored_but_not_learnt_from(self, folder: Path):
         io.write(sentences(1, 3), "none.conll")
         for args in (["augment", "none.conll", "x.jsonl", *AUGMENT], ["train", "none.conll", "x"]):
             result = call(*args)
@@ -157,7 +157,7 @@ class TestBadInput:
             assert "Fix: " in result.err
         assert call("evaluate", "none.conll", "none.conll").code == 0
 
-    def test_a_sentence_of_two_thousand_words(self, folder: Path, tiny_model: str):
+    def test_every_command_takes_a_sentence_of_two_thousand_words(self, folder: Path, tiny_model: str):
         words = tuple(f"w{number}" for number in range(1998))
         long = Sentence((*words, "Ada", "Lovelace"), (Entity(1998, 2000, "PER"),))
         io.write([long, *sentences(8)], "long.conll")
@@ -172,7 +172,7 @@ class TestBadInput:
         assert call("predict", "tagger", "long.conll", "z.jsonl").code == 0
         assert [len(sentence) for sentence in io.read("z.jsonl")] == [len(s) for s in io.read("long.conll")]
 
-    def test_odd_names_of_files_types_and_ids(self, folder: Path):
+    def test_odd_names_of_files_types_and_ids_work(self, folder: Path):
         name = "a file\n🚀 हिन्दी.jsonl"
         ids = ["a/b", "two\nlines", "../..", "x" * 10_000, '"']
         made = [
@@ -188,14 +188,14 @@ class TestBadInput:
         listed = Path("i.txt").read_text("utf-8").split("\n")[:-1]
         assert [json.loads(id) if id[0] == '"' else id for id in listed] == ids
 
-    def test_a_name_does_nothing_to_a_terminal(self, folder: Path):
+    def test_control_characters_in_file_names_are_escaped(self, folder: Path):
         shutil.copy("train.conll", "a\n\x1b[2J.conll")
         result = call("dataset", "convert", "a\n\x1b[2J.conll", "b\x1b[2J.jsonl")
         assert result.code == 0
         assert "\x1b" not in result.out + result.err
         assert result.err.startswith("a\\n\\x1b[2J.conll: conll, IOB2")
 
-    def test_a_file_of_one_name_never_goes_on_with_one_of_another(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_job_does_not_resume_with_another_input_file(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("nersery.pipeline.job.FileJob._publish", interrupted_once(FileJob._publish))
         shutil.copy("train.conll", "other.conll")
         assert call("dataset", "convert", "train.conll", "x.jsonl").code == 130
@@ -203,7 +203,7 @@ class TestBadInput:
         assert result.code == 2
         assert "unfinished job with other settings" in result.err
 
-    def test_a_type_that_columns_cannot_hold(self, folder: Path):
+    def test_refuses_a_type_that_columns_cannot_hold(self, folder: Path):
         placed = Sentence(("Ada",), (Entity(0, 1, "place name"),), "b")
         io.write([Sentence(("Ada",), id="a"), placed, Sentence(("Bo",), placed.entities[:1], "c")], "x.jsonl")
         result = call("dataset", "convert", "x.jsonl", "x.conll", "--separator", "space")
@@ -214,7 +214,7 @@ class TestBadInput:
 
 
 @pytest.mark.usefixtures("folder")
-def test_types_are_called_otherwise_or_left_out():
+def test_types_are_renamed_or_dropped():
     assert call("dataset", "convert", "train.conll", "out.jsonl", "--type", "PER=PERSON", "--type", "LOC=").code == 0
     for before, after in zip(io.read("train.conll"), io.read("out.jsonl"), strict=True):
         assert after.words == before.words
@@ -222,7 +222,7 @@ def test_types_are_called_otherwise_or_left_out():
 
 
 @pytest.mark.usefixtures("folder")
-class TestSentencesThatAreMissing:
+class TestMissingSentences:
     @pytest.fixture(autouse=True)
     def _some(self, folder: Path):
         io.write(list(io.read("test.conll"))[:6], "some.jsonl")
@@ -234,22 +234,22 @@ class TestSentencesThatAreMissing:
         assert "6 of 12 gold sentences are not in some.jsonl" in result.err
         return json.loads(result.out)["micro"]
 
-    def test_a_file_that_has_all_of_them_is_not_named(self):
+    def test_a_complete_file_gets_no_note(self):
         assert "not in test.jsonl" not in call("evaluate", "test.conll", "test.jsonl", "--missing", "missed").err
 
-    def test_they_are_refused(self):
+    def test_missing_sentences_are_refused_by_default(self):
         assert call("evaluate", "test.conll", "some.jsonl").code == 3
 
-    def test_they_are_left_out(self):
+    def test_missing_sentences_can_be_left_out(self):
         assert self.f1("--missing", "leave-out")["f1"] == 1
 
-    def test_they_count_as_missed(self):
+    def test_missing_sentences_can_count_as_missed(self):
         micro = self.f1("--missing", "missed")
         assert micro["precision"] == 1
         assert micro["gold"] == sum(len(s.entities) for s in io.read("test.conll"))
         assert micro["recall"] < 1
 
-    def test_another_tagger_may_lack_others(self):
+    def test_both_taggers_may_lack_sentences(self):
         io.write(list(io.read("test.conll"))[4:9], "other.jsonl")
         options = ("--missing", "leave-out", "--against", "other.jsonl", "--json")
         result = call("evaluate", "test.conll", "some.jsonl", *options)
@@ -258,7 +258,7 @@ class TestSentencesThatAreMissing:
         assert json.loads(result.out)["micro"]["gold"] == sum(len(sentence.entities) for sentence in both)
         assert "7 of 12 gold sentences are not in other.jsonl" in result.err
 
-    def test_what_is_not_in_gold_is_counted(self):
+    def test_sentences_that_are_not_in_gold_are_counted(self):
         result = call("evaluate", "some.jsonl", "test.jsonl", "--missing", "leave-out")
         assert "note: 6 sentences of test.jsonl are not in gold and are not scored\n" in result.err
 
@@ -270,7 +270,7 @@ class TestSentencesThatAreMissing:
             assert result.code == 3
             assert result.err.endswith("use JSONL, which keeps the ids of the original sentences\n")
 
-    def test_leaving_them_out_is_proposed_where_it_helps(self):
+    def test_suggests_leaving_out_only_if_it_helps(self):
         gold = list(io.read("test.conll"))
         other_words = Sentence(("other", "words"), id=gold[0].id)
         several = {
@@ -301,7 +301,7 @@ class TestSentencesThatAreMissing:
         ) in call("evaluate", "test.conll", "fewer.conll").err
 
     @pytest.mark.parametrize("missing", ["leave-out", "missed"])
-    def test_some_must_be_there(self, missing: str):
+    def test_refuses_a_file_that_lacks_all_sentences(self, missing: str):
         result = call("evaluate", "test.conll", "dev.conll", "--missing", missing)
         assert result.code == 3
         assert "dev.conll: no gold sentence can be scored" in result.err
@@ -309,13 +309,13 @@ class TestSentencesThatAreMissing:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", [".", "..", "/"])
-def test_a_folder_is_no_output_whatever_it_is_called(name: str):
+def test_a_folder_is_not_an_output_file(name: str):
     result = call("dataset", "convert", "train.conll", name)
     assert (result.code, "names no format" in result.err) == (2, True)
     assert f"{name} is a folder" in call("dataset", "convert", "train.conll", name, "--to", "jsonl").err
 
 
-def test_the_folder_that_the_user_is_in_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_current_folder_can_be_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     io.write(sentences(3), tmp_path / "data" / "a.conll")
     (tmp_path / "data.rejects.jsonl").write_text('{"reason": "odd"}\n', "utf-8")
     monkeypatch.chdir(tmp_path / "data")
@@ -323,7 +323,7 @@ def test_the_folder_that_the_user_is_in_is_an_input(tmp_path: Path, monkeypatch:
     assert (found["sentences"], found["dropped"]) == (3, {"odd": 1})
 
 
-def test_stats_say_why_sentences_were_rejected(tmp_path: Path):
+def test_stats_show_why_sentences_were_rejected(tmp_path: Path):
     answers = [{"text": "Ada .", "spans": [], "answer": answer} for answer in ("accept", "reject", "ignore", "ignore")]
     path = tmp_path / "prodigy.jsonl"
     path.write_text("".join(f"{json.dumps(answer)}\n" for answer in answers), "utf-8")
@@ -333,7 +333,7 @@ def test_stats_say_why_sentences_were_rejected(tmp_path: Path):
     assert "rejected: 3 sentences\n          2  answered ignore\n" in call("inspect", "stats", str(path)).out
 
 
-def test_types_that_differ_in_case_or_separators_are_told(tmp_path: Path):
+def test_notes_types_that_differ_in_case_or_separators(tmp_path: Path):
     names = ("Trade name", "trade_name", "Trade name", "Per", "C", "C++")
     path = tmp_path / "types.jsonl"
     io.write([Sentence(("a",), (Entity(0, 1, name),)) for name in names], path)
@@ -345,7 +345,7 @@ def test_types_that_differ_in_case_or_separators_are_told(tmp_path: Path):
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("files", "note"), [(["NFC", "NFD"], True), (["NFC", "NFC"], False)])
-def test_types_in_two_unicode_forms_are_told(files: list[Literal["NFC", "NFD"]], note: bool):
+def test_notes_types_in_two_unicode_forms(files: list[Literal["NFC", "NFD"]], note: bool):
     for form in files:
         Path(form).write_text(f"Lan\tB-{normalize(form, 'Người')}\nđi\tO\n", "utf-8")
     told = call("inspect", "stats", *files).err
@@ -354,7 +354,7 @@ def test_types_in_two_unicode_forms_are_told(files: list[Literal["NFC", "NFD"]],
 
 
 @pytest.mark.usefixtures("folder")
-def test_types_to_rename_that_nobody_has_are_told():
+def test_notes_types_to_rename_that_no_entity_has():
     result = call("dataset", "convert", "train.conll", "out.jsonl", "--type", "PRE=PERSON", "--type", "LOC=PLACE")
     assert result.code == 0
     assert "note: no entity has the type PRE that --type names" in result.err
@@ -367,7 +367,7 @@ def test_types_to_rename_that_nobody_has_are_told():
 
 
 @pytest.mark.usefixtures("folder")
-def test_dev_without_entities_chooses_no_weights():
+def test_refuses_dev_without_entities():
     io.write([sentence.with_entities(()) for sentence in io.read("dev.conll")], "none.conll")
     result = call("train", "train.conll", "out", "--dev", "none.conll", "--set", "steps=1")
     assert result.code == 3
@@ -375,7 +375,7 @@ def test_dev_without_entities_chooses_no_weights():
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_dev_file_that_cannot_tell_is_noted():
+def test_notes_unknown_types_and_train_sentences_in_dev():
     strange = Sentence(("Rex", "barks"), (Entity(0, 1, "DOG"),))
     train = [*io.read("train.conll"), Sentence(("Zo\u00eb", "wrote"))]
     io.write(train, "more.conll")
@@ -389,7 +389,7 @@ def test_a_dev_file_that_cannot_tell_is_noted():
     assert "note: 2 of 3 dev sentences also occur in train, word for word" in result.err
 
 
-def test_columns_stand_below_each_other_in_every_script(tmp_path: Path):
+def test_columns_are_aligned_in_every_script(tmp_path: Path):
     names = ("व्यक्ति", "人物", "🧬 gene", "PER")
     io.write([Sentence(("a",), (Entity(0, 1, name),)) for name in names], tmp_path / "types.jsonl")
     for lines in (

@@ -131,7 +131,7 @@ class TestExitCodes:
         assert code != 0 or result.err == ""
         assert files(Path()) == before
 
-    def test_interrupted(self, monkeypatch: pytest.MonkeyPatch):
+    def test_an_interrupted_command_exits_with_130(self, monkeypatch: pytest.MonkeyPatch):
         def interrupt(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
@@ -141,17 +141,19 @@ class TestExitCodes:
         assert result.err.splitlines()[-1].startswith("error: interrupted. Finished work is saved")
 
     @pytest.mark.parametrize("command", ["inspect quality", "label next", "dataset sample", "dataset publish"])
-    def test_interrupted_where_nothing_is_saved(self, command: str, monkeypatch: pytest.MonkeyPatch):
+    def test_an_interrupted_command_that_saves_nothing_promises_nothing(
+        self, command: str, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(sys, "argv", ["nersery", *command.split()])
         assert stopped(KeyboardInterrupt()) == ("interrupted.", 130)
         assert stopped(Terminated(signal.SIGTERM)) == ("terminated.", 143)
 
-    def test_interrupted_while_it_deletes_a_folder(self, monkeypatch: pytest.MonkeyPatch):
+    def test_exits_with_130_if_interrupted_while_deleting_a_folder(self, monkeypatch: pytest.MonkeyPatch):
         close, opened = os.close, os.open
         folders = set[int]()
 
         def interrupted_in_close(number: int) -> None:
-            close(number)  # the second time it is closed already
+            close(number)  # the second time, it is already closed
             if number in folders:
                 folders.remove(number)
                 interrupt(signal.SIGINT, None)
@@ -176,7 +178,7 @@ class TestExitCodes:
         ("number", "code", "what"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
     )
     @pytest.mark.parametrize("disguise", [ValueError, MissingResourceError, OSError])
-    def test_interrupted_in_a_library_that_makes_another_error_of_it(
+    def test_reports_an_interruption_that_a_library_turns_into_another_error(
         self, disguise: type[Exception], number: int, code: int, what: str, monkeypatch: pytest.MonkeyPatch
     ):
         def damaged(*_: object, **__: object) -> None:
@@ -200,7 +202,7 @@ class TestExitCodes:
             torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nSee the documentation"),
         ],
     )
-    def test_not_enough_memory(self, error: Exception, monkeypatch: pytest.MonkeyPatch):
+    def test_lack_of_memory_is_reported(self, error: Exception, monkeypatch: pytest.MonkeyPatch):
         def fail(*_: object, **__: object) -> None:
             raise error
 
@@ -210,14 +212,14 @@ class TestExitCodes:
         assert result.err.startswith("error: not enough memory (")
         assert result.err.endswith("batch size or model, and repeat the command: a long job resumes\n")
 
-    def test_a_library_that_would_end_the_process(self, monkeypatch: pytest.MonkeyPatch):
+    def test_reports_a_library_that_calls_sys_exit(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(FileJob, "run", lambda *_, **__: sys.exit(0))
         result = call("dataset", "convert", "train.conll", "x.jsonl", "-q")
         assert (result.code, result.out) == (1, "")
         assert result.err.startswith("error: a method or a library called sys.exit(0) instead of raising an error.")
 
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO])
-    def test_the_disk(self, number: int, monkeypatch: pytest.MonkeyPatch):
+    def test_disk_errors_are_named_and_leave_no_file(self, number: int, monkeypatch: pytest.MonkeyPatch):
         def fail(*_: object) -> None:
             raise OSError(number, os.strerror(number), "x.jsonl")
 
@@ -229,7 +231,7 @@ class TestExitCodes:
         assert expected in result.err
         assert files(Path()).keys() == {"train.conll", "dev.conll", "test.conll"}
 
-    def test_a_folder_that_may_not_be_written(self):
+    def test_refuses_a_folder_without_write_permission(self):
         Path("locked").mkdir(mode=0o555)
         folder = "locked" if os.geteuid() else "/sys/fs"  # root may write everywhere else
         for command, options in (("dataset convert", ()), ("dataset sample", ("--size", "3")), ("augment", AUGMENT)):
@@ -242,7 +244,7 @@ class TestDamagedTagger:
     @pytest.mark.parametrize(
         "name", ["model.safetensors", "crf.safetensors", "nersery.json", "config.json", "tokenizer.json"]
     )
-    def test_it_is_named(self, folder: Path, tagger: Path, name: str):
+    def test_a_damaged_or_missing_file_is_reported(self, folder: Path, tagger: Path, name: str):
         for content in (None, b"{"):
             shutil.rmtree("damaged", ignore_errors=True)
             shutil.copytree(tagger, "damaged")
@@ -263,7 +265,7 @@ class TestFullDisk:
         ],
         ids=lambda args: args[0],
     )
-    def test_it_says_so_and_goes_on(self, folder: Path, server: Server, args: list[str]):
+    def test_reports_a_full_disk_and_resumes(self, folder: Path, server: Server, args: list[str]):
         io.write(sentences(400), "big.conll")
         expected_args = ["whole" + Path(arg).suffix if arg in ("x.jsonl", "x") else arg for arg in args]
         assert server.run(*expected_args, cwd=folder)[0] == 0
@@ -283,7 +285,7 @@ class TestFullDisk:
         }
 
 
-def test_a_check_counts_its_warnings(folder: Path, tiny_model: str) -> None:
+def test_a_check_counts_its_notes(folder: Path, tiny_model: str) -> None:
     check = ("run", "demo", "--check", "--set", f"tagger.model={tiny_model}")
     assert "demo: valid. Systems: gold only, mention_replacement" in call(*check).out
     leaking = call(*check, "--set", "data.test=example:train.conll")

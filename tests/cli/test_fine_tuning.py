@@ -1,4 +1,4 @@
-"""Methods that train a model before they generate: killed at any of its steps, and the command again."""
+"""Methods that train a model before they generate: killed at any step and resumed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def unlabelled(count: int, start: int) -> list[Sentence]:
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch, saves_each_step: None, saves_each_batch: None) -> Counted:
-    """Counts steps of training and passes that fill gaps, and kills before the so-manieth; all work is kept at once."""
+    """Counts training steps and gap-filling passes, and kills before a given one; all work is saved at once."""
     originals = {"step": MaskedLM._loss, "fill": MaskedLM.fill}
 
     def start(**kill_at: int) -> dict[str, int]:
@@ -56,7 +56,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, saves_each_step: None, saves_each_b
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_masked_lm: str) -> list[str]:
-    """A command with an adaptation and a fine-tuning, without the file to write."""
+    """A command with an adaptation and a fine-tuning, without its output file."""
     write_data(tmp_path)
     io.write(unlabelled(40, 300), tmp_path / "raw.txt")
     shutil.copytree(tiny_masked_lm, tmp_path / "model")
@@ -67,7 +67,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_masked_lm: str
 
 
 def assert_same_as(whole: str, target: str = "more.jsonl") -> None:
-    """The same bytes, with nothing left beside them."""
+    """Both files have the same bytes, and the same files beside them."""
     assert Path(target).read_bytes() == Path(whole).read_bytes()
     beside = {name.removeprefix(target) for name in os.listdir() if name.startswith(target)}
     assert beside == {name.removeprefix(whole) for name in os.listdir() if name.startswith(whole)}
@@ -77,7 +77,7 @@ class TestAugment:
     @pytest.mark.parametrize(
         "step", [*(pytest.param(step, marks=pytest.mark.torture) for step in (1, STEPS)), ADAPT_STEPS + 1]
     )
-    def test_killed_in_a_training_it_goes_on(self, command: list[str], counted: Counted, step: int) -> None:
+    def test_resumes_if_killed_while_training(self, command: list[str], counted: Counted, step: int) -> None:
         whole = counted()
         assert call(*command, "whole.jsonl").code == 0
         assert whole["step"] == STEPS
@@ -90,9 +90,7 @@ class TestAugment:
         assert rest["step"] == STEPS - (step - 1)
         assert_same_as("whole.jsonl")
 
-    def test_killed_while_it_fills_it_neither_trains_nor_fills_again(
-        self, command: list[str], counted: Counted
-    ) -> None:
+    def test_resumes_if_killed_while_filling_gaps(self, command: list[str], counted: Counted) -> None:
         whole = counted()
         assert call(*command, "whole.jsonl").code == 0
         assert whole["fill"] == 4
@@ -105,7 +103,7 @@ class TestAugment:
         assert_same_as("whole.jsonl")
 
     @pytest.mark.parametrize(("step", "change"), [(ADAPT_STEPS, "model"), (ADAPT_STEPS + 2, "text")])
-    def test_what_has_changed_since_the_kill_is_noticed(
+    def test_refuses_to_resume_if_the_model_or_text_has_changed(
         self, command: list[str], counted: Counted, step: int, change: str, tiny_masked_lms: dict[str, Path]
     ) -> None:
         counted(step=step)
@@ -141,7 +139,7 @@ class TestRun:
 
     @pytest.mark.parametrize("kill", [{"step": 3}, {"fill": 1}])
     @pytest.mark.usefixtures("recipe")
-    def test_killed_it_goes_on(self, counted: Counted, kill: dict[str, int]) -> None:
+    def test_a_killed_run_resumes(self, counted: Counted, kill: dict[str, int]) -> None:
         whole = counted()
         self.execute("whole")
         assert (whole["step"], whole["fill"]) == (4, 1), "two systems share what is generated"
@@ -155,7 +153,7 @@ class TestRun:
         assert files(Path("run/seed-0")) == files(Path("whole/seed-0"))
 
     @pytest.mark.usefixtures("recipe")
-    def test_what_another_system_generates_anew_leaves_no_training_behind(self, counted: Counted) -> None:
+    def test_generating_again_for_another_system_leaves_no_training(self, counted: Counted) -> None:
         counted()
         self.execute("run")
         expected = files(Path("run/seed-0"))

@@ -32,12 +32,12 @@ def test_definitions_are_types_and_words() -> None:
         (["GENE=\udcff"], "not UTF-8"),
     ],
 )
-def test_other_definitions_are_refused(pairs: list[str], message: str) -> None:
+def test_malformed_definitions_are_refused(pairs: list[str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         values_by_type("--define", pairs, "TYPE=WORDS")
 
 
-class TestTextOfFilesDoesNothingToATerminal:
+class TestControlCharactersAreEscaped:
     """A type or an id in a user's file may hold control characters."""
 
     PLANNED = SimpleNamespace(
@@ -64,7 +64,7 @@ class TestTextOfFilesDoesNothingToATerminal:
         assert shown == "best: \\x1b[2J\ntest: no\n\\x1b[2J\n"
 
 
-def test_the_free_folder_that_is_proposed_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_proposed_free_folder_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     io.write(sentences(9), "train.conll")
     Path("my out").mkdir()

@@ -1,4 +1,4 @@
-"""What `--help` says, that its examples work, and that it is quick."""
+"""The text of `--help`, its examples, and how little it imports."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class TestHelp:
         assert result.out
         assert set(files(folder)) > before or example[0] in FILELESS or {"--plan", "--check"} & {*example}
 
-    def test_the_whole(self):
+    def test_the_list_of_commands_is_short_and_in_order(self):
         result = call("--help")
         assert result.code == 0
         lines = result.out.splitlines()
@@ -109,13 +109,13 @@ class TestHelp:
         assert listed in " ".join(call("dataset", "convert", "--help").out.replace("│", "").split())
         assert listed in call("dataset", "convert", "train.conll", "x", "--to", "xyz").err
 
-    def test_what_may_be_repeated_says_so(self):
+    def test_repeatable_options_say_so(self):
         options = [option for command in COMMANDS.values() for option in command.params]
         options = [option for option in options if getattr(option, "multiple", False)]
         assert options
         assert not [option.name for option in options if "epeated" not in option.help]
 
-    def test_a_narrow_terminal_cuts_no_name(self):
+    def test_no_option_name_is_cut_on_a_narrow_terminal(self):
         command = [sys.executable, "-m", "nersery", "augment", "--help"]
         shown = subprocess.check_output(command, text=True, env={**environment(), "COLUMNS": "40"})
         assert "…" not in shown
@@ -126,25 +126,25 @@ class TestHelp:
         ("name", "arguments"),
         [("grow", "TRAIN..."), ("predict", "TAGGER INPUT OUTPUT"), ("train", "INPUT... FOLDER"), ("list", "[WHAT]")],
     )
-    def test_the_usage_names_arguments_as_other_tools_do(self, name: str, arguments: str):
+    def test_the_usage_line_names_the_arguments(self, name: str, arguments: str):
         assert f"Usage: nersery {name} [OPTIONS] {arguments} " in call(name, "--help").out
 
     def test_options_without_a_value_show_no_type(self):
         assert "<bool>" not in call("grow", "--help").out
 
-    def test_without_a_command_it_helps(self):
+    def test_shows_help_without_a_command(self):
         assert "Usage" in call().out + call().err
 
 
 def on_tiny(option: str, value: str, model: str) -> str:
-    """What follows an option of `suggest`, with a tiny model in place of any other."""
+    """Return the value of an option of `suggest`, with a tiny model in place of any other."""
     if option == "--method":
         return f"{value} model={model}" + (" epochs=1" if value.startswith("melm") else "")
     return model if option == "--model" else value
 
 
 def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> None:
-    """Put what an example reads where it reads it."""
+    """Write the files that an example reads."""
     if example[0] == "copy":
         for path in folder.iterdir():
             path.unlink()
@@ -186,7 +186,7 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
 
 
 def identity(sentence: Sentence) -> Alignment:
-    """Links of each word with the one in its place."""
+    """Link each word with the one at the same position."""
     return tuple(Link(place, place) for place in range(len(sentence)))
 
 
@@ -204,12 +204,12 @@ LIGHT = [
     ["inspect", "templates", "train.conll", "--keywords", "none"],
     ["inspect", "suggestions", "train.conll", "--method", "mention_replacement"],
 ]
-"""Commands that need nothing heavy."""
+"""Commands that need no heavy library."""
 
 
 class TestQuickness:
-    def test_nothing_heavy_is_imported(self, folder: Path):
-        """By all commands in one process, one after the other."""
+    def test_no_heavy_library_is_imported(self, folder: Path):
+        """All commands run in one process, one after the other."""
         code = (
             "import contextlib, json, sys\n"
             "from nersery.cli.main import main\n"
@@ -225,10 +225,10 @@ class TestQuickness:
         done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=True)
         found = dict(zip(map(" ".join, LIGHT), json.loads(done.stderr.splitlines()[-1]), strict=True))
         assert found.pop("--help") == []
-        # typer reads the values of options by pydantic
+        # typer reads the values of options with pydantic
         assert not {name: heavy for name, heavy in found.items() if heavy not in ([], ["pydantic"])}
 
-    def test_without_torch_what_needs_none_works(self, folder: Path):
+    def test_commands_that_need_no_torch_work_without_it(self, folder: Path):
         code = (
             "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
             "sys.argv = ['nersery', 'augment', 'train.conll', 'out.jsonl', '--method', 'mention_replacement']\n"

@@ -1,4 +1,4 @@
-"""What doctor finds is what there is."""
+"""What `nersery inspect doctor` finds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nersery.core.version import __version__
 from tests.cli.calls import call
 
 
-def test_it_names_versions_models_machine_and_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_versions_models_machine_and_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     find = inspect_doctor.find_spec
     monkeypatch.setattr(inspect_doctor, "find_spec", lambda name: None if name in ("ray", "mlflow") else find(name))
     found = json.loads(call("inspect", "doctor", "--json").out)

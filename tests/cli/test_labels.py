@@ -1,4 +1,4 @@
-"""The command annotate: what it reads, what it hands to a method, and that a killed one goes on."""
+"""The command annotate: what it reads, what it passes to a method, and how it resumes after a kill."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEXT = ("label", "next", "raw.txt", "out.jsonl", "--tagger", "teacher")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object) -> Path:
-    """Where the user is: raw text, data files, and a tagger."""
+    """The current folder: raw text, data files and a tagger."""
     write_data(tmp_path)
     io.write(sentences(30, 300), tmp_path / "raw.txt", format="words")
     tagger = Memory()
@@ -48,7 +48,7 @@ def answerer(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def ask(folder: Path, answerer: str) -> list[str]:
-    """A command that asks a tiny model, without the file to write."""
+    """A command that asks a tiny model, without its output file."""
     settings = [f"model={answerer}", 'definitions={PER = "Who?", LOC = "Where?"}', "threshold=0.0", "precision=fp32"]
     named = [part for setting in settings for part in ("--set", setting)]
     return ["annotate", "raw.txt", *named, "--method", "qa_prompting", "--batch-size", "4"]
@@ -56,7 +56,7 @@ def ask(folder: Path, answerer: str) -> list[str]:
 
 @pytest.mark.usefixtures("folder")
 class TestLabels:
-    def test_the_option_of_a_note_on_other_types_drops_a_type(self) -> None:
+    def test_the_option_that_a_note_suggests_drops_a_type(self) -> None:
         io.write([Sentence(("Ada",), (Entity(0, 1, "PER"),), id="a")], "people.conll")
         result = call(*TEACHER, "--gold", "people.conll")
         assert "Rename or drop LOC, e.g. --set types.LOC=\n" in result.err
@@ -85,7 +85,7 @@ class TestLabels:
         ],
     )
     @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER, AGREEMENT])
-    def test_a_note_says_that_text_is_split_otherwise(
+    def test_notes_text_that_is_split_differently_from_training(
         self, share: float | None, text: str, advice: str, command: tuple[str, ...]
     ) -> None:
         tagger = Memory.load("teacher")
@@ -98,7 +98,7 @@ class TestLabels:
         assert ("that the tagger learnt from" in result.err) == bool(advice)
 
     @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER])
-    def test_text_is_split_like_what_the_tagger_learnt_from(self, command: tuple[str, ...]) -> None:
+    def test_text_is_split_like_the_training_sentences_of_the_tagger(self, command: tuple[str, ...]) -> None:
         Path("raw.txt").write_text("Oslo, Bonn\n" * 10)
         tagger = Memory.load("teacher")
         for share, words in {0.0: ("Oslo", ",", "Bonn"), None: ("Oslo", ",", "Bonn"), 0.9: ("Oslo,", "Bonn")}.items():
@@ -124,7 +124,7 @@ class TestLabels:
             lambda tagger: nersery.next_sentences("raw.txt", tagger, quiet=True).corpus,
         ],
     )
-    def test_the_library_splits_text_like_what_the_tagger_learnt_from(self, label: Callable[[Any], Any]) -> None:
+    def test_the_library_splits_text_like_the_training_sentences(self, label: Callable[[Any], Any]) -> None:
         Path("raw.txt").write_text("Oslo, Bonn\n" * 10)
         tagger = Memory.load("teacher")
         for share, words in {0.0: ("Oslo", ",", "Bonn"), 0.9: ("Oslo,", "Bonn")}.items():
@@ -132,7 +132,7 @@ class TestLabels:
             assert {sentence.words for sentence in label(tagger)} == {words}
 
     @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER, AGREEMENT, NEXT])
-    def test_a_note_says_that_text_is_not_in_the_language_of_the_english_tagger(
+    def test_notes_text_that_is_not_english_for_the_english_tagger(
         self, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(text_profile, "ENGLISH_NER", "teacher")
@@ -142,7 +142,7 @@ class TestLabels:
         assert "note: teacher covers only English, but the text does not look like English (Devan" in result.err
 
     @pytest.mark.parametrize("target", ["dev.conll/out.jsonl", "dev.conll/deep/out.jsonl", "/proc/out.jsonl"])
-    def test_before_anything_is_predicted_it_is_known_that_the_output_cannot_be_written(self, target: str) -> None:
+    def test_refuses_an_unwritable_output_before_predicting(self, target: str) -> None:
         before = files(Path())
         result = call(*NEXT[:3], target, *NEXT[4:])
         assert result.code == 5
@@ -151,7 +151,9 @@ class TestLabels:
         assert files(Path()) == before
 
     @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER, AGREEMENT])
-    def test_an_empty_text_is_in_no_language(self, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_empty_text_gets_no_note_on_its_language(
+        self, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(text_profile, "ENGLISH_NER", "teacher")
         Path("raw.txt").write_text("")
         result = call(*command)
@@ -166,7 +168,7 @@ class TestLabels:
         assert [s.labels for s in io.read("again.jsonl")] == [s.labels for s in io.read("out.jsonl")]
         assert "raw.de: text" in result.err
 
-    def test_in_json_and_quiet(self) -> None:
+    def test_quiet_json_has_only_the_counts(self) -> None:
         result = call(*TEACHER, "--json", "--quiet")
         assert json.loads(result.out) | {"output": "", "reasons": {}} == {
             "output": "", "read": 30, "written": 30, "rejected": 0, "reasons": {}
@@ -184,7 +186,7 @@ class TestLabels:
         assert [s.labels for s in gold] == [s.labels for s in sentences(24)]
         assert (len(training.dev), training.seed, training.folder) == (6, 7, Path("out.jsonl.training"))
 
-    def test_the_format_of_the_text_is_not_that_of_gold(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_format_applies_to_the_text_and_not_to_gold(self, monkeypatch: pytest.MonkeyPatch) -> None:
         given: list[Any] = []
         teacher = Memory.load("teacher")
         monkeypatch.setattr(tagger_labels, "gold_tagger", lambda *args: given.append(args) or teacher)
@@ -196,7 +198,7 @@ class TestLabels:
         assert len(io.read("out.jsonl")) == 30
         assert given[0][2][0].labels
 
-    def test_a_line_that_is_no_sentence_goes_to_the_rejects(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_line_that_is_too_long_is_rejected(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(text, "LONGEST", 100)
         with Path("raw.txt").open("a", encoding="utf-8") as stream:
             stream.write("Oslo . " * 1000 + "\n")
@@ -235,7 +237,7 @@ class TestLabels:
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )
-    def test_what_is_wrong_is_told(self, code: int, args: list[str], message: str) -> None:
+    def test_errors_have_code_and_message(self, code: int, args: list[str], message: str) -> None:
         if "--gold" in args:
             Path("x.jsonl").write_text("precious")
         before = files(Path())
@@ -246,7 +248,7 @@ class TestLabels:
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch, saves_each_batch: None) -> Callable[..., list[int]]:
-    """Counts the pairs of each batch, and kills before one; all work is kept at once."""
+    """Counts the pairs of each batch, and kills before a given one; all work is saved at once."""
     original = QuestionAnswerer.answers
 
     def start(kill_at: int = 0) -> list[int]:
@@ -265,7 +267,9 @@ def counted(monkeypatch: pytest.MonkeyPatch, saves_each_batch: None) -> Callable
 
 
 class TestResume:
-    def test_killed_in_a_batch_it_goes_on_with_that(self, ask: list[str], counted: Callable[..., list[int]]) -> None:
+    def test_resumes_with_the_batch_in_which_it_was_killed(
+        self, ask: list[str], counted: Callable[..., list[int]]
+    ) -> None:
         whole = counted()
         assert call(*ask, "whole.jsonl").code == 0
         assert whole == [8] * 7 + [4], "two questions for each of 30 sentences"
@@ -280,7 +284,9 @@ class TestResume:
         assert not [name for name in files(Path()) if name.startswith("out.jsonl.")]
 
     @pytest.mark.parametrize("change", ["settings", "text", "gold"])
-    def test_other_work_does_not_go_on(self, ask: list[str], counted: Callable[..., list[int]], change: str) -> None:
+    def test_does_not_resume_with_other_settings_text_or_gold(
+        self, ask: list[str], counted: Callable[..., list[int]], change: str
+    ) -> None:
         counted(kill_at=3)
         with pytest.raises(KilledError):
             call(*ask, "out.jsonl")
@@ -291,7 +297,7 @@ class TestResume:
         assert result.code == 2
         assert "holds an unfinished job with other settings" in result.err
 
-    def test_killed_for_good_it_ends_with_the_same_bytes(self, folder: Path, ask: list[str], server: Server) -> None:
+    def test_resumes_with_the_same_bytes_after_a_real_kill(self, folder: Path, ask: list[str], server: Server) -> None:
         assert call(*ask, "whole.jsonl").code == 0
         process = server.start(*ask, "out.jsonl", cwd=folder)
         process.kill_when_there_is(folder / "out.jsonl.part" / "journal.json", delay=0.05)

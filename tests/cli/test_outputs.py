@@ -26,7 +26,7 @@ class TestOutputs:
     )
 
     @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
-    def test_an_existing_one_is_kept_unless_forced(self, args: list[str]):
+    def test_an_existing_output_is_kept_unless_forced(self, args: list[str]):
         Path("OUT.jsonl").write_text("precious")
         result = call(*args)
         assert result.code == 2
@@ -36,7 +36,7 @@ class TestOutputs:
         assert Path("OUT.jsonl").read_text() != "precious"
 
     @pytest.mark.parametrize("args", WRITERS[:4], ids=lambda args: args[0])
-    def test_what_is_said_of_an_unknown_extension_works_for_the_command(self, args: list[str]):
+    def test_the_advice_for_an_unknown_extension_works(self, args: list[str]):
         advice = call(*["OUT.json" if arg == "OUT.jsonl" else arg for arg in args]).err.partition(". ")[2]
         if "convert" in args:
             convert = [*args[:3], "OUT.json", *advice.rpartition("e.g. ")[2].split()]
@@ -47,7 +47,7 @@ class TestOutputs:
         assert '"predictions"' in Path("OUT.json").read_text("utf-8")
 
     @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
-    def test_a_link_to_nothing_is_kept_unless_forced_as_one_to_a_file(self, args: list[str]):
+    def test_a_link_is_kept_unless_forced_even_if_broken(self, args: list[str]):
         for is_there in (False, True):
             if is_there:
                 Path("real.jsonl").write_text("precious")
@@ -72,7 +72,7 @@ class TestOutputs:
         ],
         ids=lambda args: " ".join((args[0], *args[5:])),
     )
-    def test_a_link_to_itself_is_named(self, args: list[str], force: list[str]):
+    def test_an_output_that_links_to_itself_is_refused(self, args: list[str], force: list[str]):
         Path("OUT.jsonl").symlink_to("OUT.jsonl")
         result = call(*args, *force)
         assert result.code == 2
@@ -82,7 +82,7 @@ class TestOutputs:
         )
 
     @pytest.mark.parametrize("args", [("run", "demo"), ("grow", "example:train.conll")], ids=" ".join)
-    def test_a_folder_that_is_a_link_to_nothing_is_named(self, args: tuple[str, ...]):
+    def test_a_folder_that_is_a_broken_link_is_refused(self, args: tuple[str, ...]):
         Path("loop").symlink_to("loop")
         result = call(*args, "--out", "loop")
         assert result.code == 2
@@ -93,14 +93,14 @@ class TestOutputs:
         assert "cannot read or write broken: File exists. A file or a broken link has" in result.err
 
     @pytest.mark.parametrize("command", ["convert", "publish"])
-    def test_a_link_to_itself_cannot_be_read_either(self, command: str):
+    def test_an_input_that_links_to_itself_is_refused(self, command: str):
         Path("loop.conll").symlink_to("loop.conll")
         result = call("dataset", command, "loop.conll", "OUT.jsonl")
         assert result.code == 3
         assert "loop.conll: cannot be read: Too many levels of symbolic links" in result.err
 
     @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
-    def test_missing_folders_are_made(self, args: list[str]):
+    def test_missing_folders_are_created(self, args: list[str]):
         args = [arg.replace("OUT", "new/folder/OUT") for arg in args]
         assert call(*args).code == 0
         assert Path("new/folder/OUT.jsonl").exists()
@@ -137,7 +137,7 @@ class TestOutputs:
         assert "is an input and would be overwritten" in result.err
         assert files(Path()) == before
 
-    def test_the_ids_are_an_output_too(self):
+    def test_the_file_of_ids_is_an_output_too(self):
         sample = ["dataset", "sample", "train.conll", "x.jsonl", "--size", "3", "--ids"]
         result = call(*sample, "dev.conll")
         assert result.code == 2
@@ -151,7 +151,7 @@ class TestOutputs:
         assert call(*sample, "new/ids.txt").code == 0
         assert Path("new/ids.txt").read_text().splitlines() == [s.id for s in io.read("x.jsonl")]
 
-    def test_files_of_the_user_that_are_called_as_temporary_ones_stay(self):
+    def test_files_named_like_temporary_ones_stay(self):
         names = ["ids.txt.tmp", "x.jsonl.rejects.jsonl.tmp", "copied.toml.tmp"]
         for name in names:
             Path(name).write_text("precious")
@@ -170,7 +170,7 @@ class TestOutputs:
         assert Path("own.conll").read_bytes() == Path("train.conll").read_bytes()
 
     @pytest.mark.parametrize(("name", "close"), [("dmo", "demo"), ("dev.conl", "example:dev.conll")])
-    def test_what_can_be_copied_is_listed(self, name: str, close: str):
+    def test_lists_what_can_be_copied(self, name: str, close: str):
         result = call("copy", name, "x")
         assert (result.code, f'there is no recipe or example file "{name}"; did you mean "{close}"' in result.err) == (
             2,
@@ -178,12 +178,12 @@ class TestOutputs:
         )
         assert all(known in result.err for known in ("naamapadam_paper", "example:unlabelled.txt"))
 
-    def test_without_languages_there_is_no_sample_of_each(self):
+    def test_refuses_a_sample_of_each_language_without_languages(self):
         io.write(sentences(5), "no-language.conll")
         result = call("dataset", "sample", "no-language.conll", "x.conll", "--size", "2", "--each-language")
         assert (result.code, "no sentence has a language" in result.err) == (2, True)
 
-    def test_a_sample_of_each_language(self):
+    def test_draws_a_sample_of_each_language(self):
         both = [replace(s, id=f"{n}/{i}", language=n) for n in ("en", "hi") for i, s in enumerate(sentences(6))]
         io.write(both, "both.jsonl")
         size = ("--size", "2", "--protocol", "random", "--each-language")
@@ -194,7 +194,7 @@ class TestOutputs:
         assert "en: cannot sample 7 of 6 sentences" in result.err
 
     @pytest.mark.parametrize("name", [".", "thesis", "my.conll"])
-    def test_train_never_overwrites_what_is_no_tagger(self, name: str):
+    def test_train_never_overwrites_what_is_not_a_tagger(self, name: str):
         Path("thesis").mkdir()
         Path("thesis/thesis.tex").write_text("precious")
         Path("my.conll").write_text("precious")
@@ -216,12 +216,12 @@ class TestOutputs:
         assert memory == [(1, 24), (0, 30)]
         assert set(os.listdir("deep")) == {"tagger"}
 
-    def test_a_tagger_that_cannot_be_trained_leaves_nothing(self):
+    def test_a_failed_training_leaves_no_files(self):
         io.write(sentences(1, 3), "none.conll")
         assert call("train", "none.conll", "tagger").code == 3
         assert not list(Path().glob("tagger*"))
 
-    def test_a_run_s_folder_must_be_its_own(self, memory: object):
+    def test_a_run_refuses_a_folder_with_other_settings_or_files(self, memory: object):
         write_recipe(Path())
         assert call("run", "recipe.toml", "--out", "run", "-q").code == 0
         result = call("run", "recipe.toml", "--out", "run", "--set", "sample.size=15", "-q")
@@ -232,7 +232,7 @@ class TestOutputs:
         assert "is not empty and holds no run" in result.err
 
     @pytest.mark.usefixtures("saves_each_batch")
-    def test_an_unfinished_job_goes_on_only_with_what_it_had(self, monkeypatch: pytest.MonkeyPatch):
+    def test_an_unfinished_job_resumes_only_with_the_same_settings_and_input(self, monkeypatch: pytest.MonkeyPatch):
         augment = ["augment", "train.conll", "x.jsonl", *AUGMENT, "--batch-size", "4"]
         assert call(*augment[:2], "whole.jsonl", *augment[3:]).code == 0
         monkeypatch.setattr("nersery.pipeline.job.FileJob._publish", interrupted_once(FileJob._publish))
@@ -250,7 +250,7 @@ class TestOutputs:
         assert Path("x.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
 
     @pytest.mark.usefixtures("saves_each_batch")
-    def test_a_conversion_that_resumes_writes_as_many_columns_as_before(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_resumed_conversion_writes_the_same_columns(self, monkeypatch: pytest.MonkeyPatch):
         tagged = Sentence(("Ada", "ran"), (Entity(0, 1, "PER"),), columns=(("NNP", "VBD"),))
         io.write([*[tagged] * BATCH_SIZE, *[replace(tagged, columns=())] * 2], "mixed.jsonl")
         convert = ("dataset", "convert", "mixed.jsonl", "out.conll", "--type", "PER=PERSON")
@@ -271,7 +271,7 @@ class TestOutputs:
         assert call(*convert).out == whole.out
         assert Path("out.conll").read_bytes() == content
 
-    def test_what_a_format_does_not_hold_is_noted_once(self):
+    def test_what_a_format_does_not_store_is_noted_once(self):
         line = '{"id": "%s", "words": ["Ada", "wrote"], "language": "en", "scores": {"certainty": 0.5}}'
         Path("rich.jsonl").write_text(f"{line % 'a'}\n{line % 'b'}\n")
         said = "note: {} does not store what these sentences have: {}\n"
@@ -297,7 +297,7 @@ class TestOutputs:
     ],
     ids=" ".join,
 )
-def test_a_folder_of_inputs_takes_no_output_which_would_make_it_unreadable(args: list[str], folder: Path) -> None:
+def test_refuses_an_output_inside_a_folder_of_inputs(args: list[str], folder: Path) -> None:
     recipe = write_recipe(folder, 'method = "bilstm_crf"')
     (folder / "corpus").mkdir()
     (folder / "train.conll").rename(folder / "corpus/train.conll")

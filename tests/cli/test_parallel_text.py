@@ -21,14 +21,14 @@ from tests.cli.calls import Result, call
 from tests.standins import register
 
 FITTED: list[int] = []
-"""How many pairs each aligner has learnt from."""
+"""The number of pairs that each aligner has learnt from."""
 BROKEN: list[int] = []
-"""In which call of `align`, from 1, the process stops; none where empty."""
+"""The calls of `align`, counted from 1, in which the process stops."""
 
 
 @dataclass
 class InPlace(Aligner):
-    """Links each word with the one in its place; a pair with ``poison`` in it cannot be read."""
+    """Links each word with the one at the same position; rejects a pair with ``poison`` in it."""
 
     probability: float = 0.5
     _calls: int = 0
@@ -48,7 +48,7 @@ class InPlace(Aligner):
 
 @pytest.fixture(autouse=True)
 def _aligner(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The aligner ``in_place`` is registered."""
+    """Register the aligner ``in_place``."""
     register(monkeypatch, "align", "in_place", f"{__name__}:InPlace")
     FITTED.clear()
     BROKEN.clear()
@@ -56,7 +56,7 @@ def _aligner(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the user is, with a labelled source, its translation, and links."""
+    """The current folder, with a labelled source, its translation, and links."""
     monkeypatch.chdir(tmp_path)
     io.write(
         [
@@ -82,7 +82,7 @@ def project(*args: str, alignments: str = "links") -> Result:
 # --- align ----------------------------------------------------------------------------------------------------------
 
 
-def test_links_go_line_by_line_with_the_text():
+def test_each_line_of_links_belongs_to_a_line_of_text():
     result = align()
     assert result.code == 0, result.err
     assert Path("out.align").read_text() == "0-0:0.5 1-1:0.5 2-2:0.5\n0-0:0.5\n\n0-0:0.5 1-1:0.5\n"
@@ -94,7 +94,7 @@ def test_links_go_line_by_line_with_the_text():
     assert FITTED == [3]
 
 
-def test_one_poisoned_pair_is_a_reject_and_the_job_goes_on():
+def test_a_pair_that_cannot_be_aligned_is_rejected_and_the_job_continues():
     io.write([Sentence((word,)) for word in ("a", "poison", "c", "d")], "en.jsonl")
     Path("de.txt").write_text("A\nB\nC\nD\n")
     assert "rejected 1 (poisoned: 1)" in align().out
@@ -112,7 +112,7 @@ def test_one_poisoned_pair_is_a_reject_and_the_job_goes_on():
         (("--set", 'keep=["PRE"]'), "0-0\n0-0\n\n0-0\n", 'no source entity has the type "PRE"'),
     ],
 )
-def test_what_was_hardly_meant_is_noted(args: tuple[str, ...], alignments: str, note: str):
+def test_notes_unlikely_alignments_and_settings(args: tuple[str, ...], alignments: str, note: str):
     Path("odd").write_text(alignments)
     result = project(*args, alignments="odd")
     assert result.code == 0
@@ -124,19 +124,19 @@ def test_a_source_without_labels_is_noted():
     assert "note: no source sentence has an entity" in project().err
 
 
-def test_labels_whose_alignments_are_malformed_are_no_lack_of_labels():
+def test_malformed_alignments_do_not_count_as_missing_labels():
     Path("links").write_text("x\n0-0\nx\nx\n")
     assert "note:" not in project("--repair", "drop-sentence").err
 
 
-def test_numbers_and_probabilities():
+def test_links_can_count_from_1_and_omit_probabilities():
     assert align("--first", "1", "--plain", "--set", "probability=1").code == 0
     assert Path("out.align").read_text().splitlines()[0] == "1-1 2-2 3-3"
     assert list(AlignmentFile("out.align", first=1))[3] == (Link(0, 0), Link(1, 1))
 
 
 @pytest.mark.usefixtures("saves_each_batch")
-def test_the_same_command_goes_on():
+def test_the_same_command_resumes():
     BROKEN.append(3)
     assert align("--batch-size", "1").code == 130
     assert not Path("out.align").exists()
@@ -150,7 +150,7 @@ def test_the_same_command_goes_on():
 
 
 @pytest.mark.usefixtures("saves_each_batch")
-def test_other_settings_do_not_go_on():
+def test_other_settings_do_not_resume():
     BROKEN.append(3)
     assert align("--batch-size", "1").code == 130
     result = align("--batch-size", "1", "--set", "probability=0.25")
@@ -158,7 +158,7 @@ def test_other_settings_do_not_go_on():
     assert "settings.probability" in result.err
 
 
-def test_text_is_split_on_each_side():
+def test_each_side_has_its_own_split_option():
     Path("en.txt").write_text("Ada, wrote.\n")
     Path("de.txt").write_text("東京。\n")
     command = ["crosslingual", "align", "en.txt", "de.txt", "out.align", "--method", "in_place", "--plain"]
@@ -170,7 +170,7 @@ def test_text_is_split_on_each_side():
 # --- project --------------------------------------------------------------------------------------------------------
 
 
-def test_labels_go_over():
+def test_labels_are_projected():
     result = project("--target-language", "de", "--language", "en")
     assert result.code == 0, result.err
     sentences = io.read("out.jsonl")
@@ -185,7 +185,7 @@ def test_labels_go_over():
     assert "read 4, wrote 2, rejected 2" in result.out
 
 
-def test_settings_of_the_projection():
+def test_projection_settings_are_applied_and_checked():
     assert project("--set", "keep_incomplete=true", "--set", "rename.PER=PERSON", "--set", 'drop=["LOC"]').code == 0
     assert [s.labels for s in io.read("out.jsonl")] == [((0, 2, "PERSON"),), (), ()]
     assert [s.scores["projected"] for s in io.read("out.jsonl")] == [1.0, 1.0, 1.0]
@@ -195,7 +195,7 @@ def test_settings_of_the_projection():
     assert "project.threshold is 'high'" in result.err
 
 
-def test_the_filter_behind_it():
+def test_projected_sentences_can_be_filtered_by_quality():
     assert project().code == 0
     io.write([], "none.jsonl")
     result = call(
@@ -216,7 +216,7 @@ def test_the_filter_behind_it():
     ]
 
 
-def test_links_of_other_text():
+def test_refuses_links_of_another_text():
     Path("links").write_text("0-0\n")
     result = project()
     assert result.code == 3
@@ -226,8 +226,8 @@ def test_links_of_other_text():
 
 @pytest.mark.parametrize("of_text", [0, 1, 3])
 @pytest.mark.parametrize("of_links", [0, 1, 3])
-def test_blank_lines_at_an_end_count_for_nothing(of_text: int, of_links: int) -> None:
-    """Neither in text nor in a file of links, even where only one of them has some; but no link is lost."""
+def test_blank_lines_at_the_end_are_ignored(of_text: int, of_links: int) -> None:
+    """Both in text and in a file of links, even if only one has some; but no link is lost."""
     Path("en.txt").write_text("Ada wrote\nnobody\n\nin Lima\n" + "\n" * of_text)
     Path("de.txt").write_text("Ada schrieb\nniemand\n\nin Lima\n" + " \n" * of_text)
     Path("links").write_text("0-0 1-1\n0-0\n\n0-0\n" + "\r\n" * of_links)
@@ -241,7 +241,7 @@ def test_blank_lines_at_an_end_count_for_nothing(of_text: int, of_links: int) ->
     assert call(*text, "--force").code == 3
 
 
-def test_files_of_unequal_length():
+def test_refuses_files_of_unequal_length():
     Path("de.txt").write_text("A\nB\n")
     result = project()
     assert result.code == 3
@@ -280,7 +280,7 @@ def test_a_link_out_of_range_is_a_reject():
     assert sentence.comments == ("# link 0-9, counted from 0: the target has 1 words, expected 0 to 0",)
 
 
-def test_counting_from_one():
+def test_alignments_can_count_from_one():
     Path("links").write_text("1-1 2-2\n1-1\n\n2-2\n")
     assert project("--first", "1").code == 0
     assert [s.labels for s in io.read("out.jsonl")] == [((0, 2, "PER"),), (), ((1, 2, "LOC"),)]
@@ -288,7 +288,7 @@ def test_counting_from_one():
     assert result.code == 2
 
 
-def test_probabilities_in_a_file_of_their_own():
+def test_probabilities_can_come_from_their_own_file():
     Path("links").write_text("0-0 1-1 2-2\n0-0\n\n0-0 1-1\n")
     Path("chances").write_text("0.5 0.5 0.5\n1\n\n0.5 0.5\n")
     assert project("--probabilities", "chances").code == 0
@@ -317,7 +317,7 @@ def test_several_sources_vote():
 
 
 def test_alignments_in_another_order_than_their_sources_are_noted():
-    """Of two sources, one that fits too little is no vote, so that the other one decides alone."""
+    """A source that does not fit its alignments has no vote, so the other one decides."""
     sentences = [Sentence(("Ada", "x"), (Entity(0, 1, "PER"),), id="e"), Sentence(("y",), id="f")]
     io.write([*sentences, *[*io.read("en.jsonl")][2:]], "fr.jsonl")
     Path("fr.align").write_text("0-0\n0-0\n\n0-0 1-1\n")
@@ -332,7 +332,7 @@ def test_alignments_in_another_order_than_their_sources_are_noted():
     assert "seem" not in right.err
 
 
-def test_text_that_is_split_into_other_words_than_were_aligned_is_noted():
+def test_notes_text_split_into_other_words_than_were_aligned():
     """Labels would move to other words, or be lost, although no link points outside its sentence."""
     io.write([Sentence(("Ada", "here"), (Entity(0, 1, "PER"),))] * 12, "en.jsonl")
     Path("de.txt").write_text("อาดา ที่นี่\n" * 12)
@@ -345,7 +345,7 @@ def test_text_that_is_split_into_other_words_than_were_aligned_is_noted():
     assert "seem to differ" not in project("--force", alignments="out.align").err
 
 
-def test_a_picture():
+def test_a_picture_shows_the_chosen_pair():
     assert project("--picture", "pair.svg").code == 0
     assert "Ada Lovelace wrote" in Path("pair.svg").read_text()
     assert ElementTree.parse("pair.svg").getroot().tag.endswith("svg")
@@ -357,7 +357,7 @@ def test_a_picture():
     assert "no pair has a target with that id" in result.err
 
 
-def test_a_wrong_picture_is_told_before_any_work():
+def test_a_wrong_picture_is_refused_before_any_work():
     for name in ("out.jsonl", "out.jsonl.rejects.jsonl", "links", "de.txt"):
         result = project("--picture", name, "--force")
         assert result.code == 2, name
@@ -376,7 +376,7 @@ def test_an_input_is_never_overwritten():
 
 
 def test_sources_that_lack_sentences_vote_by_ids():
-    """Each file of links has the lines of its own source's left-overs behind those of the target."""
+    """In each file of links, the lines of the target come first, then those of unmatched source sentences."""
     for name, numbers in (("de", (1, 2, 5)), ("en", (1, 2, 3)), ("fr", (1, 2, 4))):
         io.write([Sentence(("Ada", "x"), (Entity(0, 1, "PER"),), id=f"d{n}") for n in numbers], f"{name}.jsonl")
     for name in ("en", "fr"):

@@ -17,7 +17,7 @@ from tests.standins import files, sentences
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the user is, with three files, of which two share a sentence."""
+    """The current folder, with three files, of which two share a sentence."""
     monkeypatch.chdir(tmp_path)
     io.write(sentences(40), "all.conll")
     io.write(sentences(40), "train.conll")
@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     io.write([*sentences(5, 200), sentences(1)[0]], "test.conll")
 
 
-def test_one_file_is_divided():
+def test_one_file_is_divided_into_splits():
     result = call("dataset", "publish", "all.conll", "data", "--no-parquet", "--similarity", "1", "--json")
     assert result.code == 0, result.err
     assert json.loads(result.out) == {
@@ -55,7 +55,7 @@ def test_divided_documents_and_generated_sentences_are_counted():
     )
 
 
-def test_given_splits_with_leaks():
+def test_leaks_between_given_splits_are_refused_dropped_or_kept():
     named = ("train=train.conll", "dev=dev.conll", "test=test.conll", "data", "--no-parquet", "--similarity", "1")
     before = set(files(Path()))
     refused = call("dataset", "publish", *named)
@@ -73,7 +73,7 @@ def test_given_splits_with_leaks():
     assert kept.out == "data: train 40, validation 5, test 6 sentences\n"
 
 
-def test_the_card_has_what_the_user_says():
+def test_the_card_contains_the_details_of_the_about_file():
     Path("about.toml").write_text('name = "Mine"\nlicense = "cc0-1.0"\n[[sources]]\nname = "there"\n')
     assert call("dataset", "publish", "all.conll", "data", "--no-parquet", "--about", "about.toml").code == 0
     card = Path("data/README.md").read_text("utf-8")
@@ -94,7 +94,7 @@ def test_the_card_has_what_the_user_says():
         ([".", ".", "--force"], ". is an input in ., the folder to write"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_written(args: list[str], message: str):
+def test_wrong_usage_is_refused_before_anything_is_written(args: list[str], message: str):
     before = set(files(Path()))
     result = call("dataset", "publish", *args, "--no-parquet")
     assert result.code == 2
@@ -111,15 +111,15 @@ def test_nothing_is_overwritten_without_force():
     assert sorted(path.name for path in Path().iterdir() if path.is_dir()) == ["data"]
 
 
-def test_a_dataset_is_not_its_own_input():
-    """Divided anew, sentences of test would be in train."""
+def test_a_dataset_cannot_be_its_own_input():
+    """If it were divided again, sentences of test would be in train."""
     assert call("dataset", "publish", "all.conll", "data", "--no-parquet").code == 0
     Path("link").symlink_to("data", target_is_directory=True)
     for name in ("./data", "link"):
         assert "Choose another folder" in call("dataset", "publish", name, "data", "--no-parquet", "--force").err
 
 
-def test_what_may_not_be_meant_is_told():
+def test_notes_missing_entities_and_empty_splits():
     io.write([sentence.with_entities(()) for sentence in sentences(1)], "raw.jsonl")
     result = call("dataset", "publish", "raw.jsonl", "data", "--no-parquet")
     assert result.code == 0
@@ -129,14 +129,14 @@ def test_what_may_not_be_meant_is_told():
     assert "note:" not in given.err
 
 
-def test_a_test_set_that_no_person_labelled_is_told():
+def test_notes_a_test_set_that_no_person_labelled():
     made = [replace(sentence, origin=Origin("project", (f"en:{n}",))) for n, sentence in enumerate(sentences(9, 300))]
     io.write(made, "projected.jsonl")
     result = call("dataset", "publish", "test=projected.jsonl", "data", "--no-parquet")
     assert "note: all labels of test were made by project: unless people have reviewed them" in result.err
 
 
-def test_an_id_that_two_files_have_names_the_second_file():
+def test_the_error_on_a_repeated_id_names_the_second_file():
     io.write([Sentence(("Ada",), id="0")], "a.jsonl")
     io.write([Sentence(("Bob",), id="0")], "b.jsonl")
     result = call("dataset", "publish", "train=a.jsonl", "test=b.jsonl", "data", "--no-parquet")

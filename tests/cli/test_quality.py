@@ -34,7 +34,7 @@ FAR = [
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_masked_lm: str) -> None:
-    """Where the user is, with gold and generated sentences and a model."""
+    """The current folder, with gold and generated sentences and a model."""
     monkeypatch.chdir(tmp_path)
     for name, sentences in (("gold", GOLD), ("near", NEAR), ("far", FAR)):
         io.write(sentences, f"{name}.jsonl")
@@ -42,13 +42,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_masked_lm: str)
 
 
 def measured(*args: str) -> Any:
-    """The result of the command as JSON."""
+    """Return the result of the command, read from JSON."""
     result = call("inspect", "quality", *args, "--gold", "gold.jsonl", "--json")
     assert result.code == 0, result.err
     return json.loads(result.out)
 
 
-def test_json_without_a_model():
+def test_json_has_no_perplexity_without_a_model():
     assert measured("near.jsonl", "far.jsonl", "--no-perplexity") == {
         "gold": "gold.jsonl",
         "model": None,
@@ -68,7 +68,7 @@ def test_a_model_without_perplexity_is_refused():
     assert "--model is for perplexity, which --no-perplexity leaves out" in result.err
 
 
-def test_perplexity_is_that_of_the_model_for_gold_and_each_file():
+def test_perplexity_is_computed_for_gold_and_each_file():
     found = measured("near.jsonl", "far.jsonl", "--model", "./lm")
     model = open_scorer(ModelSource("./lm"))
     assert (found["model"], found["kind"]) == ("./lm", "pseudo-perplexity")
@@ -86,7 +86,7 @@ def test_perplexity_is_that_of_the_model_for_gold_and_each_file():
     ]
 
 
-def test_the_table():
+def test_the_table_shows_quality_and_perplexity():
     found = measured("near.jsonl", "far.jsonl", "--model", "./lm")["files"]
     result = call("inspect", "quality", "near.jsonl", "far.jsonl", "--gold", "gold.jsonl", "--model", "./lm")
     head, _, *rows = result.out.splitlines()
@@ -105,7 +105,7 @@ def test_the_table():
     assert "pseudo-perplexity: by the model ./lm" in result.err
 
 
-def test_a_table_without_orphans_or_a_model_has_no_columns_of_them():
+def test_the_table_leaves_out_orphans_and_perplexity_if_there_are_none():
     result = call("inspect", "quality", "near.jsonl", "--gold", "gold.jsonl", "--no-perplexity", "--quiet")
     assert result.err == ""
     assert result.out.splitlines()[0].split() == [
@@ -114,27 +114,27 @@ def test_a_table_without_orphans_or_a_model_has_no_columns_of_them():
     assert len(result.out.splitlines()) == 3
 
 
-def test_a_format_that_keeps_no_parents():
+def test_diversity_needs_a_format_that_keeps_parents():
     io.write(NEAR, "near.conll")
     result = call("inspect", "quality", "near.conll", "--gold", "gold.jsonl", "--no-perplexity")
     assert result.out.splitlines()[-1].split() == ["near.conll", "1", "1", "-", "-", "-", "1"]
     assert "Expected JSONL" in result.err
 
 
-def test_an_empty_file():
+def test_an_empty_file_has_no_perplexity():
     io.write([], "none.jsonl")
     (_, row) = measured("none.jsonl", "--model", "./lm")["files"]
     assert (row["sentences"], row["perplexity"], row["subwords"]) == (0, None, 0)
     assert call("inspect", "quality", "none.jsonl", "--gold", "gold.jsonl", "--model", "./lm").out.split()[-1] == "-"
 
 
-def test_a_broken_file():
+def test_refuses_a_broken_file():
     Path("broken.conll").write_text("Ada\tB-PER\nBo\tI-LOC\n")
     result = call("inspect", "quality", "near.jsonl", "broken.conll", "--gold", "gold.jsonl")
     assert (result.code, result.out) == (3, "")
     assert "broken.conll:2" in result.err
 
 
-def test_a_model_that_is_not_there():
+def test_refuses_a_missing_model():
     result = call("inspect", "quality", "near.jsonl", "--gold", "gold.jsonl", "--model", "./none")
     assert (result.code, result.out) == (4, "")

@@ -27,7 +27,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_row_for_each_system_of_each_run(runs: Path):
+def test_shows_a_row_for_each_system_of_each_run(runs: Path):
     rows = json.loads(call("inspect", "results", "one", "two", "--json").out)
 
     assert [row["Run"] for row in rows] == ["demo"] * 4 + ["a | b & [bold]c[/]"] * 4
@@ -46,11 +46,11 @@ def test_a_row_for_each_system_of_each_run(runs: Path):
         ("latex", r"a \textbar{} b \& {[}bold]c{[}/] & gold only & 3"),
     ],
 )
-def test_a_name_does_nothing_in_any_form(runs: Path, form: str, shown: str):
+def test_names_are_escaped_in_every_format(runs: Path, form: str, shown: str):
     assert shown in call("inspect", "results", "one", "two", "--as", form).out
 
 
-def test_runs_of_one_name_are_told_apart_by_their_folders(runs: Path):
+def test_runs_with_the_same_name_are_distinguished_by_their_folders(runs: Path):
     Path("three").mkdir()
     write_report(Report.model_validate({**build(), "name": "demo"}), Path("three"))
     rows = json.loads(call("inspect", "results", "one", "two", "three", "--json").out)
@@ -62,7 +62,7 @@ def test_a_report_of_another_version_is_read(runs: Path):
     assert json.loads(call("inspect", "results", "one", "--json").out)[2]["F1"] == "48.3 ± 0.4"
 
 
-def test_the_runs_of_a_sweep_have_their_names_in_the_order_of_their_sizes(runs: Path):
+def test_runs_of_a_sweep_are_named_and_sorted_by_size(runs: Path):
     for size in ("1000", "20", "100"):
         Path("sweep", size).mkdir(parents=True)
         write_report(Report.model_validate({**build(), "name": "mine"}), Path("sweep", size))
@@ -71,7 +71,7 @@ def test_the_runs_of_a_sweep_have_their_names_in_the_order_of_their_sizes(runs: 
     assert [row["Run"] for row in rows[::4]] == ["mine 20", "mine 100", "mine 1000"]
 
 
-def test_latex_takes_no_name_for_an_argument_of_the_row_before():
+def test_latex_does_not_read_a_name_as_an_argument_of_the_row_above():
     table = ReportTable("t", "", [Column("Method", NAME), Column("p", P_VALUE)], [("[a]", 0.0001), ("*b", 0.5)])
 
     assert table.latex.count("{[}a] & $<$ 0.001 \\\\\n{*}b & 0.5 \\\\") == 1
@@ -85,7 +85,7 @@ def test_csv_has_numbers(runs: Path):
     assert (rows[2]["95 % interval low"], rows[2]["p"]) == ("0.4", "0.0184")
 
 
-def test_a_sweep_stands_for_its_runs(runs: Path):
+def test_a_sweep_shows_all_its_runs(runs: Path):
     Path("sweep").mkdir()
     Path("sweep/report.json").write_text('{"cells": []}')
     for name in ("one", "two"):
@@ -116,7 +116,7 @@ def test_unfinished_runs_of_a_sweep_are_counted(runs: Path):
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"systems": 3}', '{"cells": [3]}', "\x00"])
-def test_what_is_no_report_is_refused(runs: Path, content: str):
+def test_what_is_not_a_report_is_refused(runs: Path, content: str):
     Path("one/report.json").write_text(content)
     result = call("inspect", "results", "one")
 

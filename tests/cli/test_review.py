@@ -38,7 +38,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def decides(monkeypatch: pytest.MonkeyPatch, **decisions: Decision) -> list[Any]:
-    """A person who decides so as soon as the page is there."""
+    """Simulate a person who makes these decisions as soon as the page opens."""
     seen: list[Any] = []
 
     def enter(server: ReviewServer) -> None:
@@ -53,7 +53,7 @@ def decides(monkeypatch: pytest.MonkeyPatch, **decisions: Decision) -> list[Any]
     return seen
 
 
-def test_what_was_decided_is_written_and_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decisions_are_written_and_the_same_command_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch, o=Decision("accept", ((0, 1, "LOC"),)))
     result = call("label", "review", "in.jsonl", "out.jsonl")
     written, melm = result.out.splitlines()
@@ -68,7 +68,7 @@ def test_what_was_decided_is_written_and_the_same_command_goes_on(monkeypatch: p
     assert [reject.reason for reject in io.read_rejects(Path("out.jsonl.rejects.jsonl"))] == ["rejected by hand"]
 
 
-def test_what_a_repair_left_out_is_among_the_rejects() -> None:
+def test_sentences_that_a_repair_drops_are_among_the_rejects() -> None:
     Path("bad.conll").write_text("Ada\tB-PER\n\nOslo\tX-Y-\n\nBonn\tB-LOC\n")
     command = ("label", "review", "bad.conll", "out.jsonl", "--no-page", "--repair", "drop-sentence")
     assert call(*command).out.startswith("out.jsonl: read 3, wrote 0, rejected 3 (not reviewed yet: 2, ")
@@ -76,7 +76,7 @@ def test_what_a_repair_left_out_is_among_the_rejects() -> None:
     assert [reject.sentence and reject.sentence.words for reject in rejects] == [("Ada",), ("Bonn",), ("Oslo",)]
 
 
-def test_without_the_page_it_writes_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writes_existing_decisions_without_opening_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch, a=Decision("accept", ()))
     assert call("label", "review", "in.jsonl", "out.jsonl", "-q").code == 0
     Path("out.jsonl").unlink()
@@ -85,14 +85,14 @@ def test_without_the_page_it_writes_what_is_there(monkeypatch: pytest.MonkeyPatc
     assert [sentence.labels for sentence in io.read("out.jsonl")] == [()]
 
 
-def test_what_is_to_go_is_counted_among_the_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remaining_sentences_are_counted_within_the_goal(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch, a=Decision("accept", ()), n=Decision("reject", ()))
     assert "1 to go" in call("label", "review", "in.jsonl", "out.jsonl").err
     for goal, left in (("1", "none to go"), ("2", "1 to go"), ("3", "1 to go")):  # n, then o, then a
         assert f", {left}" in call("label", "review", "in.jsonl", "out.jsonl", "--no-page", "--goal", goal).err
 
 
-def test_what_the_page_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_gets_types_order_and_originals(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = decides(monkeypatch)
     call("label", "review", "in.jsonl", "out.jsonl", "--by", "sure", "--types", "LOC, ORG", "--beside", "in.jsonl")
     types, beside = seen[0]
@@ -100,21 +100,21 @@ def test_what_the_page_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(beside.items()) == [("o", ["o", "a"]), ("a", ["a"]), ("n", ["n"])]
 
 
-def test_tags_of_types_of_the_corpus_are_no_types() -> None:
+def test_tags_of_corpus_types_are_refused_as_types() -> None:
     io.write([Sentence(("steel",), (Entity(0, 1, "ALLOY"),), id="a")], "alloys.jsonl")
     result = call("label", "review", "alloys.jsonl", "out.jsonl", "--types", "B-ALLOY")
     assert result.code == 2
     assert 'error: --types has the type "B-ALLOY", which is a tag; did you mean "ALLOY"?' in result.err
 
 
-def test_tags_are_no_types() -> None:
+def test_tags_are_refused_as_types() -> None:
     result = call("label", "review", "in.jsonl", "out.jsonl", "--types", "PER,B-LOC")
     assert result.code == 2
     assert 'error: --types has the type "B-LOC", which is a tag; did you mean "LOC"?' in result.err
 
 
-def test_notes_and_what_a_format_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notes are comments; what the output could not hold is refused while the person is there."""
+def test_notes_become_comments_and_must_fit_the_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the output cannot store is refused while the person is still reviewing."""
     io.write([*SENTENCES, Sentence(("x",), id="w", comments=("without its sign",))], "in.jsonl")
     decides(monkeypatch, a=Decision("accept", (), "maybe LOC?\nid = x"), n=Decision("reject", (), "no"))
     result = call("label", "review", "in.jsonl", "out.conll")
@@ -124,8 +124,8 @@ def test_notes_and_what_a_format_cannot_hold(monkeypatch: pytest.MonkeyPatch) ->
     assert "would not be read as a comment" in call("label", "review", "in.jsonl", "out.conll").err
 
 
-def test_an_output_that_was_not_finished_is_not_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was decided since stands in it."""
+def test_an_unfinished_output_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It contains the decisions made since then."""
     original = FileJob._publish
     decides(monkeypatch, a=Decision("accept", ()))
     monkeypatch.setattr(FileJob, "_publish", interrupted_once(original))
@@ -135,7 +135,7 @@ def test_an_output_that_was_not_finished_is_not_gone_on_with(monkeypatch: pytest
     assert [sentence.id for sentence in io.read("out.jsonl")] == ["o"]
 
 
-def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starting_over_keeps_a_copy_of_the_old_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch)
     assert call("label", "review", "in.jsonl", "out.jsonl").code == 0
     assert call("label", "review", "in.jsonl", "out.jsonl").code == 0, (
@@ -154,8 +154,8 @@ def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.M
     assert '"verdict": "accept"' in Path("out.jsonl.review/decisions.jsonl.1.old").read_text()
 
 
-def test_a_review_that_runs_keeps_its_decisions() -> None:
-    """`--force` beside it must not put aside the file that it writes to."""
+def test_force_does_not_move_the_decisions_of_a_running_review() -> None:
+    """`--force` must not move the file that the running review writes to."""
     file = Path("out.jsonl.review/decisions.jsonl")
     with Decisions.opened(SentenceTable(SENTENCES), file.parent) as running:
         running.decide("a", Decision("accept", ()))
@@ -177,7 +177,7 @@ def test_a_review_that_runs_keeps_its_decisions() -> None:
         ["in.jsonl", "out.jsonl", "--port", "1"],
     ],
 )
-def test_a_wrong_command_puts_no_decisions_aside(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_command_does_not_move_the_decisions(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object) -> None:
         raise PermissionError(errno.EACCES, "denied")
 
@@ -206,7 +206,7 @@ def test_a_wrong_command_puts_no_decisions_aside(options: list[str], monkeypatch
         ),
     ],
 )
-def test_errors(options: list[str], message: str) -> None:
+def test_wrong_options_are_refused(options: list[str], message: str) -> None:
     Path("empty.jsonl").touch()
     io.write(SENTENCES, "there.jsonl")
     io.write([Sentence(("x",), id="x")], "other.jsonl")
@@ -215,7 +215,7 @@ def test_errors(options: list[str], message: str) -> None:
     assert message in result.err
 
 
-def test_a_port_that_is_taken_is_named() -> None:
+def test_a_port_in_use_is_refused() -> None:
     import socket
 
     with socket.socket() as other:
@@ -227,7 +227,7 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 
 def _listen_to_hangups() -> None:
-    """Under nohup, the tests and all that they start ignore them."""
+    """Under nohup, the tests and all processes that they start ignore hangups."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
@@ -251,8 +251,8 @@ def test_a_kill_loses_no_decision_and_an_interrupt_writes_them() -> None:
     assert [sentence.id for sentence in io.read("out.jsonl")] == ["a", "o"]
 
 
-def test_a_browser_is_sent_through_a_file_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All users of a machine can read what a program is called with, so the address is not among that."""
+def test_the_browser_gets_the_address_from_a_private_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All users of a machine can read a program's arguments, so these do not contain the secret."""
     servers: list[ReviewServer] = []
     seen: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""Stages over shards, by the commands."""
+"""Commands that work over shards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AUGMENT = ("--method", "mention_replacement", "--copies", "2", "--gold", "train.
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the user is, with a corpus in a folder of two files."""
+    """The current folder, with a corpus in a folder of two files."""
     write_data(tmp_path)
     (tmp_path / "corpus").mkdir()
     io.write(sentences(20, 300), tmp_path / "corpus" / "a.conll")
@@ -31,7 +31,7 @@ def joined(folder: Path, kind: str) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.glob(f"{kind}-*.jsonl")))
 
 
-def test_together_the_shards_are_what_one_file_is(folder: Path) -> None:
+def test_shards_together_equal_one_file(folder: Path) -> None:
     whole = call("augment", "corpus", "whole.jsonl", *AUGMENT)
     cut = call("augment", "corpus", "cut", *AUGMENT, "--shards", "7", "--workers", "2", "--json")
     assert (whole.code, cut.code) == (0, 0), whole.err + cut.err
@@ -45,7 +45,7 @@ def test_together_the_shards_are_what_one_file_is(folder: Path) -> None:
     assert not (folder / "cut.part").exists()
 
 
-def test_after_a_kill_the_same_command_goes_on(folder: Path, server: Server) -> None:
+def test_the_same_command_resumes_after_a_kill(folder: Path, server: Server) -> None:
     command = ("augment", "corpus", "cut", *AUGMENT, "--shards", "2", "--batch-size", "1")
     process = server.start(*command, cwd=folder)
     process.kill_when_there_is(folder / "cut.part" / "part-00003.jsonl")
@@ -58,8 +58,8 @@ def test_after_a_kill_the_same_command_goes_on(folder: Path, server: Server) -> 
     assert files(folder / "cut") == files(folder / "again")
 
 
-def test_predict_over_shards(folder: Path, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With workers in this process, where the tagger is known."""
+def test_predict_works_over_shards(folder: Path, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workers run in this process, in which the tagger is registered."""
     from tests.pipeline.fakes import Inline
 
     monkeypatch.setattr("nersery.pipeline.engines.local.LocalEngine", Inline)
@@ -84,7 +84,7 @@ def test_predict_over_shards(folder: Path, memory: Any, monkeypatch: pytest.Monk
         ("corpus --shards 5", 2, "corpus is an input and would be overwritten"),
     ],
 )
-def test_what_cannot_be_is_refused(options: str, code: int, message: str, folder: Path) -> None:
+def test_impossible_options_are_refused(options: str, code: int, message: str, folder: Path) -> None:
     before = files(folder)
     result = call("augment", "corpus", *options.split(), *AUGMENT)
     assert (result.code, message in result.err) == (code, True), result.err
@@ -94,16 +94,14 @@ def test_what_cannot_be_is_refused(options: str, code: int, message: str, folder
 @pytest.mark.parametrize(
     ("options", "package"), [("cut --engine ray", "nersery[ray]"), ("cut.parquet", "nersery[parquet]")]
 )
-def test_a_package_that_is_missing_is_named(
-    options: str, package: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_package_is_named(options: str, package: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ray", "pyarrow"):
         monkeypatch.setitem(__import__("sys").modules, name, None)
     result = call("augment", "corpus", *options.split(), "--shards", "5", *AUGMENT)
     assert (result.code, f'pip install "{package}' in result.err) == (4, True), result.err
 
 
-def test_shards_of_parquet(folder: Path) -> None:
+def test_shards_can_be_parquet(folder: Path) -> None:
     pytest.importorskip("pyarrow")
     assert call("augment", "corpus", "whole.jsonl", *AUGMENT).code == 0
     result = call("augment", "corpus", "cut.parquet", *AUGMENT, "--shards", "16")

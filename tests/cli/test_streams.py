@@ -22,7 +22,7 @@ from tests.standins import environment, register, write_recipe
 
 @pytest.mark.usefixtures("folder")
 class TestStreams:
-    def test_results_on_output_and_the_rest_on_errors(self):
+    def test_results_go_to_stdout_and_the_rest_to_stderr(self):
         result = call("augment", "train.conll", "out.jsonl", *AUGMENT)
         count = len(io.read("out.jsonl"))
         assert result.out.startswith(f"out.jsonl: read 24, wrote {count}, rejected {24 - count} (")
@@ -40,12 +40,12 @@ class TestStreams:
         ],
         ids=lambda args: args[0],
     )
-    def test_quiet_means_results_alone(self, args: list[str]):
+    def test_quiet_prints_only_results(self, args: list[str]):
         result = call(*args, "--quiet")
         assert result.err == ""
         assert result.out.startswith("out.jsonl: ")
 
-    def test_repairs_are_told_unless_quiet(self):
+    def test_repairs_are_reported_unless_quiet(self):
         Path("broken.conll").write_text("Ada\tB_PER\nran\tO\nBo\tB-PER\n")
         for number, options in enumerate(([], ["--quiet"])):
             result = call("augment", "broken.conll", f"{number}.jsonl", *AUGMENT, "--repair", "underscore", *options)
@@ -66,10 +66,10 @@ class TestStreams:
         ],
         ids=" ".join,
     )
-    def test_json(self, args: list[str], tiny_model: str):
+    def test_json_output_can_be_parsed(self, args: list[str], tiny_model: str):
         assert json.loads(call(*(arg.replace("TINY", tiny_model) for arg in args)).out)
 
-    def test_a_training_in_json(self, memory: object):
+    def test_train_prints_its_result_as_json(self, memory: object):
         result = call("train", "train.conll", "t", "--method", "memory", "--json")
         assert json.loads(result.out) == {"folder": "t", "sentences": 24, "steps": 1, "best_step": None, "dev_f1": None}
 
@@ -88,7 +88,7 @@ class TestStreams:
         ],
         ids=lambda args: args[0],
     )
-    def test_an_example_by_the_name_that_list_prints(self, args: list[str], memory: object):
+    def test_examples_can_be_named_as_list_prints_them(self, args: list[str], memory: object):
         (name, *_) = json.loads(call("list", "examples", "--json").out)["examples"]
         result = call(*[arg.replace("EXAMPLE", name.replace(".", "x.")) for arg in args])
         assert result.code == 2
@@ -102,13 +102,13 @@ class TestStreams:
         assert "Cell_Line" not in out
         assert "Cell_Line" in call("list", "types").out
 
-    def test_a_broken_package_takes_no_other_method_from_the_list(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_broken_package_hides_no_other_method(self, monkeypatch: pytest.MonkeyPatch):
         register(monkeypatch, "augment", "broken", "no_such_module:Broken")
         listed = json.loads(call("list", "augment", "--json").out)["augment"]
         assert "cannot be loaded: No module named 'no_such_module'" in listed.pop("broken")
         assert "melm" in listed
 
-    def test_figures_in_json(self):
+    def test_json_has_the_figures_of_the_corpus(self):
         (counted,) = json.loads(call("inspect", "stats", "test.conll", "--json").out)
         gold = io.read("test.conll")
         assert counted["sentences"] == len(gold)
@@ -117,13 +117,13 @@ class TestStreams:
         scores = json.loads(call("evaluate", "test.conll", "test.conll", "--json").out)
         assert scores["micro"]["f1"] == 1.0
 
-    def test_a_run_in_json(self, memory: object):
+    def test_run_prints_its_report_as_json(self, memory: object):
         write_recipe(Path())
         result = call("run", "recipe.toml", "--json", "--quiet")
         assert json.loads(result.out) == json.loads(Path("runs/small/report.json").read_text("utf-8"))
         assert result.err == ""
 
-    def test_a_run_in_words(self, memory: object):
+    def test_run_prints_its_systems_and_headline(self, memory: object):
         write_recipe(Path())
         *systems, report = call("run", "recipe.toml", "--out", "run").out.splitlines()
         assert [line.split()[0] for line in systems[:3]] == ["gold", "both", "one"]
@@ -150,7 +150,7 @@ class TestStreams:
         assert "which may be chance" in sentence
         assert holm == "Corrected for 2 comparisons (Holm): p = 0.06, so the difference may be chance."
 
-    def test_standard_input(self):
+    def test_reads_standard_input(self):
         content = Path("train.conll").read_bytes()
         assert "24 sentences" in call("inspect", "stats", "-", stdin=content).out
         assert call("dataset", "convert", "-", "out.jsonl", stdin=content).code == 0
@@ -166,24 +166,24 @@ class TestStreams:
             ("crosslingual", "align", "-", "-", "x.align"),
         ],
     )
-    def test_standard_input_named_twice(self, command: tuple[str, ...]):
+    def test_refuses_standard_input_named_twice(self, command: tuple[str, ...]):
         result = call(*command, stdin=Path("train.conll").read_bytes())
         assert (result.code, result.out) == (2, "")
         assert "standard input (-) is named twice" in result.err
 
     @pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="the system has no name for standard input")
-    def test_standard_input_named_twice_by_its_file(self):
+    def test_refuses_standard_input_named_twice_by_its_file(self):
         script = 'cat train.conll | "$0" -m nersery evaluate /dev/stdin "$1"'
         for other in ("/dev/stdin", "-"):
             command = ["bash", "-c", script, sys.executable, other]
             result = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
             assert (result.returncode, "standard input (-) is named twice" in result.stderr) == (2, True)
 
-    def test_closed_streams_are_no_bug(self):
+    def test_closed_streams_raise_no_error(self):
         command = ["bash", "-c", 'exec "$0" -m nersery inspect stats - <&- >&-', sys.executable]
         assert subprocess.run(command, env=environment(), check=False).returncode == 0
 
-    def test_no_p_value_reads_zero(self):
+    def test_no_p_value_is_shown_as_zero(self):
         Path("gold.conll").write_text("w\tB-X\n\n" * 60)
         Path("none.conll").write_text("w\tO\n\n" * 60)
         files = ["gold.conll", "gold.conll", "--against", "none.conll"]
@@ -191,7 +191,7 @@ class TestStreams:
 
     @pytest.mark.parametrize("target", ["devices/stdout", "pipe"])
     def test_a_device_is_not_replaced_by_a_file(self, target: str, monkeypatch: pytest.MonkeyPatch):
-        """With a folder that stands in for /dev, which a failing test would damage."""
+        """A folder replaces /dev, which a failing test would damage."""
         os.mkfifo("pipe")
         Path("devices").mkdir()
         Path("devices/stdout").write_bytes(b"")
@@ -207,7 +207,7 @@ class TestStreams:
             ("~/x.jsonl", "~/x.jsonl would be a folder in the current one: ~ does not stand for the home folder here"),
         ],
     )
-    def test_no_folder_is_made_of_an_address_or_a_home_folder(self, target: str, message: str):
+    def test_refuses_an_address_or_a_tilde_as_output(self, target: str, message: str):
         before = sorted(Path().iterdir())
         for command in (("dataset", "convert"), ("augment", *AUGMENT), ("train",), ("dataset", "publish")):
             result = call(*command, "train.conll", target)
@@ -218,21 +218,21 @@ class TestStreams:
             assert (result.code, message in result.err) == (2, True)
         assert sorted(Path().iterdir()) == before
 
-    def test_a_recipe_from_a_pipe(self):
+    def test_refuses_a_recipe_from_a_pipe(self):
         os.mkfifo("recipe")
         for name in ("recipe", "-"):
             result = call("run", name, "--check")
             assert (result.code, result.out) == (2, "")
             assert f"{name} is not a regular file: save it as one" in result.err
 
-    def test_version(self):
+    def test_version_is_printed(self):
         assert call("--version").out.startswith("nersery ")
 
 
 class TestPipes:
-    """Real processes, for what only they have."""
+    """Tests that need real processes."""
 
-    def test_nobody_reads_the_results(self, folder: Path):
+    def test_ends_quietly_if_nobody_reads_the_results(self, folder: Path):
         many = [Sentence((f"w{n}",), (Entity(0, 1, f"TYPE{n}"),)) for n in range(5_000)]
         io.write(many, "many.jsonl")
         process = subprocess.Popen(
@@ -249,7 +249,7 @@ class TestPipes:
         assert process.wait() == 141
 
     @pytest.mark.parametrize("args", [("--help",), ("list", "--help")], ids=" ".join)
-    def test_nobody_reads_the_help(self, args: tuple[str, ...], server: Server):
+    def test_ends_quietly_if_nobody_reads_the_help(self, args: tuple[str, ...], server: Server):
         process = server.start(*args, cwd=Path(), output=UNREAD)
         assert (process.wait(), process.err) == (141, "")
 
@@ -259,7 +259,7 @@ class TestPipes:
         [("list", "repairs"), ("--help",), ("--version",), pytest.param(("list", "--help"), marks=pytest.mark.torture)],
         ids=" ".join,
     )
-    def test_results_onto_a_full_disk(self, args: tuple[str, ...]):
+    def test_reports_a_full_disk_on_standard_output(self, args: tuple[str, ...]):
         with open("/dev/full", "w") as full:
             done = subprocess.run(
                 [sys.executable, "-m", "nersery", *args],
@@ -279,7 +279,7 @@ class TestPipes:
         command = ["bash", "-c", f'exec "$0" -m nersery {args} 2> /dev/full', sys.executable]
         assert subprocess.run(command, env=environment(), check=False).returncode == code
 
-    def test_a_current_folder_that_was_removed(self, tmp_path: Path):
+    def test_refuses_a_removed_current_folder(self, tmp_path: Path):
         script = 'cd "$1" && rmdir "$1" && exec "$0" -m nersery run demo --check'
         command = ["bash", "-c", script, sys.executable, str(tmp_path / "gone")]
         (tmp_path / "gone").mkdir()
@@ -287,18 +287,18 @@ class TestPipes:
         expected = "error: the current folder was removed. Change to another one (cd)\n"
         assert (done.returncode, done.stderr) == (2, expected)
 
-    def test_a_terminal_without_the_script(self, folder: Path):
+    def test_escapes_characters_that_a_terminal_cannot_encode(self, folder: Path):
         io.write([Sentence(("नमस्ते",), (Entity(0, 1, "जगह"),))], "हिन्दी.jsonl")
         done = nersery("inspect", "stats", "हिन्दी.jsonl", env={"PYTHONIOENCODING": "ascii"})
         assert done.returncode == 0
         assert r"\u091c\u0917\u0939" in done.stdout
 
-    def test_json_where_the_terminal_is_not_utf_8(self, folder: Path):
+    def test_json_is_readable_if_the_terminal_is_not_utf_8(self, folder: Path):
         io.write([Sentence(("É",), (Entity(0, 1, "PÉR"),))], "e.jsonl")
         done = nersery("inspect", "stats", "e.jsonl", "--json", env={"PYTHONIOENCODING": "ascii"})
         assert "PÉR" in str(json.loads(done.stdout))
 
-    def test_a_file_name_in_no_encoding(self, folder: Path):
+    def test_file_names_that_are_not_utf_8_raise_no_bug(self, folder: Path):
         name = os.fsdecode(b"caf\xe9.conll")
         Path(name).write_bytes(Path("train.conll").read_bytes())
         done = nersery("dataset", "convert", name, os.fsdecode(b"\xe9.jsonl"))

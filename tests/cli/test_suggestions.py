@@ -31,7 +31,7 @@ SCRIPTS = [
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object, tiny_masked_lm: str) -> Path:
-    """Where the user is, with data files, a masked language model and a tagger that knows the mentions of train."""
+    """The current folder, with data files, a masked language model and a tagger that has learnt train by heart."""
     write_data(tmp_path)
     monkeypatch.chdir(tmp_path)
     Path("lm").symlink_to(tiny_masked_lm, target_is_directory=True)
@@ -40,14 +40,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object, tiny
 
 
 def suggest(*args: str) -> Any:
-    """The result of the command as JSON."""
+    """Return the result of the command, read from JSON."""
     result = call("inspect", "suggestions", *args, "--json")
     assert result.code == 0, result.err
     return json.loads(result.out)
 
 
 def table(*args: str) -> str:
-    """The result of the command for people."""
+    """Return the table that the command prints."""
     result = call("inspect", "suggestions", *args)
     assert result.code == 0, result.err
     return result.out
@@ -59,7 +59,7 @@ MELM = ("--method", "melm model=./lm epochs=1")
 
 @pytest.mark.usefixtures("folder")
 class TestSuggest:
-    def test_json_has_what_the_method_says(self):
+    def test_json_contains_the_guesses_of_the_method(self):
         result = suggest("test.conll", *MODEL, "--top-k", "3", "--sentences", "2")
         assert (result["file"], result["oracle"]) == ("test.conll", None)
         assert result["methods"] == {"./lm": {"method": "masked_entity", "settings": {"model": "./lm"}}}
@@ -79,7 +79,7 @@ class TestSuggest:
                 ]
                 assert made[0].keys() == {"words", "probability", "probabilities"}
 
-    def test_the_oracle_marks_what_it_knows(self):
+    def test_the_oracle_marks_suggestions_that_it_agrees_with(self):
         result = suggest("train.conll", *MODEL, *MELM, "--top-k", "40", "--oracle", "oracle")
         oracle = Memory.load("oracle")
         agreeing = {label: [0, 0] for label in result["methods"]}
@@ -96,7 +96,7 @@ class TestSuggest:
         assert all(0 < count < total for count, total in agreeing.values())
         assert list(result["methods"]) == ["./lm", "melm model=./lm epochs=1"]
 
-    def test_the_table_says_the_same(self):
+    def test_the_table_agrees_with_the_json(self):
         args = ("train.conll", *MODEL, *MELM, "--top-k", "12", "--oracle", "oracle")
         result, out = suggest(*args), table(*args)
         lines = out.splitlines()
@@ -115,7 +115,7 @@ class TestSuggest:
         assert all(line == line.rstrip() for line in lines)
         assert out.endswith("\n")
 
-    def test_nothing_is_wrapped_in_a_file(self, monkeypatch: pytest.MonkeyPatch):
+    def test_output_to_a_file_is_not_wrapped(self, monkeypatch: pytest.MonkeyPatch):
         args = ("test.conll", *MODEL, *MELM, "--oracle", "oracle")
         out = table(*args)
         monkeypatch.setenv("COLUMNS", "20")
@@ -125,7 +125,7 @@ class TestSuggest:
         result = call("inspect", "suggestions", "test.conll", *MODEL)
         assert {"✓", "✗"}.isdisjoint(result.out + result.err)
 
-    def test_ids(self):
+    def test_sentences_are_shown_by_id_in_the_given_order(self):
         result = suggest("test.conll", *MODEL, "--id", "test:7", "--id", "test:2")
         assert [one["id"] for one in result["sentences"]] == ["test:7", "test:2"]
 
@@ -142,7 +142,7 @@ class TestSuggest:
         assert note not in call("inspect", "suggestions", *args, "--gold", "few.conll").err
         assert "note:" not in call("inspect", "suggestions", "test.conll", *MODEL).err, "it learns nothing"
 
-    def test_notes_of_models_are_told_unless_quiet(self):
+    def test_notes_of_models_are_shown_unless_quiet(self):
         from nersery.core import warnings
 
         io.write([Sentence(("Ωδή", "Ἥρα"), (Entity(1, 2, "PER"),))], Path("greek.jsonl"))
@@ -152,18 +152,18 @@ class TestSuggest:
             assert result.code == 0
             assert ("made for other languages than this text" in result.err) == told
 
-    def test_quiet_means_results_alone(self):
+    def test_quiet_prints_only_results(self):
         result = call("inspect", "suggestions", "test.conll", *MELM, "--oracle", "oracle", "--quiet")
         assert (result.code, result.err) == (0, "")
 
-    def test_a_mention_of_signs_alone(self):
+    def test_a_mention_of_only_signs_has_no_word_to_replace(self):
         io.write([Sentence(("!!!", "met", "Ada"), (Entity(0, 1, "GRP"), Entity(2, 3, "PER")))], "signs.conll")
         out = table("signs.conll", *MODEL, "--oracle", "oracle")
         assert re.search(r"^!!! +no word to replace\nGRP ✗ -$", out, re.MULTILINE)
         first, _ = suggest("signs.conll", *MODEL)["sentences"][0]["mentions"]
         assert (first["hidden"], first["suggestions"]) == ([], {"./lm": []})
 
-    def test_hostile_text_is_shown_as_it_is(self, monkeypatch: pytest.MonkeyPatch):
+    def test_hostile_text_is_shown_literally(self, monkeypatch: pytest.MonkeyPatch):
         io.write([EVIL], "evil.jsonl")
         for terminal in ({}, {"FORCE_COLOR": "1", "COLUMNS": "300"}):
             for name, value in terminal.items():
@@ -175,7 +175,7 @@ class TestSuggest:
             assert {"\x1b", "\u202e"}.isdisjoint(plain)
             assert {"[bold]Ada[/bold]", "[red]PER", ":smile:"} <= set(plain.split())
 
-    def test_columns_stay_in_line_in_every_script(self):
+    def test_columns_are_aligned_in_every_script(self):
         io.write(SCRIPTS, "scripts.jsonl")
         out = table("scripts.jsonl", *MODEL, "--method", "masked_entity model=./lm", "--top-k", "2")
         start = checked = 0
@@ -191,7 +191,7 @@ class TestSuggest:
             assert f"\N{FIRST STRONG ISOLATE}{word}\N{POP DIRECTIONAL ISOLATE}" in out
         assert "\N{FIRST STRONG ISOLATE}राम" not in out
 
-    def test_a_terminal_gets_colour_and_nothing_is_lost_in_a_narrow_one(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_narrow_terminal_shows_colours_and_all_text(self, monkeypatch: pytest.MonkeyPatch):
         args = ("train.conll", *MODEL, "--top-k", "12", "--oracle", "oracle", "-q")
         plain = table(*args)
         monkeypatch.setenv("FORCE_COLOR", "1")
@@ -207,7 +207,7 @@ class TestSuggest:
         assert "…" not in bare
 
 
-def test_an_output_that_holds_no_signs(monkeypatch: pytest.MonkeyPatch):
+def test_marks_are_ascii_if_the_output_is_ascii(monkeypatch: pytest.MonkeyPatch):
     with BytesIO() as written:
         monkeypatch.setattr(sys, "stdout", TextIOWrapper(written, "ascii"))
         rows = tables.table("type", "new", figures_from=1)
@@ -222,7 +222,7 @@ def test_an_output_that_holds_no_signs(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.usefixtures("folder")
-class TestWhatIsWrong:
+class TestErrors:
     @pytest.mark.parametrize(
         ("code", "args", "message"),
         [
@@ -255,13 +255,13 @@ class TestWhatIsWrong:
         assert message in " ".join(result.err.replace("│", "").split())
         assert result.out == ""
 
-    def test_a_model_that_is_not_there_shows_before_anything_is_trained(self):
+    def test_a_missing_model_is_reported_before_any_training(self):
         result = call("inspect", "suggestions", "test.conll", *MELM, "--method", "masked_entity model=./none")
         assert result.code == 4
         assert not re.search(r"^melm.*: \d+/\d+", result.err, re.MULTILINE)
         assert re.search(r"^melm.*: \d+/\d+", call("inspect", "suggestions", "test.conll", *MELM).err, re.MULTILINE)
 
-    def test_a_type_that_the_oracle_does_not_know(self, tiny_model: str):
+    def test_notes_types_that_the_oracle_has_not_learnt(self, tiny_model: str):
         settings = [f"--set={line.replace(' = ', '=')}" for line in tiny(tiny_model, steps=1).split("\n")]
         assert call("train", "train.conll", "tiny", *settings).code == 0
         io.write([Sentence(("Rex", "in", "Oslo"), (Entity(0, 1, "PROD"), Entity(2, 3, "LOC")))], "new.conll")
@@ -282,14 +282,14 @@ class TestNovelty:
         io.write(sentences(4), "gold.conll")
         return "new.jsonl"
 
-    def test_json(self):
+    def test_json_counts_distinct_and_new_mentions(self):
         result = json.loads(call("inspect", "novelty", self.generated(), "--gold", "gold.conll", "--json").out)
         mentions = {(s.mention(e), e.type) for s in sentences(4) for e in s.entities}
         more = {(("Zoe",), "PER"), (("Oslo",), "LOC")} - mentions
         assert result["total"] == {"distinct": len(mentions | more), "new": len(more), "valid": None}
         assert (result["file"], result["gold"], result["oracle"]) == ("new.jsonl", "gold.conll", None)
 
-    def test_the_oracle_takes_out_what_it_does_not_find(self):
+    def test_only_mentions_that_the_oracle_finds_are_valid(self):
         args = ("inspect", "novelty", self.generated(), "--gold", "gold.conll", "--oracle", "oracle")
         result = json.loads(call(*args, "--json").out)
         assert result["per_type"]["PER"]["new"] == 1
@@ -301,12 +301,12 @@ class TestNovelty:
         share = "0.0" if not total["valid"] else f"{100 * total['valid'] / total['new']:.1f}"
         assert lines[-1].split() == ["all", *(str(total[key]) for key in ("distinct", "new", "valid")), share, "%"]
 
-    def test_words_beside_the_table(self):
+    def test_the_columns_are_explained_unless_quiet(self):
         result = call("inspect", "novelty", self.generated(), "--gold", "gold.conll")
         assert "new: gold has no mention with these words and this type\n" in result.err
         assert call("inspect", "novelty", "new.jsonl", "--gold", "gold.conll", "-q").err == ""
 
-    def test_a_file_without_entities(self):
+    def test_a_file_without_entities_has_no_mentions(self):
         io.write([Sentence(("nobody", "came"))], "nothing.conll")
         result = call(
             "inspect",
@@ -317,7 +317,7 @@ class TestNovelty:
         )
         assert result.out.splitlines()[-1].split() == ["all", "0", "0"]
 
-    def test_a_broken_file(self):
+    def test_refuses_a_broken_file(self):
         Path("broken.conll").write_text("Ada\tB-PER\nBo\tI-LOC\n")
         result = call("inspect", "novelty", "broken.conll", "--gold", "dev.conll")
         assert (result.code, result.out) == (3, "")

@@ -62,7 +62,7 @@ def shown(*args: str) -> Any:
     return json.loads(result.out)
 
 
-def test_json_says_what_the_library_says(with_tagger: Sequence[str], tagger_folder: Path) -> None:
+def test_json_equals_the_result_of_the_library(with_tagger: Sequence[str], tagger_folder: Path) -> None:
     result = shown(*with_tagger, "--rate", "0.4", "--layers", "1")
     assert (result["file"], result["keywords"], result["rate"]) == ("gold.jsonl", "attention", 0.4)
     tagger = TransformerTagger.load(tagger_folder)
@@ -77,7 +77,7 @@ def test_json_says_what_the_library_says(with_tagger: Sequence[str], tagger_fold
             assert one["no_template"] == "no entities"
 
 
-def test_plain_marks_in_a_file(with_tagger: Sequence[str]) -> None:
+def test_uses_plain_marks_in_a_file(with_tagger: Sequence[str]) -> None:
     result = call(*with_tagger, "--rate", "1")
     assert result.out == (
         "a\n[Ada Lovelace PER] *wrote* ___ *program* ___\n\n"
@@ -89,7 +89,7 @@ def test_plain_marks_in_a_file(with_tagger: Sequence[str]) -> None:
     assert "4 templates with 4 of 10 words outside entities; 1 sentence without one" in result.err
 
 
-def test_styles_in_a_terminal(with_tagger: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uses_styles_in_a_terminal(with_tagger: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     out = call(*with_tagger, "--rate", "1", "--limit", "1", "-q").out
     assert "*" not in out
@@ -106,7 +106,7 @@ def test_other_keywords_need_no_tagger(with_tagger: Sequence[str]) -> None:
     assert call(*command, *random).out == call(*command, *random).out
 
 
-def test_random_keywords_are_those_that_aclm_learns_from(
+def test_random_keywords_equal_those_of_aclm(
     with_tagger: Sequence[str], tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learnt: dict[str, tuple[int, ...]] = {}
@@ -121,7 +121,7 @@ def test_random_keywords_are_those_that_aclm_learns_from(
         assert {one["id"]: tuple(one["keywords"]) for one in found if one["entities"]} == learnt
 
 
-def test_the_tagger_learns_in_the_order_in_which_aclms_does(
+def test_the_tagger_is_trained_in_the_same_order_as_in_aclm(
     with_tagger: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fitted_on: list[str] = []
@@ -136,7 +136,7 @@ def test_the_tagger_learns_in_the_order_in_which_aclms_does(
     assert fitted_on == ["a", "b", "c", "d", "e"]
 
 
-def test_without_a_tagger_one_is_trained(
+def test_trains_a_tagger_if_none_is_given(
     with_tagger: Sequence[str], tiny_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained = []
@@ -151,13 +151,13 @@ def test_without_a_tagger_one_is_trained(
     assert "no --tagger is given" in result.err
 
 
-def test_stop_words_of_a_file(with_tagger: Sequence[str]) -> None:
+def test_stop_words_can_come_from_a_file(with_tagger: Sequence[str]) -> None:
     Path("words.txt").write_text("Wrote\n")
     out = call(*with_tagger, "--rate", "1", "--limit", "1", "--stop-words", "words.txt", "-q").out
     assert out == "a\n[Ada Lovelace PER] ___ *the* *first* *program* ___\n"
 
 
-def test_one_sentence(with_tagger: Sequence[str]) -> None:
+def test_shows_only_the_chosen_sentences(with_tagger: Sequence[str]) -> None:
     assert [one["id"] for one in shown(*with_tagger, "--sentence", "b")["sentences"]] == ["b"]
     assert [one["id"] for one in shown(*with_tagger, "--limit", "2")["sentences"]] == ["a", "b"]
     result = call(*with_tagger, "--sentence", "z")
@@ -167,7 +167,7 @@ def test_one_sentence(with_tagger: Sequence[str]) -> None:
     assert "nersery inspect templates 'my gold.jsonl' --limit 3" in result.err
 
 
-def test_a_picture(with_tagger: Sequence[str]) -> None:
+def test_a_picture_shows_the_attention_of_a_sentence(with_tagger: Sequence[str]) -> None:
     for keywords in ("attention", "random", "none"):
         result = call(*with_tagger, "--sentence", "e", "--picture", "e.svg", "--keywords", keywords, "--force")
         assert result.code == 0, result.err
@@ -179,7 +179,7 @@ def test_a_picture(with_tagger: Sequence[str]) -> None:
     assert "Ada Lovelace PER" in Path("new/first.SVG").read_text("utf-8")
 
 
-def test_more_layers_than_there_are_is_said(with_tagger: Sequence[str]) -> None:
+def test_notes_more_layers_than_the_model_has(with_tagger: Sequence[str]) -> None:
     told = "1000 layers of attention were requested"
     assert told in call(*with_tagger, "--layers", "1000").err
     forget_notes()
@@ -199,7 +199,7 @@ def test_more_layers_than_there_are_is_said(with_tagger: Sequence[str]) -> None:
         (("--stop-words", "missing.txt"), 4, "missing.txt"),
     ],
 )
-def test_what_cannot_be(with_tagger: Sequence[str], args: Sequence[str], code: int, told: str) -> None:
+def test_impossible_options_are_refused(with_tagger: Sequence[str], args: Sequence[str], code: int, told: str) -> None:
     Path("there.svg").write_text("mine")
     before = Path("gold.jsonl").read_bytes()
     result = call(*with_tagger, *args)
@@ -208,7 +208,7 @@ def test_what_cannot_be(with_tagger: Sequence[str], args: Sequence[str], code: i
     assert not Path("map.png").exists()
 
 
-def test_hostile_text_is_shown_as_it_is(with_tagger: Sequence[str]) -> None:
+def test_hostile_text_is_shown_literally(with_tagger: Sequence[str]) -> None:
     io.write([EVIL], Path("evil.jsonl"))
     out = call("inspect", "templates", "evil.jsonl", "--keywords", "random", "--rate", "1", "-q").out
     assert out == "evil\n[[bold]Ada[/bold] [red]PER] *\\u202a[2J* *greeted* ___ *{xylo}* *\\u202eabc*\n"

@@ -1,4 +1,4 @@
-"""Trackers get what the report says, and are imported on request only."""
+"""Trackers get the figures of the report, and are imported only on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPORT = Report(name="mine", recipe={"tagger": {"steps": 3}, "seeds": [0, 1]}, s
 
 
 class Recorder(ModuleType):
-    """A tracker that keeps what it is given."""
+    """A tracker that records its calls."""
 
     def __init__(self) -> None:
         super().__init__("tracker")
@@ -54,7 +54,7 @@ def test_recipe_scores_and_report_are_logged(name: str, tmp_path: Path, monkeypa
     assert "report.html" not in said
 
 
-def test_mlflow_gets_names_that_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mlflow_gets_valid_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder()
     monkeypatch.setitem(sys.modules, "mlflow", recorder)
     names = ("melm + agreement", "melm = agreement", "first, v1.5", "हिन्दी")

@@ -1,4 +1,4 @@
-"""Trainings that are killed, and the command again."""
+"""Killed trainings that are resumed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS = 60
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> list[str]:
-    """A training that takes long enough to be killed, without the folder that it is to write."""
+    """A training that is long enough to be killed, without its output folder."""
     write_data(tmp_path)
     monkeypatch.chdir(tmp_path)
     settings = [f"--set={line.replace(' = ', '=')}" for line in tiny(tiny_model, steps=STEPS).split("\n")]
@@ -30,7 +30,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) ->
 
 @pytest.fixture
 def killed(command: list[str], server: Server) -> list[str]:
-    """The same, killed on its way to the folder ``t``."""
+    """The same command with the folder ``t``, killed while it trained."""
     process = server.start(*command, "t", cwd=Path.cwd())
     process.kill_when_there_is(STATE)
     assert process.wait() == -signal.SIGKILL
@@ -38,7 +38,7 @@ def killed(command: list[str], server: Server) -> list[str]:
     return [*command, "t"]
 
 
-def test_it_goes_on(killed: list[str], command: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_a_killed_training_resumes(killed: list[str], command: list[str], monkeypatch: pytest.MonkeyPatch):
     from nersery.taggers.transformer import TransformerTagger
 
     done = json.loads(STATE.read_text())["facts"]["step"]
@@ -57,7 +57,7 @@ def test_it_goes_on(killed: list[str], command: list[str], monkeypatch: pytest.M
         taken.clear()
 
 
-def test_with_other_settings_only_when_forced(killed: list[str]):
+def test_other_settings_need_force(killed: list[str]):
     before = files(Path("t.training"))
     before.pop("lock")
     for other in (["--set", "steps=3"], ["--seed", "1"]):
@@ -72,7 +72,7 @@ def test_with_other_settings_only_when_forced(killed: list[str]):
     assert not Path("t.training").exists()
 
 
-def test_a_broken_state(killed: list[str]):
+def test_refuses_a_broken_state_unless_forced(killed: list[str]):
     STATE.write_text("{")
     result = call(*killed)
     assert result.code == 1
@@ -81,7 +81,7 @@ def test_a_broken_state(killed: list[str]):
     assert not Path("t.training").exists()
 
 
-def test_files_of_others_are_not_removed(command: list[str]):
+def test_foreign_files_are_not_removed(command: list[str]):
     Path("t.training").mkdir()
     Path("t.training/thesis.tex").write_text("precious")
     for force in ([], ["--force"]):
@@ -91,7 +91,7 @@ def test_files_of_others_are_not_removed(command: list[str]):
     assert files(Path("t.training")) == {"thesis.tex": b"precious"}
 
 
-def test_two_methods_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_a_preset_of_another_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_data(tmp_path)
     result = call("train", "train.conll", "t", "--method", "transformer", "--preset", "promptda_bilstm")
@@ -99,7 +99,7 @@ def test_two_methods_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     assert "--method is transformer, but the preset or a setting names bilstm_crf. Use one of them" in result.err
 
 
-def test_a_grid_belongs_to_recipes_alone(tmp_path: Path) -> None:
+def test_refuses_a_grid_outside_recipes(tmp_path: Path) -> None:
     path = tmp_path / "gold.conll"
     path.write_text("Ada B-PER\n")
     result = call("train", str(path), str(tmp_path / "tagger"), "--set", "grid.steps=[1]")
@@ -107,7 +107,7 @@ def test_a_grid_belongs_to_recipes_alone(tmp_path: Path) -> None:
     assert 'no setting "grid"' in result.err
 
 
-def test_files_with_two_sets_of_tags_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object):
+def test_notes_training_files_with_different_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object):
     monkeypatch.chdir(tmp_path)
     io.write(sentences(9), "gold.conll")
     io.write([s.with_types({"PER": "Person"}) for s in sentences(9, 20)], "more.conll")
@@ -122,7 +122,7 @@ def test_files_with_two_sets_of_tags_are_noted(tmp_path: Path, monkeypatch: pyte
     assert "different types" not in call("train", "gold.conll", "few.conll", "u", *quick).err
 
 
-def test_an_evaluation_of_files_that_do_not_fit_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_notes_an_evaluation_of_files_with_different_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     gold = sentences(9)
     io.write(gold, "gold.conll")
