@@ -1,4 +1,4 @@
-"""Programs that stand in for word aligners: they speak like them, and link words at the same position."""
+"""Fake word aligners: they have the same interface, and link words at the same position."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SCRIPTS = {"fast_align": FAST_ALIGN, "eflomal-align": EFLOMAL, "mkcls": MKCLS, "
 
 
 def put_on_path(patch: pytest.MonkeyPatch, folder: Path, *names: str, script: str | None = None) -> Path:
-    """Make such programs, and let the PATH be the folder with them; the file that tells how they were called."""
+    """Write such programs, make their folder the PATH, and return the file that records their calls."""
     calls = folder / "calls"
     for name in names:
         path = folder / name

@@ -1,4 +1,4 @@
-"""Two languages that say the same in other words, and an encoder that knows a little of both."""
+"""Two artificial languages, and an encoder with slightly similar embeddings of translations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Gold = list[set[tuple[int, int]]]
 
 
 def build_bilingual(folder: Path) -> None:
-    """An untrained masked language model in whose embeddings a word and its translation have something in common."""
+    """Save an untrained masked language model that embeds a word and its translation with some similarity."""
     from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
     build_tokenizer("wordpiece", folder, [" ".join(SOURCE + TARGET)])
@@ -34,7 +34,7 @@ def build_bilingual(folder: Path) -> None:
 
 
 def translations(count: int, seed: int) -> tuple[list[Pair], Gold]:
-    """Sentences of five words, their translations in another order, and which words belong together."""
+    """Sentences of five words, their translations in another order, and the gold links."""
     rng = random.Random(seed)
     pairs, gold = [], []
     for number in range(count):
@@ -46,7 +46,7 @@ def translations(count: int, seed: int) -> tuple[list[Pair], Gold]:
 
 
 def f1(aligner: Aligner, pairs: list[Pair], gold: Gold) -> float:
-    """How well an aligner finds the links, in [0, 1]."""
+    """The F1 of an aligner's links, in [0, 1]."""
     right = found = 0
     for alignment, expected in zip(aligner.align(pairs), gold, strict=True):
         assert isinstance(alignment, tuple)

@@ -1,4 +1,4 @@
-"""Sentences and links in a few characters, and what becomes of them."""
+"""Short notations for sentences and links, and their projections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nersery.crosslingual.label_projection.projection import Projection
 
 
 def alignment(text: str) -> Alignment:
-    """``0-1 2-2:0.5`` as links."""
+    """Parse ``0-1 2-2:0.5`` as links."""
     fields = (field.partition(":") for field in text.split())
     places = ((*map(int, place.split("-")), float(chance or 1)) for place, _, chance in fields)
     return tuple(sorted(Link(*place) for place in places))

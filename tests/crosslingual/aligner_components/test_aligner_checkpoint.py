@@ -1,4 +1,4 @@
-"""What an aligner has learnt is taken from the folder of its training, there and nowhere else."""
+"""What an aligner has learnt is read from the folder of its training only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAIRS = corpus()
 
 
 class Once:
-    """Pairs that are looked through once, for what tells them from others, and then no more."""
+    """Pairs that may be read only once, to compute their digest."""
 
     def __init__(self) -> None:
         self.looks = 0
@@ -57,7 +57,7 @@ def aligner(
     return External
 
 
-def test_the_next_one_need_not_learn(aligner: type[Statistical | External], tmp_path: Path) -> None:
+def test_the_next_aligner_need_not_learn(aligner: type[Statistical | External], tmp_path: Path) -> None:
     training = Training(folder=tmp_path / "kept")
     first, second = aligner(), aligner()
     first.fit(PAIRS, training)
@@ -66,7 +66,9 @@ def test_the_next_one_need_not_learn(aligner: type[Statistical | External], tmp_
     assert not is_foreign(tmp_path / "kept")
 
 
-def test_it_is_of_these_pairs_and_settings(aligner: type[Statistical | External], tmp_path: Path) -> None:
+def test_a_checkpoint_of_other_pairs_or_settings_is_refused(
+    aligner: type[Statistical | External], tmp_path: Path
+) -> None:
     training = Training(folder=tmp_path / "kept")
     aligner().fit(PAIRS, training)
     with pytest.raises(OtherTrainingError, match="pairs: the content has changed"):
@@ -75,7 +77,7 @@ def test_it_is_of_these_pairs_and_settings(aligner: type[Statistical | External]
         aligner(prefix=3).fit(PAIRS, training)
 
 
-def test_a_call_that_failed_before_it_learnt_stands_in_nobodys_way(tmp_path: Path) -> None:
+def test_a_call_that_failed_before_learning_blocks_no_later_call(tmp_path: Path) -> None:
     Statistical().fit(PAIRS, Training(folder=tmp_path / "first"))
     training = Training(folder=tmp_path / "kept")
     with pytest.raises(SettingsError, match="learnt with other settings"):
@@ -84,7 +86,7 @@ def test_a_call_that_failed_before_it_learnt_stands_in_nobodys_way(tmp_path: Pat
     assert (tmp_path / "kept" / LEARNT).is_dir()
 
 
-def test_a_full_disk_is_told_as_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_raises_an_os_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(tensors: object, path: Path) -> None:
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
@@ -95,14 +97,14 @@ def test_a_full_disk_is_told_as_everywhere(tmp_path: Path, monkeypatch: pytest.M
     assert str(raised.value.filename).startswith(str(tmp_path))
 
 
-def test_a_record_that_a_loss_of_power_has_emptied(tmp_path: Path) -> None:
+def test_refuses_a_record_that_a_power_failure_has_emptied(tmp_path: Path) -> None:
     (tmp_path / STATE).touch()
     (tmp_path / LEARNT).mkdir()
     with pytest.raises(BrokenStateError, match="cannot be read"):
         Statistical().fit(PAIRS, Training(folder=tmp_path))
 
 
-def test_what_a_kill_left_half_written_is_learnt_again(tmp_path: Path) -> None:
+def test_an_incomplete_checkpoint_is_learnt_again(tmp_path: Path) -> None:
     training, aligner = Training(folder=tmp_path), Statistical()
     aligner.fit(PAIRS, training)
     (tmp_path / "learnt" / "lexicon.json").unlink()
@@ -111,7 +113,7 @@ def test_what_a_kill_left_half_written_is_learnt_again(tmp_path: Path) -> None:
     assert again.align(PAIRS) == aligner.align(PAIRS)
 
 
-def test_pairs_are_told_apart_by_their_words_alone() -> None:
+def test_pairs_are_distinguished_only_by_their_words() -> None:
     def digest(pairs: Pairs) -> str:
         return pairs_digest(pairs)
 

@@ -1,4 +1,4 @@
-"""Characters as words that are joined while they are aligned."""
+"""Characters as words, which are joined for alignment."""
 
 import pytest
 
@@ -28,10 +28,10 @@ def test_characters_are_joined_although_the_vocabulary_normalizes_them(name: str
     assert ["".join(words[position] for position in span) for span in spans(words, lambda _: subwords)] == joined
 
 
-def test_characters_that_the_vocabulary_does_not_know_stay_alone() -> None:
+def test_unknown_characters_are_not_joined() -> None:
     assert spans(("北", "京"), lambda _: ["▁", "<unk>"]) == ((0,), (1,))
 
 
-def test_zero_width_spaces_at_words_are_no_subwords() -> None:
+def test_zero_width_spaces_at_words_are_not_subwords() -> None:
     *words, last = splitter("characters")("ភាសា")
     assert spans([*words, f"{last}\u200b"], lambda _: ["▁ភាសា"]) == (tuple(range(len(words) + 1)),)

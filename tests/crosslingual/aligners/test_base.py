@@ -28,7 +28,7 @@ class Failing(Aligner):
 
 @dataclass
 class Short(Aligner):
-    """Forgets the last pair."""
+    """Leaves out the last pair."""
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment]:
         return [() for _ in pairs[1:]]
@@ -38,11 +38,11 @@ def test_a_reject_shows_the_target() -> None:
     assert nersery.align(TEXT, TEXT, Failing()) == [Reject("too bad", sentence) for sentence in TEXT]
 
 
-def test_a_job_of_which_every_pair_fails_ends_with_the_error() -> None:
+def test_a_job_raises_the_error_if_every_pair_fails() -> None:
     with pytest.raises(RuntimeError, match="broken"):
         nersery.align(TEXT, TEXT, Failing(RuntimeError("broken")))
 
 
-def test_an_outcome_for_each_pair() -> None:
+def test_an_aligner_must_answer_for_each_pair() -> None:
     with pytest.raises(ContractError, match="Short was given 2 items and answered with 1 alignments"):
         nersery.align(TEXT, TEXT, Short())

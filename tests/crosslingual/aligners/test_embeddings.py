@@ -1,4 +1,4 @@
-"""Alignment by embeddings, against a plain way that takes one pair at a time."""
+"""Alignment by embeddings, compared with a plain implementation that takes one pair at a time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def linked(found: Sequence[Alignment | Reject]) -> list[Alignment]:
 
 
 class PlainAligner:
-    """One sentence at a time through the whole model, and links by the book."""
+    """Encodes one sentence at a time with the whole model, and links words by definition."""
 
     def __init__(self, folder: Path, layer: int, lead: str = "") -> None:
         source = ModelSource(str(folder))
@@ -78,7 +78,7 @@ class PlainAligner:
 
 @pytest.fixture(scope="module")
 def roberta(tmp_path_factory: pytest.TempPathFactory, tiny_models: dict[str, Path]) -> Path:
-    """An encoder whose positions count from behind the padding id."""
+    """An encoder whose positions count from the one after the padding id."""
     from transformers import XLMRobertaConfig, XLMRobertaModel
 
     folder = tmp_path_factory.mktemp("roberta")
@@ -92,7 +92,7 @@ KINDS = {"wordpiece": ("softmax", 1), "bytes": ("argmax", 2), "unigram": ("softm
 """Kinds of models, each with the extraction and the layer that `make test` tries; `make torture` tries all."""
 
 
-class TestAgainstThePlainWay:
+class TestAgainstPlainAligner:
     @pytest.mark.parametrize(
         ("kind", "extraction", "layer"),
         [
@@ -101,7 +101,7 @@ class TestAgainstThePlainWay:
             for each in itertools.product(("softmax", "argmax"), (1, 2))
         ],
     )
-    def test_the_same_links(
+    def test_links_equal_those_of_the_plain_aligner(
         self, tiny_models: dict[str, Path], roberta: Path, kind: str, extraction: Extraction, layer: int
     ) -> None:
         folder = {**tiny_models, "roberta": roberta}[kind]
@@ -117,8 +117,8 @@ class TestAgainstThePlainWay:
         assert sum(map(len, found)) > len(PAIRS)
 
     @pytest.mark.parametrize("extraction", EXTRACTIONS)
-    def test_a_sentence_and_itself(self, tiny_model: str, extraction: Extraction) -> None:
-        """Where every subword is most alike to itself, the diagonal is linked; softmax and itermax may say more."""
+    def test_a_sentence_is_aligned_with_itself_on_the_diagonal(self, tiny_model: str, extraction: Extraction) -> None:
+        """Each subword is most similar to itself, so the diagonal is linked; some extractions may link more."""
         pairs = [Pair(side, side) for side in SIDES]
         for pair, alignment in zip(pairs, linked(aligner(tiny_model, extraction).align(pairs)), strict=True):
             diagonal = {(number, number) for number in range(len(pair.source))}
@@ -130,7 +130,7 @@ class TestAgainstThePlainWay:
 class TestBatches:
     @pytest.mark.parametrize("extraction", EXTRACTIONS)
     @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-    def test_what_stands_beside_a_pair_does_not_change_a_bit(
+    def test_other_pairs_of_a_batch_do_not_change_a_bit(
         self, tiny_model: str, extraction: Extraction, precision: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         many = [*PAIRS, Pair(SIDES[0] * 9, SIDES[1] * 9, "long")]
@@ -141,7 +141,7 @@ class TestBatches:
         monkeypatch.setattr("nersery.crosslingual.aligners.embeddings.SUBWORDS", 50)
         assert one.align(many) == together
 
-    def test_the_shape_of_similarities_follows_from_each_pair_alone(
+    def test_the_shape_of_similarities_depends_only_on_the_pair(
         self, tiny_model: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         seen: set[tuple[int, ...]] = set()
@@ -162,7 +162,7 @@ class TestBatches:
         assert seen == alone
         assert len(alone) > 3
 
-    def test_links_are_sorted_and_each_there_once(self, tiny_model: str) -> None:
+    def test_links_are_sorted_and_unique(self, tiny_model: str) -> None:
         for alignment in linked(aligner(tiny_model, threshold=0.0).align(PAIRS)):
             assert [link[:2] for link in alignment] == sorted({link[:2] for link in alignment})
 
@@ -170,7 +170,7 @@ class TestBatches:
 class TestLongSides:
     LONG = Pair(SIDES[0] * 12, (*SIDES[1] * 9, "Oslo"))
 
-    def test_they_are_read_to_their_ends(self, tiny_model: str) -> None:
+    def test_long_sides_are_read_to_their_ends(self, tiny_model: str) -> None:
         (alignment,) = linked(aligner(tiny_model, "match").align([self.LONG]))
         source, target = ({link[side] for link in alignment} for side in (0, 1))
         assert target == set(range(len(self.LONG.target)))
@@ -184,19 +184,19 @@ class TestLongSides:
         chances = [[link.probability for link in alignment if link.target == last] for alignment in (first, second)]
         assert chances[0] != chances[1]
 
-    def test_pairs_of_thousands_of_words(self, tiny_model: str) -> None:
+    def test_aligns_pairs_of_thousands_of_words(self, tiny_model: str) -> None:
         side = ("Ada", "in", "Oslo") * 1000
         (alignment,) = linked(aligner(tiny_model, "argmax").align([Pair(side, side)]))
         assert max(link.source for link in alignment) > 2900
 
-    def test_a_word_longer_than_the_model_rejects_its_pair_alone(self, tiny_model: str) -> None:
+    def test_a_word_longer_than_the_model_rejects_only_its_pair(self, tiny_model: str) -> None:
         long = Pair(("Ada", "da" * 40), SIDES[0])
         one = aligner(tiny_model)
         expected = one.align(PAIRS[:2])
         assert one.align([PAIRS[0], long, PAIRS[1]]) == [expected[0], Reject(TOO_LONG), expected[1]]
         assert one.align([Pair(long.target, long.source)]) == [Reject(TOO_LONG)]
 
-    def test_a_pair_whose_matrices_would_fill_the_memory_is_rejected_alone(
+    def test_a_pair_with_matrices_beyond_memory_rejects_only_itself(
         self, tiny_model: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         expected = aligner(tiny_model).align(PAIRS[:1])
@@ -239,7 +239,7 @@ class TestSettings:
             ({"fine_tune": {"sso": 1.0}}, "sso"),
         ],
     )
-    def test_those_that_cannot_work_are_refused(self, settings: dict[str, Any], message: str) -> None:
+    def test_impossible_settings_are_refused(self, settings: dict[str, Any], message: str) -> None:
         with pytest.raises(SettingsError, match=message):
             registry.create("align", "embeddings", settings)
 
@@ -257,15 +257,15 @@ class TestSettings:
 
         assert mean_distance(1.0) < mean_distance(0.0)
 
-    def test_a_model_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_refuses_a_missing_model(self, tmp_path: Path) -> None:
         with pytest.raises(MissingResourceError, match="no model folder"):
             aligner(tmp_path / "none").check()
 
-    def test_a_device_that_is_not_there(self, tiny_model: str) -> None:
+    def test_refuses_an_unknown_device(self, tiny_model: str) -> None:
         with pytest.raises(SettingsError, match="device"):
             aligner(tiny_model, device="tpu").check()
 
-    def test_numbers_that_are_none_are_refused(self, tmp_path: Path, tiny_model: str) -> None:
+    def test_refuses_a_model_that_computes_nan(self, tmp_path: Path, tiny_model: str) -> None:
         source = ModelSource(tiny_model)
         network = source.model("AutoModel")
         with torch.no_grad():
@@ -275,25 +275,25 @@ class TestSettings:
         with pytest.raises(SettingsError, match="computes NaN"):
             aligner(tmp_path).align(PAIRS)
 
-    def test_the_bundled_model_says_that_it_knows_english_alone(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_notes_that_the_bundled_model_covers_only_english(self, capsys: pytest.CaptureFixture[str]) -> None:
         one = aligner("bundled")
         one.fit(PAIRS[:1])
         assert "only covers English" in capsys.readouterr().err
         (alignment,) = linked(one.align([Pair(("the", "doctor", "sleeps"), ("the", "physician", "sleeps"))]))
         assert {(0, 0), (1, 1), (2, 2)} <= points(alignment)
 
-    def test_a_model_of_other_languages_is_told_of(self, tiny_model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_notes_a_model_of_other_languages(self, tiny_model: str, capsys: pytest.CaptureFixture[str]) -> None:
         aligner(tiny_model).fit([Pair(("Ωδή", "в", "лес"), ("ბავშვი",))])
         assert "was made for other languages" in capsys.readouterr().err
 
 
 class TestFineTuning:
-    def test_it_has_to_be_fitted(self, tiny_masked_lm: str) -> None:
+    def test_refuses_to_align_before_fit(self, tiny_masked_lm: str) -> None:
         one = registry.create("align", "embeddings", {"model": tiny_masked_lm, "fine_tune": {}})
         with pytest.raises(UnfittedError, match="call fit before align"):
             one.align(PAIRS)
 
-    def test_self_training_on_what_is_nearly_known_finds_the_rest(self, tmp_path: Path) -> None:
+    def test_self_training_improves_the_links(self, tmp_path: Path) -> None:
         build_bilingual(tmp_path)
         pairs, _ = translations(120, seed=0)
         test, gold = translations(40, seed=1)

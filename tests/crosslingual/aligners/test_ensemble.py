@@ -1,4 +1,4 @@
-"""The ensemble: its vote, its settings, what it does when members fail, and what suggestions are worth."""
+"""The ensemble: its vote, its settings, failing members, and the effect of suggestions."""
 
 from dataclasses import dataclass, field
 
@@ -23,7 +23,7 @@ PLAIN = {"counts": 0.0, "trust": 0.0}
 
 @dataclass
 class Fixed(Aligner):
-    """Gives each pair the same answer."""
+    """Returns the same answer for each pair."""
 
     answer: tuple | Reject = ()
     seen: list = field(default_factory=list)
@@ -60,7 +60,7 @@ def test_a_probability_is_the_weighted_share_of_the_votes():
     assert voting(both, one, threshold=0.3).align([PAIR]) == [links((0, 0, 0.75))]
 
 
-def test_of_competing_links_the_better_one_wins():
+def test_the_better_of_competing_links_wins():
     assert voting(links((0, 0)), links((0, 2, 0.9)), links((0, 2, 0.9))).align([Pair(("a",), ("x", "-", "y"))]) == [
         links((0, 2, 0.6))
     ]
@@ -72,7 +72,7 @@ def test_a_member_that_rejects_a_pair_has_no_vote():
 
 
 @pytest.mark.parametrize("link", [(2, 0), (0, 2), (-1, 0)])
-def test_members_that_disagree_about_the_number_of_words(link):
+def test_rejects_a_pair_if_members_disagree_about_the_number_of_words(link):
     assert voting(links((0, 0)), links(link)).align([PAIR]) == [Reject(OUT_OF_RANGE)]
 
 
@@ -92,19 +92,19 @@ def test_members_that_disagree_about_the_number_of_words(link):
         ({"counts": -1}, "counts is -1, expected 0 or more"),
     ],
 )
-def test_wrong_settings(settings, message):
+def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(SettingsError) as caught:
         registry.create("align", "ensemble", settings)
     assert message in str(caught.value)
 
 
-def test_all_issues_at_once():
+def test_all_issues_are_reported_at_once():
     with pytest.raises(SettingsError) as caught:
         Ensemble(members={"nobody": {}, "ensemble": {}}, threshold=2, weights={"x": 1})
     assert len(str(caught.value).split("\n")) == 4
 
 
-def test_a_recipe_that_nests_it_finds_the_files_of_members():
+def test_a_recipe_finds_the_files_of_nested_members():
     settings = {"aligner": {"method": "ensemble", "members": {"s": {"method": "statistical", "priors": "known"}}}}
     found = list(file_settings.names_in(registry.get("annotate", "projected_labels"), settings))
     assert [(keys, name) for keys, _, name in found] == [(("aligner", "members", "s", "priors"), "known")]
@@ -112,7 +112,7 @@ def test_a_recipe_that_nests_it_finds_the_files_of_members():
     assert moved["aligner"]["members"]["s"]["priors"] == "/there/known"
 
 
-def test_without_the_multilingual_model_it_is_the_statistical_aligner(monkeypatch, recwarn):
+def test_equals_the_statistical_aligner_without_the_multilingual_model(monkeypatch, recwarn):
     def missing():
         raise MissingResourceError("the bundled multilingual model is not installed")
 
@@ -134,7 +134,7 @@ def test_default_members_have_weights():
 
 
 class Oracle(Fixed):
-    """Knows the links of some pairs."""
+    """Returns the gold links of some pairs."""
 
     def __init__(self, pairs, gold, share):
         super().__init__()
@@ -148,7 +148,7 @@ UNTAUGHT = {"string_similarity": 0, "ibm1_steps": 0, "hmm_steps": 0}
 
 
 def informed(pairs, oracle, **settings):
-    """An ensemble of the oracle and a statistical aligner that learns nothing by itself."""
+    """An ensemble of the oracle and a statistical aligner that learns only from suggestions."""
     ensemble = Ensemble(members={"statistical": UNTAUGHT, "oracle": {"method": "statistical"}}, **settings)
     ensemble._aligners["oracle"] = oracle
     ensemble._inform()
@@ -164,7 +164,7 @@ def test_suggestions_teach_the_statistical_aligner():
     assert f1(taught, pairs[30:], gold[30:]) > 0.9, "pairs of which nothing is suggested gain from the others"
 
 
-def test_fitted_again_it_asks_its_members_again():
+def test_fitting_again_asks_the_members_again():
     pairs, gold = translations(20, seed=3)
     oracle = Oracle(pairs, gold, 20)
     ensemble = informed(pairs, oracle, **PLAIN)
@@ -184,7 +184,7 @@ def test_suggestions_weigh_the_words_of_a_pair():
     assert f1(weighed, pairs, gold) > 0.9
 
 
-def test_at_most_some_pairs_teach():
+def test_learn_from_limits_the_pairs_that_suggest_links():
     pairs, gold = translations(12, seed=3)
     oracle = Oracle(pairs, gold, 12)
     asked = []
@@ -194,7 +194,7 @@ def test_at_most_some_pairs_teach():
 
 
 @pytest.mark.parametrize(("room", "again"), [(12, 0), (5, 7)])
-def test_pairs_that_teach_are_asked_about_once(monkeypatch, room, again):
+def test_suggested_links_are_computed_once_if_there_is_room(monkeypatch, room, again):
     monkeypatch.setattr(voters, "MOST_REMEMBERED", room)
     monkeypatch.setattr(voters, "PAIRS_AT_ONCE", 3)
     monkeypatch.setattr(statistical, "SUGGESTED_AT_ONCE", 3)
@@ -209,7 +209,7 @@ def test_pairs_that_teach_are_asked_about_once(monkeypatch, room, again):
     assert len(asked) == again
 
 
-def test_resumes_and_refuses_what_was_learnt_otherwise(tmp_path):
+def test_resumes_but_refuses_what_was_learnt_with_other_settings(tmp_path):
     pairs, _ = translations(20, seed=1)
     members = {"statistical": {}, "whole": {"method": "statistical", "prefix": 0}}
     first = Ensemble(members=members)

@@ -1,4 +1,4 @@
-"""Word aligners on the PATH, by programs that pretend to be them."""
+"""Word aligners on the PATH, replaced by fake programs."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def program(request):
 
 @pytest.fixture
 def give(monkeypatch, tmp_path):
-    """Puts programs on the PATH; with a script, one that does something else."""
+    """Put fake programs on the PATH; a script replaces what they do."""
     return lambda names, script=None: put_on_path(monkeypatch, tmp_path, *names, script=script)
 
 
@@ -39,7 +39,7 @@ def points(found):
     return [tuple((link.source, link.target) for link in alignment) for alignment in found]
 
 
-def test_links_of_each_program(give, program):
+def test_links_of_each_program_are_read(give, program):
     give(NAMES[program])
     aligner = External(program)
     aligner.check()
@@ -49,7 +49,7 @@ def test_links_of_each_program(give, program):
     assert found[1] == (Link(0, 0, 1.0 if program in ("eflomal", "fast_align") else found[1][0].probability),)
 
 
-def test_words_are_given_as_numbers_of_stems(give, tmp_path):
+def test_words_are_written_as_numbers_of_stems(give, tmp_path):
     copy = tmp_path / "copy"
     give(["fast_align"], f"print_ = lines(option('-i')); pathlib.Path({str(copy)!r}).write_text(chr(10).join(print_))")
     with pytest.raises(DataError):  # it writes no links
@@ -83,7 +83,7 @@ pathlib.Path(f"{option('-outputpath')}{name}.A3.final").write_text(f"{head}\\nx\
 """
 
 
-def test_giza_turns_the_second_direction(give):
+def test_the_second_direction_of_giza_is_reversed(give):
     give(["mkcls"])
     give(["GIZA++"], TURNED)
     aligner = External("giza++", symmetrize="union")
@@ -112,7 +112,7 @@ def given_tables(give, forward: str, backward: str) -> External:
 
 
 def test_giza_weighs_links_by_both_tables(give):
-    """By hand: the first word is 0.6 of 0.2 + 0.6 + 0.2, the second 0.3 of 0.1 + 0.3, and 1 back where no other is."""
+    """By hand: the first word has 0.6 of 0.2 + 0.6 + 0.2, the second 0.3 of 0.1 + 0.3; backward, an only one has 1."""
     pair = Pair(("a", "b"), ("x", "y"))
     aligner = given_tables(give, TABLE, "2 2 0.5\n3 3 0.25\n2 3 0.75\n")
     aligner.fit([pair])
@@ -128,7 +128,7 @@ def test_a_link_that_a_table_lacks_is_improbable(give):
     assert [link.probability for link in aligner.align([pair])[0]] == [LEAST, LEAST]
 
 
-def test_without_tables_probabilities_are_unknown_and_that_is_said(give, capsys):
+def test_notes_missing_tables_and_gives_probability_1(give, capsys):
     pair = Pair(("a", "b"), ("x", "y"))
     aligner = given_tables(give, TABLE, "")
     aligner.fit([pair])
@@ -137,7 +137,7 @@ def test_without_tables_probabilities_are_unknown_and_that_is_said(give, capsys)
 
 
 @pytest.mark.parametrize("table", ["oops\n", "2 2\n", "2 2 0.5 1\n", "2 2 1.5\n", "-2 2 0.5\n", "2 2 nan\n"])
-def test_a_table_of_another_kind_is_refused(give, table):
+def test_a_malformed_table_is_refused(give, table):
     aligner = given_tables(give, table, TABLE)
     with pytest.raises(DataError, match=r"source_target\.t3\.final"):
         aligner.fit([Pair(("a", "b"), ("x", "y"))])
@@ -171,7 +171,7 @@ def test_a_failing_program_is_quoted(give):
     ],
 )
 @pytest.mark.parametrize("way", ["-f", "-r"])
-def test_an_answer_that_does_not_fit_is_refused(give, answer, line, issue, way):
+def test_an_output_that_does_not_fit_is_refused(give, answer, line, issue, way):
     right = "0-0\n" * 4
     texts = {"-f": right, "-r": right, way: answer}
     give(["eflomal-align"], "\n".join(f"pathlib.Path(option({w!r})).write_text({text!r})" for w, text in texts.items()))
@@ -181,7 +181,7 @@ def test_an_answer_that_does_not_fit_is_refused(give, answer, line, issue, way):
     assert "eflomal" in str(error.value)
 
 
-def test_no_answer_is_refused(give):
+def test_a_missing_output_is_refused(give):
     give(["eflomal-align"], "")
     with pytest.raises(DataError, match="forward cannot be read"):
         External("eflomal").fit(PAIRS)
@@ -199,21 +199,21 @@ def test_no_answer_is_refused(give):
         ("", "0 pairs, expected 1"),
     ],
 )
-def test_an_answer_of_giza_that_does_not_fit_is_refused(give, answer, issue):
+def test_an_output_of_giza_that_does_not_fit_is_refused(give, answer, issue):
     give(["mkcls"])
     give(["mgiza"], f"pathlib.Path(option('-o') + '.A3.final.part000').write_text({answer!r})")
     with pytest.raises(DataError, match=issue):
         External("mgiza").fit([Pair(("a", "b"), ("x",))])
 
 
-def test_what_the_program_was_not_given_is_rejected(give):
+def test_pairs_that_the_program_has_not_seen_are_rejected(give):
     give(["fast_align"])
     aligner = External("fast_align")
     aligner.fit(PAIRS[:2])
     assert aligner.align(PAIRS[1:3]) == [(Link(0, 0),), Reject(UNSEEN)]
 
 
-def test_what_giza_would_cut_is_rejected(give):
+def test_pairs_that_giza_would_cut_are_rejected(give):
     give(NAMES["giza++"])
     pairs = [Pair(("a",) * 101, ("b",) * 101), Pair(("a",), ("b",) * 9), *PAIRS]
     aligner = External("giza++")
@@ -222,7 +222,7 @@ def test_what_giza_would_cut_is_rejected(give):
     assert points(aligner.align(PAIRS)) == DIAGONAL
 
 
-def test_align_before_fit_and_wrong_settings():
+def test_refuses_to_align_before_fit_and_wrong_settings():
     with pytest.raises(UnfittedError, match="call fit with all pairs before align"):
         External().align(PAIRS)
     with pytest.raises(SettingsError, match="prefix"):

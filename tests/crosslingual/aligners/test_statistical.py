@@ -42,7 +42,7 @@ def aligner(text):
 
 
 def by_words(aligner, source, target):
-    """The links of a pair as words."""
+    """Return the links of a pair as words."""
     (alignment,) = aligner.align([Pair(tuple(source.split()), tuple(target.split()))])
     return {(source.split()[link.source], target.split()[link.target]) for link in alignment}
 
@@ -52,11 +52,11 @@ def test_learns_from_translations_in_any_order(aligner, text):
     assert f1(aligner, *translations(40, seed=2)) > 0.95, "pairs that it has not learnt from"
 
 
-def test_without_steps_it_knows_nothing(text):
+def test_learns_nothing_without_steps(text):
     assert f1(fitted(text[0], ibm1_steps=0, hmm_steps=0), *text) < 0.6
 
 
-def test_places_tell_apart_what_words_do_not():
+def test_positions_distinguish_repeated_words():
     rng = random.Random(0)
     pairs = []
     for _ in range(60):
@@ -68,7 +68,7 @@ def test_places_tell_apart_what_words_do_not():
 
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
-def test_heuristics(text, heuristic):
+def test_every_heuristic_finds_links_between_intersection_and_union(text, heuristic):
     aligner = fitted(text[0], symmetrize=heuristic)
     assert f1(aligner, *text) > 0.9
     inner, outer = (fitted(text[0], symmetrize=name).align(text[0]) for name in ("intersection", "union"))
@@ -77,7 +77,7 @@ def test_heuristics(text, heuristic):
         assert all(0 < link.probability <= 1 for link in alignment)
 
 
-def test_a_higher_threshold_leaves_fewer_and_surer_links(text):
+def test_a_higher_threshold_keeps_fewer_and_surer_links(text):
     pairs = text[0][:30]  # few, so that much is unsure
     found = [fitted(pairs, threshold=threshold).align(pairs) for threshold in (0.05, 0.5, 0.9)]
     sizes = [sum(map(len, alignment)) for alignment in found]
@@ -85,7 +85,7 @@ def test_a_higher_threshold_leaves_fewer_and_surer_links(text):
     assert min(link.probability for alignment in found[2] for link in alignment) > 0.9
 
 
-def test_surer_where_more_was_read(text):
+def test_links_are_surer_with_more_pairs(text):
     def mean(count):
         aligner = fitted(text[0][:count])
         return np.mean([link.probability for alignment in aligner.align(text[0][:20]) for link in alignment])
@@ -93,7 +93,7 @@ def test_surer_where_more_was_read(text):
     assert mean(20) < mean(150)
 
 
-def test_looks_link_what_was_never_seen(aligner):
+def test_similar_strings_link_unseen_words(aligner):
     assert by_words(aligner, "Schulman 1,000 ab .", "१००० zb । Schulman") == {
         ("Schulman", "Schulman"),
         ("1,000", "१०००"),
@@ -103,13 +103,13 @@ def test_looks_link_what_was_never_seen(aligner):
     assert ("Obama", "ओबामा") in by_words(aligner, "ab Obama ac", "zc zb ओबामा")
 
 
-def test_without_looks_only_what_was_learnt_counts(text):
+def test_only_learnt_words_are_linked_without_string_similarity(text):
     blind = fitted(text[0], string_similarity=0)
     assert ("Schulman", "Schulman") not in by_words(blind, "Schulman ab ac ad", "zb zc zd Schulman")
     assert ("ab", "zb") in by_words(blind, "Schulman ab ac ad", "zb zc zd Schulman")
 
 
-def test_words_are_counted_by_their_beginnings():
+def test_words_are_counted_by_their_stems():
     pairs = [Pair((f"house{n}x", "tree"), ("baum", f"hausen{n}y")) for n in "abcdefgh"]
     pairs += [Pair(("tree", "sky"), ("himmel", "baum")), Pair(("sky",), ("himmel",))] * 3
     assert by_words(fitted(pairs), "housing sky", "himmel hausgemacht") == {
@@ -120,7 +120,7 @@ def test_words_are_counted_by_their_beginnings():
     assert len(whole._lexicon.source_uses) > len(fitted(pairs)._lexicon.source_uses)
 
 
-def test_chinese_hindi_and_arabic_words():
+def test_aligns_chinese_hindi_and_arabic_words():
     chinese, english = ["我", "你", "爱", "看", "书", "茶"], ["I", "you", "love", "read", "books", "tea"]
     rng = random.Random(0)
     for letters in (chinese, ["मैं", "तुम", "प्यार", "पढ़ना", "किताब", "चाय"], ["أنا", "أنت", "أحب", "أقرأ", "كتب", "شاي"]):
@@ -133,7 +133,7 @@ def test_chinese_hindi_and_arabic_words():
         )
 
 
-def test_saved_and_opened_again(text, aligner, tmp_path):
+def test_links_are_the_same_after_saving_and_loading(text, aligner, tmp_path):
     aligner.save(tmp_path / "learnt")
     again = Statistical(priors=str(tmp_path / "learnt"))
     again.check()
@@ -153,7 +153,7 @@ def test_priors_help_with_little_new_text(text, tmp_path):
     assert f1(helped, *text) > 0.95, "what was known is not forgotten"
 
 
-def test_priors_that_are_not_there_or_not_whole(aligner, tmp_path):
+def test_missing_incomplete_and_other_priors_are_refused(aligner, tmp_path):
     with pytest.raises(MissingResourceError, match="no learnt lexicon"):
         Statistical(priors=str(tmp_path / "nowhere")).check()
     aligner.save(tmp_path)
@@ -177,7 +177,7 @@ def test_long_sides_are_rejected_and_not_learnt_from(text):
     assert isinstance(alignment, tuple)
 
 
-def test_learns_from_a_spread_of_many(text):
+def test_learn_from_spreads_its_pairs_evenly(text):
     pairs = text[0]
     every_third = fitted([pairs[n * 3] for n in range(50)]).align(pairs)
     assert fitted(pairs, learn_from=50).align(pairs) == every_third
@@ -186,7 +186,7 @@ def test_learns_from_a_spread_of_many(text):
 
 @pytest.mark.parametrize("priors", [False, True])
 def test_small_slices_of_the_lexicon_change_nothing(text, monkeypatch, priors, tmp_path):
-    """The stems of each slice, and files instead of memory, give the same bits."""
+    """Small slices of stems, and files instead of memory, give the same bits."""
     settings = {}
     if priors:
         fitted([*translations(20, seed=3)[0], Pair(("aa", "ab"), ("zz", "zb"))]).save(tmp_path)
@@ -202,7 +202,7 @@ def test_small_slices_of_the_lexicon_change_nothing(text, monkeypatch, priors, t
             assert getattr(found._lexicon, name).tolist() == values.tolist(), name
 
 
-def test_a_full_disk_is_refused_before_anything_is_learnt(text, monkeypatch):
+def test_refuses_a_full_disk_before_any_learning(text, monkeypatch):
     monkeypatch.setattr(temporary_array, "IN_MEMORY", 1)
     monkeypatch.setattr(temporary_array.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(DiskError, match=r"temporary files need at least \d+ MB in .* variable TMPDIR"):
@@ -238,7 +238,7 @@ def test_memory_hardly_grows_with_the_pairs(monkeypatch):
     assert large - small < 60 * 1800, f"{(large - small) / 1800:.0f} bytes more for each pair more"
 
 
-def test_batches_of_other_sizes_change_next_to_nothing(text, monkeypatch):
+def test_the_batch_size_changes_almost_nothing(text, monkeypatch):
     expected = fitted(text[0]).align(text[0])
     monkeypatch.setattr(batches, "CELLS", 100)
     for some, others in zip(fitted(text[0]).align(text[0]), expected, strict=True):
@@ -246,7 +246,7 @@ def test_batches_of_other_sizes_change_next_to_nothing(text, monkeypatch):
         assert [link.probability for link in some] == pytest.approx([link.probability for link in others], abs=1e-4)
 
 
-def test_nothing_to_learn_from(text, tmp_path):
+def test_aligns_even_if_there_is_nothing_to_learn_from(text, tmp_path):
     fitted(text[0]).save(tmp_path)
     known = Statistical(priors=str(tmp_path)).align(text[0])
     for pairs in ([], [Pair((), ("zb",))]):
@@ -255,14 +255,14 @@ def test_nothing_to_learn_from(text, tmp_path):
         assert [*map(points, found)] == [*map(points, known)], "what was known is not forgotten"
 
 
-def test_fit_starts_anew(text):
+def test_fit_starts_from_scratch(text):
     aligner = fitted([Pair(("ab",), ("zc",))] * 50)
     aligner.fit(text[0])
     assert aligner.align(text[0]) == fitted(text[0]).align(text[0])
 
 
-def test_shows_its_progress(text):
-    """Within a step too, for with many pairs each takes minutes."""
+def test_shows_progress_within_each_step(text):
+    """Also within a step, because it takes minutes with many pairs."""
     shown: list[tuple[int, str]] = []
 
     class Seen(Progress):
@@ -270,7 +270,7 @@ def test_shows_its_progress(text):
             super().advance(items, resumed=resumed, note=note)
             shown.append((self.done, self.note))
 
-    pairs = text[0] * 80  # more than are looked at at once
+    pairs = text[0] * 80  # more than are processed at once
     progress = Seen("align", quiet=True)
     Statistical(ibm1_steps=2, hmm_steps=1).fit(pairs, Training(progress=progress))
     assert progress.done == progress.total == 3 * len(pairs)
@@ -300,8 +300,8 @@ def test_wrong_settings_are_refused(settings):
         Statistical(**settings)
 
 
-def test_priors_alone(text, tmp_path):
-    """With nothing to learn, no pair is looked at before it is aligned."""
+def test_priors_suffice_without_learning(text, tmp_path):
+    """If nothing is learnt, no pair is read before it is aligned."""
     aligner = fitted(text[0])
     aligner.save(tmp_path)
     again = Statistical(priors=str(tmp_path), learn=False)
@@ -311,7 +311,7 @@ def test_priors_alone(text, tmp_path):
         Statistical(learn=False)
 
 
-def test_pairs_that_are_read_each_time_are_learnt_from_as_if_they_were_a_list(text):
+def test_learns_the_same_from_pairs_read_from_files_as_from_a_list(text):
     class Read:
         def __len__(self):
             return len(text[0])
@@ -326,7 +326,7 @@ def test_pairs_that_are_read_each_time_are_learnt_from_as_if_they_were_a_list(te
         assert aligner.align(text[0]) == other.align(text[0])
 
 
-def test_nothing_learnt(tmp_path):
+def test_refuses_to_align_or_save_before_fit(tmp_path):
     for call in (lambda: Statistical().align([]), lambda: Statistical().save(tmp_path)):
         with pytest.raises(UnfittedError, match="call fit"):
             call()
@@ -334,7 +334,7 @@ def test_nothing_learnt(tmp_path):
 
 class TestAdvice:
     @pytest.mark.parametrize(("installed", "few"), [(True, 150), (True, 149), (False, 150)])
-    def test_few_pairs_name_the_better_aligner(self, text, monkeypatch, installed, few):
+    def test_recommends_the_ensemble_for_few_pairs(self, text, monkeypatch, installed, few):
         monkeypatch.setattr(statistical, "FEW", few)
         monkeypatch.setattr(bundled, "is_installed", lambda name: installed)
         with collected_notes() as notes:
@@ -343,7 +343,7 @@ class TestAdvice:
             [True] if installed and few == 150 else []
         )
 
-    def test_none_with_priors_or_suggestions(self, text, monkeypatch, tmp_path, aligner):
+    def test_recommends_nothing_with_priors_or_suggestions(self, text, monkeypatch, tmp_path, aligner):
         monkeypatch.setattr(bundled, "is_installed", lambda name: True)
         aligner.save(tmp_path / "known")
         suggested = Statistical()

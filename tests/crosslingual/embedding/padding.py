@@ -1,4 +1,4 @@
-"""Matrices of many shapes, padded to one."""
+"""Matrices of many shapes, padded to the same shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHAPES = [(1, 1), (1, 4), (3, 1), (3, 5), (5, 3), (6, 6)]
 
 
 def padded(matrices: Sequence[Tensor], junk: float) -> tuple[Tensor, Tensor]:
-    """Matrices side by side, with something large where there is nothing, and which cells there are."""
+    """Stack matrices, with a junk value in the padding, and return the mask of their real cells."""
     values = torch.full((len(matrices) + 1, 8, 7), junk)
     mask = torch.zeros_like(values, dtype=torch.bool)
     for number, matrix in enumerate(matrices):

@@ -1,4 +1,4 @@
-"""Fine-tuning on translations, with tiny models that are real."""
+"""Fine-tuning on translations, with tiny real models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.killing import KilledError, KillingProgress
 PAIRS, GOLD = translations(24, seed=0)
 DEV, _ = translations(6, seed=1)
 STEPS = 6
-"""Of two epochs in batches of 8."""
+"""Steps of two epochs in batches of 8."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def tuned(folder: str, training: Training | None = None, dev: list[Pair] | None 
 
 
 class TestObjectives:
-    def test_self_training_and_consistency_by_hand(self) -> None:
+    def test_self_training_and_consistency_equal_values_by_hand(self) -> None:
         scores = torch.tensor([[2.0, 0.0, -9.0], [0.5, 1.0, -9.0]])
         forward, backward = scores.softmax(1), scores.softmax(0)
         linked = [(i, j) for i in range(2) for j in range(3) if min(forward[i, j], backward[i, j]) > 0.2]
@@ -69,14 +69,14 @@ class TestObjectives:
         assert self_training(forward[None], backward[None], sizes, 0.2).item() == pytest.approx(float(expected))
         assert consistency(forward[None], backward[None], sizes).item() == pytest.approx(float(alike))
 
-    def test_links_beyond_doubt_are_worth_one(self) -> None:
+    def test_objectives_are_one_for_certain_links(self) -> None:
         sure = torch.eye(3)[None]
         sizes = torch.tensor([3]), torch.tensor([3])
         assert self_training(sure, sure, sizes, 1e-3).item() == pytest.approx(1)
         assert consistency(sure, sure, sizes).item() == pytest.approx(1)
 
     @pytest.mark.parametrize("objective", ["so", "co"])
-    def test_learning_makes_them_larger(self, bilingual: str, objective: str) -> None:
+    def test_training_increases_the_objectives(self, bilingual: str, objective: str) -> None:
         alone = {"tlm": 0.0, "mlm": 0.0, "so": 0.0, "co": 0.0, objective: 1.0}
         encoder = opened(bilingual, masked_lm=False)
         history = fine_tune(encoder, PAIRS, settings(**alone, epochs=4), Training(seed=1), PAIRS[:8])
@@ -89,20 +89,20 @@ class TestObjectives:
         history = fine_tune(opened(bilingual), PAIRS, settings(**alone), Training(seed=1), DEV)
         assert history.evaluations[-1].score > history.evaluations[0].score
 
-    def test_weights_weigh(self, bilingual: str) -> None:
+    def test_objectives_are_weighted(self, bilingual: str) -> None:
         def first_loss(**weights: float) -> float:
             alone = {"tlm": 0.0, "mlm": 0.0, "so": 0.0, "co": 0.0, **weights}
             plan = settings(**alone, learning_rate=1e-30, epochs=1)
             return fine_tune(opened(bilingual), PAIRS, plan, Training(seed=1), DEV).evaluations[0].score
 
         parts = {name: first_loss(**{name: 1.0}) for name in ("tlm", "mlm", "so", "co")}
-        assert parts["tlm"] != parts["mlm"]  # both see other masks
+        assert parts["tlm"] != parts["mlm"]  # each sees other masks
         whole = first_loss(so=0.5, co=2.0)
         assert whole == pytest.approx(0.5 * parts["so"] + 2 * parts["co"], abs=1e-5)
 
 
 def seen_by(network: Any, action: Callable[[], Any]) -> list[list[int]]:
-    """The rows of subwords that a network is shown while something is done."""
+    """Return the rows of subwords that a network reads during an action."""
     rows: list[list[int]] = []
 
     def watch(module: Any, args: Any, kwargs: Any) -> None:
@@ -120,15 +120,15 @@ def seen_by(network: Any, action: Callable[[], Any]) -> list[list[int]]:
     return rows
 
 
-class TestWhatTheModelIsShown:
+class TestModelInput:
     def shown(self, folder: str, **changes: Any) -> tuple[Counter[tuple[int, ...]], Any]:
-        """By the subwords of each row without its masks, and the tokenizer."""
+        """Return the counts of the rows of subwords, and the tokenizer."""
         encoder = opened(folder)
         plan = settings(epochs=1, **{"so": 0.0, "mlm": 0.0, "tlm": 0.0, **changes})
         rows = seen_by(encoder.network, lambda: fine_tune(encoder, PAIRS[:3], plan, Training(seed=1)))
         return Counter(map(tuple, rows)), encoder.subwords.tokenizer
 
-    def test_both_sides_together_in_both_orders(self, bilingual: str) -> None:
+    def test_tlm_reads_both_sides_in_both_orders(self, bilingual: str) -> None:
         rows, tokenizer = self.shown(bilingual, tlm=1.0, mask_rate=0.3)
         expected = [
             tokenizer.convert_tokens_to_ids(["[CLS]", *first, "[SEP]", *second, "[SEP]"])
@@ -143,13 +143,13 @@ class TestWhatTheModelIsShown:
             assert len(fitting) == 1
             expected.remove(fitting[0])
 
-    def test_each_side_alone(self, bilingual: str) -> None:
+    def test_mlm_reads_each_side_alone(self, bilingual: str) -> None:
         rows, tokenizer = self.shown(bilingual, mlm=1.0)
         assert rows.total() == 6
         assert {len(row) for row in rows} == {7}
         assert all(tokenizer.mask_token_id in row for row in rows)
 
-    def test_every_subword_is_masked_at_times_and_no_separator_ever_is(self, bilingual: str) -> None:
+    def test_every_subword_is_sometimes_masked_but_never_a_separator(self, bilingual: str) -> None:
         encoder = opened(bilingual)
         plan = settings(epochs=30, so=0.0, mlm=0.0, mask_rate=0.3, learning_rate=1e-9)
         rows = seen_by(encoder.network, lambda: fine_tune(encoder, PAIRS[:1], plan, Training(seed=1)))
@@ -160,9 +160,9 @@ class TestWhatTheModelIsShown:
         assert len(set(map(tuple, rows))) > 30
 
 
-class TestWhatIsLearnt:
-    def test_words_find_their_translations(self, bilingual: str, tmp_path: Path) -> None:
-        """The model it saves is one that `Embeddings` opens by its folder, and better than before."""
+class TestLearning:
+    def test_fine_tuning_improves_the_links_of_the_saved_model(self, bilingual: str, tmp_path: Path) -> None:
+        """The saved model is one that `Embeddings` opens by its folder, and it is better than before."""
         pairs, _ = translations(120, seed=2)
         encoder = opened(bilingual)
         fine_tune(encoder, pairs, settings(mlm=0.0, epochs=4, learning_rate=3e-3, batch_size=20), Training(seed=1))
@@ -174,13 +174,13 @@ class TestWhatIsLearnt:
         assert before < 0.75
         assert after > before + 0.15
 
-    def test_on_a_model_without_a_head(self, tiny_model: str) -> None:
+    def test_a_model_without_a_head_can_be_fine_tuned(self, tiny_model: str) -> None:
         encoder = opened(tiny_model, masked_lm=False)
         before = weights(encoder)
         fine_tune(encoder, PAIRS[:8], settings(tlm=0.0, mlm=0.0), Training(seed=1))
         assert not torch.equal(weights(encoder), before)
 
-    def test_a_head_is_needed_for_guessing(self, tiny_model: str) -> None:
+    def test_guessing_needs_a_head(self, tiny_model: str) -> None:
         with pytest.raises(MissingResourceError, match="head"):
             Embeddings(tiny_model, fine_tune={}).fit(PAIRS)
         Embeddings(tiny_model, fine_tune={"tlm": 0.0, "mlm": 0.0}).fit(PAIRS[:2])
@@ -207,7 +207,7 @@ class TestWhatIsLearnt:
 
 
 class TestTraining:
-    def test_same_seed_same_weights_other_seed_others(self, bilingual: str) -> None:
+    def test_the_same_seed_gives_the_same_weights(self, bilingual: str) -> None:
         first = tuned(bilingual)
         torch.manual_seed(7)
         assert torch.equal(tuned(bilingual), first)
@@ -215,9 +215,7 @@ class TestTraining:
 
     @pytest.mark.parametrize("stop", [1, 3, 4])
     @pytest.mark.usefixtures("saves_each_step")
-    def test_a_killed_training_goes_on_and_ends_as_if_nothing_had_happened(
-        self, bilingual: str, tmp_path: Path, stop: int
-    ) -> None:
+    def test_a_killed_training_resumes_with_the_same_weights(self, bilingual: str, tmp_path: Path, stop: int) -> None:
         expected, state = tuned(bilingual, dev=DEV), tmp_path / "state"
         with pytest.raises(KilledError):
             tuned(bilingual, Training(seed=1, progress=KillingProgress(stop), folder=state), dev=DEV)
@@ -235,17 +233,17 @@ class TestTraining:
         with pytest.raises(OtherTrainingError):
             tuned(bilingual, Training(seed=other.get("seed", 1), folder=state), **changes)
 
-    def test_fit_goes_on_too(self, bilingual: str, tmp_path: Path) -> None:
+    def test_fit_resumes_too(self, bilingual: str, tmp_path: Path) -> None:
         one, again = (Embeddings(bilingual, precision="fp32", fine_tune={"learning_rate": 1e-3}) for _ in range(2))
         one.fit(PAIRS, Training(seed=1, folder=tmp_path / "state"))
         again.fit(PAIRS, Training(seed=1, progress=KillingProgress(99), folder=tmp_path / "state"))
         assert one.align(PAIRS) == again.align(PAIRS)
 
-    def test_a_worker_does_not_read_what_the_first_one_has_learnt_from(
+    def test_a_worker_does_not_read_pairs_that_were_learnt_before(
         self, bilingual: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         class Read(WholePairs):
-            """Tells how many pairs are read."""
+            """Counts the pairs that are read."""
 
             seen = 0
 
@@ -284,11 +282,11 @@ class TestSettings:
             ({"learning_rate": 0.0}, "learning_rate"),
         ],
     )
-    def test_those_that_cannot_work_are_refused(self, changes: dict[str, Any], message: str) -> None:
+    def test_impossible_settings_are_refused(self, changes: dict[str, Any], message: str) -> None:
         with pytest.raises(SettingsError, match=message):
             FineTuning(**changes)
 
-    def test_a_rate_far_too_high_is_told(self, bilingual: str) -> None:
+    def test_a_learning_rate_that_is_far_too_high_is_reported(self, bilingual: str) -> None:
         def ruin() -> History:
             return fine_tune(opened(bilingual), PAIRS, settings(learning_rate=1e30), Training(seed=1), DEV)
 

@@ -1,4 +1,4 @@
-"""Probabilities of links against their definition, written out in loops."""
+"""Probabilities of links, compared with their definition in plain loops."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def softmax_by_hand(row: Sequence[float]) -> list[float]:
 
 
 def entmax_by_hand(row: Sequence[float]) -> list[float]:
-    """By halving the interval in which the threshold lies."""
+    """Halve the interval that contains the threshold."""
     low, high = max(row) / 2 - 1, max(row) / 2
     for _ in range(60):
         middle = (low + high) / 2
@@ -34,7 +34,9 @@ def entmax_by_hand(row: Sequence[float]) -> list[float]:
 
 
 @pytest.mark.parametrize(("normalizer", "by_hand"), [(softmax, softmax_by_hand), (entmax, entmax_by_hand)])
-def test_probabilities_of_both_directions(scores: list[Tensor], normalizer: object, by_hand: object) -> None:
+def test_probabilities_of_both_directions_match_their_definition(
+    scores: list[Tensor], normalizer: object, by_hand: object
+) -> None:
     values, mask = padded(scores, 1e4)
     forward, backward = both_directions(values, mask, normalizer)  # type: ignore[arg-type]
     for number, matrix in enumerate(scores):
@@ -49,7 +51,7 @@ def test_probabilities_of_both_directions(scores: list[Tensor], normalizer: obje
     assert not backward[~mask].any()
 
 
-def test_entmax_of_large_scores_among_much_padding() -> None:
+def test_entmax_handles_large_scores_among_much_padding() -> None:
     row = torch.full((2000,), -1e30)
     row[[3, 700, 1999]] = torch.tensor([1000.0, 999.5, 990.0])
     found = entmax(row)
@@ -58,7 +60,7 @@ def test_entmax_of_large_scores_among_much_padding() -> None:
     assert entmax(torch.tensor([2.0, 2.0])).tolist() == pytest.approx([0.5, 0.5])
 
 
-def test_linked_is_what_is_probable_both_ways() -> None:
+def test_links_are_probable_in_both_directions() -> None:
     forward, backward = torch.tensor([[[0.5, 0.1, 0.3]]]), torch.tensor([[[0.02, 0.5, 0.1]]])
     linked, probability = by_probability(forward, backward, 0.1)
     assert linked.tolist() == [[[False, False, False]]]

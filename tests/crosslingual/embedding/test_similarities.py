@@ -1,4 +1,4 @@
-"""Each way from similarities to links against its definition, written out in loops."""
+"""Each extraction of links from similarities, compared with its definition in plain loops."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def itermax_by_hand(matrix: Matrix) -> set[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(("extract", "by_hand"), [(argmax, argmax_by_hand), (itermax, itermax_by_hand)])
-def test_most_similar_both_ways(similarities: list[Tensor], extract: object, by_hand: object) -> None:
+def test_extractions_match_their_definition(similarities: list[Tensor], extract: object, by_hand: object) -> None:
     values, _ = padded(similarities, 0.0)
     expected = {
         (number, *point)
@@ -59,7 +59,7 @@ def test_most_similar_both_ways(similarities: list[Tensor], extract: object, by_
     assert alignment(extract(values)) == expected  # type: ignore[operator]
 
 
-def test_of_equal_similarities_the_first_is_taken_and_none_is_none() -> None:
+def test_takes_the_first_of_equal_similarities_and_none_of_zero() -> None:
     assert alignment(argmax(torch.tensor([[[0.5, 0.5], [0.5, 0.5]], [[0.0, 0.0], [0.0, 0.0]]]))) == {(0, 0, 0)}
 
 
@@ -86,17 +86,17 @@ def test_match_has_the_largest_sum(similarities: list[Tensor]) -> None:
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (40, 40), (25, 60), (60, 25)])
 @pytest.mark.parametrize("decimals", [1, 15])
-def test_matching_is_as_good_as_that_of_scipy(shape: tuple[int, int], decimals: int) -> None:
+def test_matching_is_as_good_as_in_scipy(shape: tuple[int, int], decimals: int) -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
-        weights = rng.normal(size=shape).round(decimals)  # with many that are equal, or none
+        weights = rng.normal(size=shape).round(decimals)  # with many equal values, or none
         found = best_matching(weights)
         rows, columns = linear_sum_assignment(weights, maximize=True)
         assert len(found) == len(rows) == len({i for i, _ in found}) == len({j for _, j in found})
         assert sum(weights[point] for point in found) == pytest.approx(weights[rows, columns].sum())
 
 
-def test_cosines_lie_between_0_and_1_and_fall_with_the_distance() -> None:
+def test_cosines_are_between_0_and_1_and_fall_with_distance() -> None:
     left = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]]])
     right = torch.tensor([[[3.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [9.0, 9.0]]])
     mask = torch.tensor([[[True] * 3 + [False]] * 2 + [[False] * 4]])

@@ -1,4 +1,4 @@
-"""The hidden Markov model, against all ways to link some words, one by one."""
+"""The hidden Markov model, compared with an enumeration of all ways to link some words."""
 
 import itertools
 
@@ -10,14 +10,14 @@ from nersery.crosslingual.hmm import hidden_markov
 
 
 def by_hand(emissions, nothing, jumps):
-    """Posteriors of links and counts of jumps of one sentence. Shape of emissions: (words, origins)."""
+    """Return posteriors of links and counts of jumps of one sentence. Shape of emissions: (words, origins)."""
     words, origins = emissions.shape
     alignment, taken, total = np.zeros((words, origins)), np.zeros(len(jumps)), 0.0
     for way in itertools.product(range(origins), (False, True), repeat=words):
         states = list(zip(way[::2], way[1::2], strict=True))
         chance, position, passed = 1.0, None, []
         for word, (state, is_nothing) in enumerate(states):
-            if is_nothing:  # it stays where it is; before the first link, at each position with equal chance
+            if is_nothing:  # it keeps its position; before the first link, each position is equally likely
                 chance *= nothing[word] * (1 / origins if position is None else state == position)
             elif position is None:
                 chance *= emissions[word, state] / origins
@@ -34,7 +34,7 @@ def by_hand(emissions, nothing, jumps):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_against_all_ways_in_one_batch(kind):
+def test_posteriors_equal_an_enumeration_of_all_ways(kind):
     rng = np.random.default_rng(0)
     jumps = hidden_markov.normalized(rng.random(2 * hidden_markov.FURTHEST + 1))
     sizes = [(3, 2), (1, 3), (3, 4), (2, 1)]
@@ -55,7 +55,7 @@ def test_against_all_ways_in_one_batch(kind):
     np.testing.assert_allclose(taken_jumps, counts, rtol=1e-4, atol=1e-9)
 
 
-def test_long_jumps_share_the_last_place():
+def test_long_jumps_share_the_last_probability():
     origins = hidden_markov.FURTHEST + 10
     jumps = hidden_markov.first_jumps()
     emissions = np.zeros((2, 1, origins))
@@ -72,8 +72,8 @@ def test_all_jumps_stay_possible():
         assert jumps.min() > 0
 
 
-def test_the_same_bits_whatever_the_threads():
-    """BLAS adds up in another order on several; 16 sentences of 48 words are as many as it is ever given."""
+def test_the_number_of_threads_does_not_change_a_bit():
+    """BLAS adds in another order on several threads. No call gets more than 16 sentences of 48 words."""
     rng = np.random.default_rng(0)
     given = rng.random((48, 16, 48)), rng.random((48, 16)), hidden_markov.first_jumps(), np.full(16, 48)
     found = []

@@ -1,4 +1,4 @@
-"""What the statistical aligner has learnt, in a folder."""
+"""The folder with what the statistical aligner has learnt."""
 
 import json
 
@@ -9,7 +9,7 @@ from nersery.crosslingual.hmm.texts import TextNumbers
 
 
 @pytest.mark.parametrize("count", [0, 1, 1000, 1001, 2500])
-def test_the_record_is_written_in_parts_as_if_it_were_written_whole(tmp_path, count):
+def test_a_record_written_in_parts_equals_one_written_whole(tmp_path, count):
     stems = [f'é"{number}' for number in range(count)]
     facts = {"lower": True, "prefix": 4, "source": TextNumbers(stems), "target": TextNumbers(["a"])}
     empty_lexicon().save(tmp_path, facts)

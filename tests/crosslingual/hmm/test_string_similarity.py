@@ -1,4 +1,4 @@
-"""Words that look alike, within a script and across scripts."""
+"""Similarity of words, within a script and across scripts."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def similarity(left, right):
         ("Addis", "አዲስ"),
     ],
 )
-def test_alike(left, right):
+def test_similar_words_score_high_in_both_orders(left, right):
     assert similarity(left, right) > 0.9
     assert similarity(left, right) == similarity(right, left)
 
@@ -50,17 +50,17 @@ def test_alike(left, right):
         (".", "a"),
         ("river", "house"),
         ("river", "нос"),
-        ("to", "तो"),  # too short to say
+        ("to", "तो"),  # too short to compare
         ("北京", "東京"),
         ("", "a"),
         ("🚀", "🍎"),
     ],
 )
-def test_not_alike(left, right):
+def test_dissimilar_words_score_zero(left, right):
     assert similarity(left, right) == 0
 
 
-def test_the_closer_the_more_alike():
+def test_closer_words_score_higher():
     assert 0 < similarity("Germany", "Germania") < similarity("Germany", "Germani") < 1
     assert similarity("parliament", "parlamento") > 0.2
     assert similarity("Delhi", "दिल्ली") == 0, "two consonants are too few"
@@ -68,7 +68,7 @@ def test_the_closer_the_more_alike():
     assert similarity("Trump", "トランプ") > 0.4
 
 
-def test_romanized():
+def test_words_are_romanized():
     assert romanized("서울") == "seoul"
     assert romanized("Ærøskøbing")[2:] == "roskobing"
     assert romanized("東京 ., 12") == ""
@@ -76,7 +76,7 @@ def test_romanized():
     assert skeleton("") == ""
 
 
-def test_all_pairs_at_once_are_as_one_by_one():
+def test_a_batch_of_pairs_equals_single_pairs():
     words = ["Oslo", "oslo", "1", "१", ".", "।", "Paris", "парис", "Parijs", "x", "東京", "", "\u0301", "river"]
     features = WordFeatures()
     rows = features.rows(words)

@@ -16,7 +16,7 @@ from nersery.crosslingual.hmm.temporary_array import TemporaryArray, check_room
 def test_reads_what_was_written(monkeypatch, room):
     monkeypatch.setattr(temporary_array, "IN_MEMORY", room)
     stored = TemporaryArray(np.float32)
-    stored.write(0, np.arange(6.0).reshape(2, 3).T)  # row by row, whatever its order in memory
+    stored.write(0, np.arange(6.0).reshape(2, 3).T)  # row by row, in any order in memory
     stored.write(6, np.array([7, 8]))
     stored.write(1, np.array([9.5]))
     assert stored.read(0, 8).tolist() == [0, 9.5, 1, 4, 2, 5, 7, 8]
@@ -37,7 +37,7 @@ def test_a_full_disk_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("room", [8, 1 << 20])
-def test_smaller_numbers_take_the_place_of_larger_ones(monkeypatch, room):
+def test_smaller_numbers_can_overwrite_larger_ones(monkeypatch, room):
     monkeypatch.setattr(temporary_array, "IN_MEMORY", room)
     large = TemporaryArray(np.int64)
     small = TemporaryArray(np.int32, over=large)
@@ -49,7 +49,7 @@ def test_smaller_numbers_take_the_place_of_larger_ones(monkeypatch, room):
     assert large._file.seek(0, 2) == 40
 
 
-def test_too_little_room_is_refused_with_what_to_do(monkeypatch):
+def test_too_little_room_is_refused_with_a_fix(monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**9, 0, 2 * 10**8))
     check_room(2 * 10**8)
     with pytest.raises(DiskError) as caught:
@@ -59,4 +59,4 @@ def test_too_little_room_is_refused_with_what_to_do(monkeypatch):
         "Free some space there, or set the environment variable TMPDIR to another folder"
     )
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**9, 10**9, 0))
-    check_room(1000)  # what is small needs no file
+    check_room(1000)  # small arrays need no file

@@ -1,4 +1,4 @@
-"""Stems: what is cut off, and what is never parted."""
+"""Stems: what is cut off, and what is never split."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from nersery.crosslingual.hmm.vocabulary import Vocabulary, stem
         ("cafe\u0301s", "café"),
         ("10,000,000", "10,000,000"),
         ("१०००००", "१०००००"),
-        ("विश्वविद्यालय", "विश्व"),  # the fifth code point hangs on the fourth, a virama
+        ("विश्वविद्यालय", "विश्व"),  # the fourth code point, a virama, joins the fifth
         ("किताबें", "किता"),
         ("கட்டுரை", "கட்டு"),
         ("北京大学生", "北京大学"),
@@ -28,11 +28,11 @@ from nersery.crosslingual.hmm.vocabulary import Vocabulary, stem
         ("", ""),
     ],
 )
-def test_beginnings(word, expected):
+def test_stems_keep_characters_and_numbers_whole(word, expected):
     assert stem(word) == expected
 
 
-def test_settings():
+def test_settings_change_case_and_length_of_stems():
     assert stem("Parliament", lower=False) == "Parl"
     assert stem("Parliament", prefix=0) == "parliament"
     assert stem("ab", prefix=4) == "ab"

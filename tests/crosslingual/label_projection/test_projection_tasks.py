@@ -1,4 +1,4 @@
-"""What is noted of links that belong to other words than those that are projected."""
+"""Notes on links of other words than those to project."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nersery.io.base import ReadOptions
 
 
 @pytest.mark.parametrize(("links", "is_noted"), [("0-0 1-1", True), ("0-0 2-1", False), ("0-0 3-1", False)])
-def test_links_of_a_source_that_was_split_at_spaces_when_it_was_aligned_are_noted(
+def test_notes_links_of_a_source_that_was_split_at_spaces_for_alignment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], links: str, is_noted: bool
 ) -> None:
-    """The labels of a file of text have its punctuation apart, and `align` reads the file itself word by word."""
+    """Labels of a text file have separate punctuation, but `align` reads the file as it is split by default."""
     path = tmp_path / "links"
     path.write_text(f"{links}\n" * 12, "utf-8")
     source = Corpus.from_texts(["Ada, here."] * 12)
@@ -27,7 +27,7 @@ def test_links_of_a_source_that_was_split_at_spaces_when_it_was_aligned_are_note
 
 
 @pytest.mark.parametrize("folder", ["", "tasks"])
-def test_tasks_that_nobody_has_annotated_are_text_to_align_and_no_source_of_labels(tmp_path: Path, folder: str) -> None:
+def test_unannotated_tasks_can_be_aligned_but_not_projected(tmp_path: Path, folder: str) -> None:
     label = {"start": 0, "end": 3, "labels": ["PER"], "text": "Ada"}
     result = {"from_name": "label", "to_name": "text", "type": "labels", "value": label}
     annotations: list[list[object]] = [[{"result": [result]}], []]

@@ -1,4 +1,4 @@
-"""How well sentences are linked, and what several of them say together."""
+"""Alignment quality of sentences, and votes of several sources."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def test_quality_is_the_geometric_mean_over_the_words_of_both_sides():
     assert quality("0-0:0.5", 1, 3, unaligned=1) == pytest.approx(0.5 ** (2 / 4))
 
 
-def test_quality_of_some_words():
+def test_quality_can_be_limited_to_some_words():
     found = alignment_quality(best_chances(alignment("0-0:0.1 1-1:0.5 2-1:0.25")), [1, 2], [1], 0.1)
     assert found == pytest.approx((0.5 * 0.25 * 0.5) ** (1 / 3))
 
 
-def test_of_several_links_of_a_word_the_best_counts():
+def test_the_best_of_several_links_of_a_word_counts():
     assert quality("0-0:0.9 0-1:0.3", 1, 2) == pytest.approx((0.9 * 0.9 * 0.3) ** (1 / 3))
 
 
-def test_quality_of_a_very_long_pair():
+def test_quality_of_a_very_long_pair_does_not_underflow():
     aligned = tuple(Link(n, n, 1e-3) for n in range(3000))
     assert alignment_quality(best_chances(aligned), range(3000), range(3000), 0.1) == pytest.approx(1e-3)
 
@@ -65,7 +65,7 @@ def test_quality_is_a_number_from_0_to_1(found: list[tuple[int, int, float]]):
     assert 0 < value <= 1
 
 
-def test_scores_of_a_sentence():
+def test_a_projected_sentence_has_both_scores():
     source = labelled("Ada wrote it", (0, 1, "PER"))
     sentence = projected(source, "A schrieb es", "0-0:0.5 1-1:0.25 2-2:0.25")
     assert sentence.scores == {
@@ -102,7 +102,7 @@ def test_the_majority_decides():
     assert outcome.id == "t"
 
 
-def test_a_majority_for_another_span_settles_it():
+def test_a_majority_settles_a_dispute_about_a_span():
     outcome = vote([voter(A), voter(WIDE), voter(A)])
     assert isinstance(outcome, Sentence)
     assert outcome.labels == (A,)
@@ -110,7 +110,7 @@ def test_a_majority_for_another_span_settles_it():
 
 
 @pytest.mark.parametrize("voters", [[voter(A), voter(WIDE)], [voter(A), voter()], [voter(A), voter(WIDE), voter()]])
-def test_sources_that_disagree(voters: list[Sentence]):
+def test_rejects_a_sentence_if_sources_disagree(voters: list[Sentence]):
     outcome = vote(voters)
     assert isinstance(outcome, Reject)
     assert outcome.reason == DISAGREE
@@ -118,14 +118,14 @@ def test_sources_that_disagree(voters: list[Sentence]):
     assert "# disputed: PER a [0, 1)" in outcome.sentence.comments
 
 
-def test_better_links_weigh_more():
+def test_weighted_votes_prefer_better_links():
     outcome = vote([voter(A, quality=0.9), voter(WIDE, quality=0.2), voter(WIDE, quality=0.3)], "weighted")
     assert isinstance(outcome, Sentence)
     assert outcome.labels == (A,)
     assert outcome.entities[0].score == pytest.approx(0.9 / 1.4)
 
 
-def test_two_halves_are_both_no_majority():
+def test_neither_of_two_halves_is_a_majority():
     first, second = 0.01, 0.23  # both sums of two are more than half of the sum of four, in floating point
     voters = [voter(labels, quality=quality) for labels in (A, WIDE) for quality in (first, second)]
     outcome = vote(voters, "weighted")
@@ -168,7 +168,7 @@ def test_a_reject_has_no_vote():
     assert outcome.comments == ("# one", "# two")
 
 
-def test_comments_of_the_target_that_are_equal_all_stay():
+def test_equal_comments_of_the_target_are_all_kept():
     twice = replace(voter(A), comments=("#", "# text", "#"))
     outcome = vote([twice, replace(twice, comments=(*twice.comments, "# lost"))])
     assert isinstance(outcome, Sentence)
@@ -178,7 +178,7 @@ def test_comments_of_the_target_that_are_equal_all_stay():
 # --- the loop -------------------------------------------------------------------------------------------------------
 
 
-def test_a_step_of_the_loop():
+def test_a_step_projects_votes_and_rejects():
     other = labelled("Ada", (0, 1, "PER"), id="fr")
     tasks = [
         Task(plain("A L traf B"), [Translation(ADA, alignment("0-0 1-1 3-3"))]),

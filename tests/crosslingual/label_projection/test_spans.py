@@ -1,4 +1,4 @@
-"""Labels that go over whole, or not at all and with a reason."""
+"""Labels are projected whole, or not at all and with a reason."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.crosslingual.translations import ADA, alignment, labelled, plain, pro
 
 @st.composite
 def sentences(draw: st.DrawFn) -> Sentence:
-    """Words that say their type, and punctuation anywhere, in entities too."""
+    """Words that contain their type, and punctuation anywhere, also in entities."""
     words: list[str] = []
     entities = []
     for _ in range(draw(st.integers(1, 8))):
@@ -48,7 +48,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
 
 
 @given(sentences(), st.integers(0, 3), st.booleans())
-def test_links_of_each_word_with_itself_give_the_same_labels(source: Sentence, max_gap: int, strip: bool):
+def test_identical_sentences_get_the_same_labels(source: Sentence, max_gap: int, strip: bool):
     same = tuple(Link(position, position, 0.9) for position in range(len(source)))
     outcome = Projection(max_gap=max_gap, strip_punctuation=strip).project(source, source, same)
     assert isinstance(outcome, Sentence)
@@ -57,7 +57,7 @@ def test_links_of_each_word_with_itself_give_the_same_labels(source: Sentence, m
 
 @st.composite
 def translations(draw: st.DrawFn) -> tuple[Sentence, tuple[str, ...], Alignment]:
-    """Segments in any order, the words of a segment too; each word becomes one to three; unaligned words between."""
+    """Segments and their words in any order; each word becomes one to three; unaligned words in between."""
     segments: list[tuple[str, int]] = draw(
         st.lists(st.tuples(st.sampled_from(["o", "PER", "LOC"]), st.integers(1, 3)), min_size=1, max_size=6)
     )
@@ -79,7 +79,7 @@ def translations(draw: st.DrawFn) -> tuple[Sentence, tuple[str, ...], Alignment]
 
 
 @given(translations())
-def test_each_word_stands_under_its_own_type(pair: tuple[Sentence, tuple[str, ...], Alignment]):
+def test_each_word_keeps_its_type(pair: tuple[Sentence, tuple[str, ...], Alignment]):
     source, words, aligned = pair
     outcome = Projection(max_gap=0).project(source, Sentence(words, id="t"), aligned)
     assert isinstance(outcome, Sentence)
@@ -95,7 +95,7 @@ def test_each_word_stands_under_its_own_type(pair: tuple[Sentence, tuple[str, ..
     st.lists(st.tuples(st.integers(0, 23), st.integers(0, 9), st.floats(0.01, 1)), max_size=20),
     st.integers(0, 4),
 )
-def test_whatever_the_links_no_entity_vanishes(source: Sentence, found: list[tuple[int, int, float]], max_gap: int):
+def test_no_entity_is_lost_without_a_comment(source: Sentence, found: list[tuple[int, int, float]], max_gap: int):
     aligned = tuple(sorted({(s, t): Link(s, t, p) for s, t, p in found if s < len(source)}.values()))
     target = plain("a b , c ? d e f g h")
     strict = Projection(max_gap=max_gap).project(source, target, aligned)
@@ -111,20 +111,20 @@ def test_whatever_the_links_no_entity_vanishes(source: Sentence, found: list[tup
         assert len(inside) >= (entity.end - entity.start) / (max_gap + 1)
 
 
-# --- what goes over -------------------------------------------------------------------------------------------------
+# --- what is projected ----------------------------------------------------------------------------------------------
 
 
-def test_the_smallest_span_of_all_linked_words():
+def test_takes_the_smallest_span_of_all_linked_words():
     sentence = projected(ADA, "B hat A de L", "0-2 1-4 2-1 3-0")
     assert sentence.labels == ((0, 1, "PER"), (2, 5, "PER"))
 
 
-def test_neighbours_of_a_type_stay_two():
+def test_neighbours_of_the_same_type_stay_separate():
     source = labelled("Ada Bo", (0, 1, "PER"), (1, 2, "PER"))
     assert projected(source, "A B", "0-0 1-1").labels == ((0, 1, "PER"), (1, 2, "PER"))
 
 
-def test_what_the_target_brings_along():
+def test_fields_of_the_target_are_kept():
     place: dict[str, Any] = {"document": "d", "offsets": ((4, 5), (6, 7))}
     target = Sentence(
         ("A", "L"), (Entity(1, 2, "OLD"),), "t7", "de", Origin("m"), {"old": 0.5}, (("x", "y"),), ("# text",),
@@ -152,7 +152,7 @@ def test_what_the_target_brings_along():
         ("؟ A L €", "0-0 0-1 1-2 1-3", (1, 3, "PER")),
     ],
 )
-def test_punctuation_at_the_ends_of_a_span(target: str, aligned: str, label: tuple[int, int, str]):
+def test_punctuation_is_stripped_from_the_ends_of_a_span(target: str, aligned: str, label: tuple[int, int, str]):
     source = labelled("Ada Lovelace", (0, 2, "PER"))
     assert projected(source, target, aligned).labels == (label,)
     positions = [link.target for link in alignment(aligned)]
@@ -160,14 +160,14 @@ def test_punctuation_at_the_ends_of_a_span(target: str, aligned: str, label: tup
     assert projected(source, target, aligned, strip_punctuation=False).labels == (whole,)
 
 
-def test_punctuation_of_the_entity_itself_stays():
+def test_punctuation_of_the_source_entity_is_kept():
     source = labelled("¡ Yahoo ! paid", (0, 3, "ORG"))
     assert projected(source, "! Yahoo ?", "0-0 1-1 2-2").labels == ((0, 3, "ORG"),)
     at_the_end = labelled("Yahoo ! paid", (0, 2, "ORG"))
     assert projected(at_the_end, "« Yahoo !", "0-0 0-1 1-2").labels == ((1, 3, "ORG"),)
 
 
-def test_words_to_strip():
+def test_listed_words_are_stripped_from_the_ends_of_a_span():
     source = labelled("Delhi 's", (0, 1, "LOC"))
     assert projected(source, "La दिल्ली के", "0-0 0-1 0-2", strip=("la", "के")).labels == ((1, 2, "LOC"),)
     assert projected(labelled("La Paz", (0, 2, "LOC")), "La Paz", "0-0 1-1", strip=("la",)).labels == ((0, 2, "LOC"),)
@@ -175,7 +175,7 @@ def test_words_to_strip():
     assert rejected(source, "La\u0300 x", "0-0", strip=("l\xe0",)).reason == STRIPPED, "however it is composed"
 
 
-def test_types():
+def test_types_are_kept_dropped_and_renamed():
     source = labelled("A B C", (0, 1, "PERSON"), (1, 2, "MISC"), (2, 3, "LOC"))
     everything = ((0, 1, "PERSON"), (1, 2, "MISC"), (2, 3, "LOC"))
     identity = "0-0 1-1 2-2"
@@ -187,14 +187,14 @@ def test_types():
     assert renamed.labels == ((0, 1, "PER"), (2, 3, "LOC"))
 
 
-def test_an_entity_that_is_not_projected_stands_in_nobodys_way():
+def test_a_dropped_entity_does_not_affect_others():
     source = labelled("A B", (0, 1, "PER"), (1, 2, "MISC"))
     assert rejected(source, "a b c", "0-0 0-2 1-1").reason == OVERLAP
     assert projected(source, "a b c", "0-0 0-2 1-1", drop=("MISC",)).labels == ((0, 3, "PER"),)
     assert projected(source, "a b", "0-0", drop=("MISC",)).labels == ((0, 1, "PER"),)
 
 
-def test_weak_links_are_as_if_they_were_not_there():
+def test_links_below_the_threshold_are_ignored():
     source = labelled("Ada wrote", (0, 1, "PER"))
     assert projected(source, "A b c", "0-0:0.9 0-2:0.2", threshold=0.5).labels == ((0, 1, "PER"),)
     assert projected(source, "A b c", "0-0:0.9 0-2:0.5", threshold=0.5).labels == ((0, 3, "PER"),)
@@ -206,10 +206,10 @@ def test_weak_links_are_as_if_they_were_not_there():
     assert weak.scores == none.scores
 
 
-# --- what does not --------------------------------------------------------------------------------------------------
+# --- what is not projected ------------------------------------------------------------------------------------------
 
 
-def test_an_entity_without_a_linked_word():
+def test_rejects_an_entity_without_a_linked_word():
     reject = rejected(ADA, "A L traf ihn", "0-0 1-1 2-2")
     assert reject.reason == NO_WORD
     assert reject.sentence is not None
@@ -220,7 +220,7 @@ def test_an_entity_without_a_linked_word():
 
 
 @pytest.mark.parametrize("max_gap", [0, 1, 3])
-def test_a_gap_may_be_so_long_and_no_longer(max_gap: int):
+def test_rejects_a_gap_longer_than_max_gap(max_gap: int):
     source = labelled("Ada Lovelace", (0, 2, "PER"))
     fits, far = max_gap + 1, max_gap + 2
     target = "a b c d e f g"
@@ -228,13 +228,13 @@ def test_a_gap_may_be_so_long_and_no_longer(max_gap: int):
     assert rejected(source, target, f"0-0 1-{far}", max_gap=max_gap).reason == FAR_APART
 
 
-def test_several_short_gaps_are_no_long_one():
+def test_several_short_gaps_do_not_make_a_long_one():
     source = labelled("A B C D", (0, 4, "ORG"))
     assert projected(source, "a x b x c x d", "0-0 1-2 2-4 3-6", max_gap=1).labels == ((0, 7, "ORG"),)
     assert rejected(source, "a b c x y d", "0-0 1-1 2-2 3-5", max_gap=1).reason == FAR_APART
 
 
-def test_all_entities_that_run_into_each_other_are_lost():
+def test_all_overlapping_entities_are_lost():
     source = labelled("A B C D", (0, 1, "P"), (1, 2, "Q"), (2, 3, "R"), (3, 4, "S"))
     kept = projected(source, "a b c d e f g", "0-0 0-3 1-1 2-2 2-4 3-5", keep_incomplete=True)
     assert kept.labels == ((5, 6, "S"),)
@@ -242,12 +242,12 @@ def test_all_entities_that_run_into_each_other_are_lost():
     assert kept.scores[PROJECTED] == 0.25
 
 
-def test_a_word_of_two_entities():
+def test_rejects_a_word_of_two_entities():
     source = labelled("Sri Lankan", (0, 1, "P"), (1, 2, "Q"))
     assert rejected(source, "srilankisch", "0-0 1-0").reason == OVERLAP
 
 
-def test_incomplete_sentences_that_are_kept_say_so():
+def test_kept_incomplete_sentences_have_a_score_and_a_comment():
     kept = projected(ADA, "A L traf ihn", "0-0 1-1 2-2", keep_incomplete=True)
     assert kept.labels == ((0, 2, "PER"),)
     assert kept.scores[PROJECTED] == 0.5
@@ -264,7 +264,7 @@ def test_incomplete_sentences_that_are_kept_say_so():
         ("0-0 1-2 3-1", "link 1-2, counted from 0: the target has 2 words, expected 0 to 1"),
     ],
 )
-def test_links_out_of_range(aligned: str, issue: str):
+def test_rejects_links_out_of_range(aligned: str, issue: str):
     reject = rejected(ADA, "a b", aligned, keep_incomplete=True)
     assert reject.reason == OUT_OF_RANGE
     assert reject.sentence is not None
@@ -273,13 +273,13 @@ def test_links_out_of_range(aligned: str, issue: str):
 
 
 @pytest.mark.parametrize("probability", [0.0, -0.1, 1.1, float("nan")])
-def test_a_probability_that_cannot_be(probability: float):
+def test_rejects_an_impossible_probability(probability: float):
     reject = Projection().project(ADA, plain("a b c d e f"), (Link(0, 0), Link(1, 1, probability)))
     assert isinstance(reject, Reject)
     assert reject.reason == IMPROBABLE
 
 
-def test_labels_of_the_target_are_ignored_where_links_are_wrong_too():
+def test_labels_of_the_target_are_ignored_in_rejects_too():
     target = Sentence(("a",), (Entity(0, 1, "OLD"),), "t", comments=("# text",))
     reject = Projection().project(ADA, target, alignment("0-1"))
     assert isinstance(reject, Reject)
@@ -287,14 +287,14 @@ def test_labels_of_the_target_are_ignored_where_links_are_wrong_too():
     assert (reject.sentence.entities, reject.sentence.comments[0]) == ((), "# text")
 
 
-def test_a_projection_from_settings_names_all_that_is_wrong():
+def test_all_wrong_settings_are_reported_at_once():
     assert build(Projection, "project", {"max_gap": 0, "strip": ["the"]}) == Projection(max_gap=0, strip=("the",))
     with pytest.raises(SettingsError) as caught:
         build(Projection, "project", {"max_gap": -1, "threshold": 2})
     assert len(str(caught.value).splitlines()) == 2
 
 
-def test_a_link_before_the_first_word():
+def test_a_link_before_the_first_word_is_out_of_range():
     assert alignment_issue((Link(-1, 0), Link(1, 1)), 2, 2).startswith("link -1-0")
     assert alignment_issue((Link(0, -1),), 2, 2).startswith("link 0--1")
 
@@ -312,7 +312,7 @@ def test_a_link_before_the_first_word():
         ({"rename": {"A": "B-PER"}}, 'rename has the type "B-PER", which is a tag; did you mean "PER"?'),
     ],
 )
-def test_wrong_settings(settings: dict[str, Any], message: str):
+def test_wrong_settings_are_refused(settings: dict[str, Any], message: str):
     with pytest.raises(SettingsError, match=message):
         Projection(**settings)
 
@@ -332,12 +332,12 @@ def test_invisible_words_neither_begin_nor_end_an_entity(strip: bool):
 
 
 @pytest.mark.parametrize("word", ["।", "«", "…", "$", "-", "...", "。", "٪", "،\u200f", "!\ufe0f", "-$"])
-def test_punctuation(word: str):
+def test_recognizes_punctuation(word: str):
     assert is_punctuation(word)
 
 
 @pytest.mark.parametrize("word", ["a", "7", "U.S.", "'s", "के", "の", "\u200d", "-7"])
-def test_what_is_no_punctuation(word: str):
+def test_recognizes_what_is_not_punctuation(word: str):
     assert not is_punctuation(word)
 
 
@@ -346,12 +346,12 @@ def test_what_is_no_punctuation(word: str):
     [
         ([*"北ウェールズ議会"], 2, (1, 6)),
         ([*"北ｳｪｰﾙｽ議会"], 5, (1, 6)),
-        (["北", "ウェールズ", "ニュース"], 1, (1, 2)),  # words are no characters
+        (["北", "ウェールズ", "ニュース"], 1, (1, 2)),  # words, not characters
         ([*"エリン・ジョーンズ"], 6, (4, 9)),
         ([*"威尔士议会"], 1, (1, 2)),
     ],
 )
-def test_a_span_takes_all_of_a_foreign_name_in_katakana(words: list[str], link: int, span: tuple[int, int]):
+def test_a_span_includes_the_whole_foreign_name_in_katakana(words: list[str], link: int, span: tuple[int, int]):
     source = Sentence(("Wales",), (Entity(0, 1, "LOC"),), id="s")
     outcome = Projection().project(source, Sentence(tuple(words), id="t"), (Link(0, link),))
     assert isinstance(outcome, Sentence)
@@ -378,7 +378,7 @@ GREECE = labelled("from Spain and Greece", (1, 2, "LOC"), (3, 4, "LOC"))
         ("từ Tây, Nha và Hy Lạp", "1-2 2-3 3-5", ["Nha", "Hy Lạp"]),
     ],
 )
-def test_a_span_takes_words_beside_it_with_capitals_and_no_links(target: str, aligned: str, mentions: list[str]):
+def test_a_span_includes_adjacent_capitalized_words_without_links(target: str, aligned: str, mentions: list[str]):
     outcome = projected(GREECE, target, aligned)
     assert [" ".join(outcome.mention(entity)) for entity in outcome.entities] == mentions
     as_linked = projected(GREECE, target, aligned, take_capitals=False)

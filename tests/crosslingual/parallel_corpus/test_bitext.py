@@ -1,4 +1,4 @@
-"""Two files that belong together, line by line or by ids."""
+"""Parallel files, paired line by line or by ids."""
 
 from __future__ import annotations
 
@@ -68,16 +68,16 @@ def test_repeated_ids_are_not_the_same_ids(left: str, right: str) -> None:
         _ = Bitext(target, (source,)).paired_by
 
 
-def test_ids_that_are_the_same_in_part_need_a_word_on_how_to_pair():
-    """Paired by order, one sentence that is missing at the beginning would shift all labels."""
+def test_partly_equal_ids_need_a_choice_of_pairing():
+    """If they were paired by order, a missing sentence at the beginning would shift all labels."""
     io.write([Sentence((id,), id=id) for id in "abc"], "t.jsonl")
     io.write([Sentence((id,), id=id) for id in "bcd"], "s.jsonl")
     with pytest.raises(SettingsError, match=r'have some ids in common, e\.g\. b, but not all.*pair_by="id" or'):
         list(bitext("t.jsonl", "s.jsonl"))
 
 
-def test_ids_like_those_of_a_file_without_ids_are_its_own_where_some_are_missing(tmp_path: Path):
-    """As convert writes them where it has dropped a sentence."""
+def test_numbered_ids_pair_by_ids_if_some_are_missing(tmp_path: Path):
+    """Convert writes such ids if it has dropped a sentence."""
     for folder, numbers in (("e", (1, 3, 4)), ("h", (1, 2, 4))):
         (tmp_path / folder).mkdir()
         io.write([Sentence((str(n),), id=f"train:{n}") for n in numbers], tmp_path / folder / "train.jsonl")
@@ -86,7 +86,7 @@ def test_ids_like_those_of_a_file_without_ids_are_its_own_where_some_are_missing
     assert [texts(row) for row in rows if isinstance(row.target, Sentence)][::2] == [["1", "1"], ["4", "4"]]
 
 
-def test_line_by_line():
+def test_files_of_text_are_paired_line_by_line():
     write("text.de", "Ada schrieb .", "Bo kam")
     write("text.en", "Ada wrote .", "Bo came")
     rows = bitext("text.de", "text.en")
@@ -96,7 +96,7 @@ def test_line_by_line():
     assert rows.count() == 2
 
 
-def test_empty_lines_are_named_rejects_and_shift_nothing():
+def test_empty_lines_are_rejects_and_shift_nothing():
     write("t.txt", "A", "", "C", "", "E")
     write("s.txt", "a", "b", "", "", "e")
     rows = list(bitext("t.txt", "s.txt"))
@@ -107,7 +107,7 @@ def test_empty_lines_are_named_rejects_and_shift_nothing():
     assert bitext("t.txt", "s.txt").count() == 5
 
 
-def test_empty_lines_at_an_end_are_nothing():
+def test_empty_lines_at_both_ends_are_ignored():
     write("t.txt", "A", "B", "", "")
     write("s.txt", "a", "b")
     assert len(list(bitext("t.txt", "s.txt"))) == bitext("t.txt", "s.txt").count() == 2
@@ -117,7 +117,7 @@ def test_empty_lines_at_an_end_are_nothing():
     assert rows.count() == 3
 
 
-def test_a_labelled_source_in_any_format():
+def test_a_labelled_source_can_have_any_format():
     io.write([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),)), Sentence(("Bo",))], "s.conll")
     write("t.txt", "Ada schrieb", "Bo")
     rows = list(bitext("t.txt", "s.conll"))
@@ -141,7 +141,7 @@ def test_a_broken_sentence_keeps_its_place():
         list(bitext("t.txt", "s.conll"))
 
 
-def test_a_folder_of_files():
+def test_a_folder_of_files_is_paired_like_one_file():
     Path("t").mkdir()
     write("t/1.txt", "A", "", "C")
     write("t/2.txt", "D")
@@ -152,7 +152,7 @@ def test_a_folder_of_files():
     assert isinstance(rows[1].target, Reject)
 
 
-def test_several_sources():
+def test_a_row_has_several_sources():
     write("t.txt", "A", "B", "C")
     write("en.txt", "a", "", "")
     write("fr.txt", "x", "y", "")
@@ -161,7 +161,7 @@ def test_several_sources():
     assert [reject_of(row) is None for row in rows] == [True, True, False]
 
 
-def test_a_pair_of_three_thousand_words():
+def test_a_pair_can_have_three_thousand_words():
     write("t.txt", " ".join(["w"] * 3000))
     write("s.txt", " ".join(["v"] * 3000))
     (row,) = bitext("t.txt", "s.txt")
@@ -169,7 +169,7 @@ def test_a_pair_of_three_thousand_words():
     assert len(row.target) == 3000
 
 
-def test_text_is_split_as_asked():
+def test_text_is_split_by_its_options():
     write("t.en", "Ada, l'amie.")
     side = open_side("t.en", ReadOptions(language="fr", split="punctuation"))
     assert [sentence.words for sentence in side] == [("Ada", ",", "l'", "amie", ".")]
@@ -178,7 +178,7 @@ def test_text_is_split_as_asked():
         open_side("s.jsonl", ReadOptions(split="punctuation"))
 
 
-def test_rows_are_a_stream(monkeypatch: pytest.MonkeyPatch):
+def test_rows_are_read_lazily(monkeypatch: pytest.MonkeyPatch):
     write("t.txt", *["A b"] * 1000)
     write("s.txt", *["a b"] * 1000)
     rows, read = iter(bitext("t.txt", "s.txt")), list[str]()
@@ -195,7 +195,7 @@ def corpus(name: str, *ids: str) -> None:
     io.write([Sentence((f"{Path(name).stem}-{id}",), id=id) for id in ids], name)
 
 
-def test_by_id_where_both_have_them():
+def test_pairs_by_id_if_both_files_have_ids():
     corpus("t.jsonl", "1", "2", "3", "4")
     corpus("s.jsonl", "1", "3", "2", "9")
     rows = bitext("t.jsonl", "s.jsonl")
@@ -215,7 +215,7 @@ def test_by_id_where_both_have_them():
     ]
 
 
-def test_by_order_where_ids_differ_or_are_not_asked_for():
+def test_pairs_by_order_if_ids_differ_or_order_is_chosen():
     corpus("t.jsonl", "x1", "x2")
     corpus("s.jsonl", "y1", "y2")
     assert bitext("t.jsonl", "s.jsonl").paired_by == "order"
@@ -223,14 +223,14 @@ def test_by_order_where_ids_differ_or_are_not_asked_for():
     assert [texts(row) for row in bitext("t.jsonl", "s.jsonl", by="order")] == [["t-x1", "s-x1"], ["t-x2", "s-x3"]]
 
 
-def test_numbers_that_nersery_gave_are_no_ids():
+def test_generated_numbers_are_not_ids():
     for folder in ("de", "en"):
         Path(folder).mkdir()
         write(f"{folder}/x.conll", "a\tO", "", f"{folder}\tO", "")
     assert bitext("de/x.conll", "en/x.conll").paired_by == "order"
 
 
-def test_text_has_no_ids():
+def test_refuses_to_pair_text_by_ids():
     write("t.txt", "A")
     write("s.txt", "a")
     with pytest.raises(SettingsError, match=r"t\.txt is text and has no ids"):
@@ -252,7 +252,7 @@ def translations(count: int) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("missing", [100, 700, 1250])
-def test_files_of_unequal_length(missing: int):
+def test_the_error_on_unequal_length_names_the_place(missing: int):
     source, target = translations(1500)
     del target[missing]
     write("s.txt", *source)
@@ -266,8 +266,8 @@ def test_files_of_unequal_length(missing: int):
         assert abs(near - missing) <= 5
 
 
-def test_a_corpus_made_of_text_without_its_blank_lines():
-    """As `nersery predict` makes it: the translation still has them."""
+def test_the_error_on_left_out_blank_lines_suggests_a_fix():
+    """`nersery predict` makes such a corpus; the translation still has the blank lines."""
     write("p.txt", "a", "", "b", "c")
     write("p 1.sw", "A", "", "B", "C", "")
     io.write(io.read("p.txt"), "p.jsonl")
@@ -287,7 +287,7 @@ def apart(source: list[list[str]], target: list[list[str]]) -> tuple[int, int] |
     return where_apart(Features(source), Features(target))
 
 
-def test_where_they_run_apart():
+def test_finds_where_files_of_unequal_length_diverge():
     source, target = ([line.split() for line in side] for side in translations(800))
     assert near(apart(source, target[:300] + target[307:]), (300, 7))
     assert near(apart(source[:300] + source[304:], target), (300, -4))
@@ -295,7 +295,7 @@ def test_where_they_run_apart():
     assert near(apart(source, first_of_two), (200, 1))
 
 
-def test_where_texts_of_equal_length_run_apart():
+def test_finds_where_files_of_equal_length_diverge():
     source, target = ([line.split() for line in side] for side in translations(800))
     assert near(apart(source, [*target[:300], *target[301:], ["more"]]), (300, 1))
     assert near(apart(source, [*target[:600], *target[595:-5]]), (600, -5))
@@ -327,7 +327,7 @@ def near(found: tuple[int, int] | None, expected: tuple[int, int]) -> bool:
     return found is not None and abs(found[0] - expected[0]) <= 5 and found[1] == expected[1]
 
 
-def test_where_nothing_can_be_seen():
+def test_finds_no_divergence_if_there_is_no_evidence():
     assert apart([["a"]] * 50, [["b"]] * 49) is None
     assert apart([["a"]], []) is None
     source, target = ([line.split() for line in side] for side in translations(400))
@@ -341,7 +341,7 @@ def test_where_nothing_can_be_seen():
 # --- whole pairs ----------------------------------------------------------------------------------------------------
 
 
-def test_whole_pairs_are_read_anew_each_time():
+def test_complete_pairs_are_read_again_each_time():
     write("en.txt", "a b", "", "c", "d")
     write("de.txt", "A B", "X", "C", "")
     pairs = WholePairs(bitext("de.txt", "en.txt"))
@@ -357,7 +357,7 @@ def test_whole_pairs_are_read_anew_each_time():
 
 
 @pytest.mark.parametrize("splitting", ["spaces", "punctuation", "characters"])
-def test_they_travel_to_workers_however_they_are_split(splitting: str):
+def test_pairs_can_be_pickled_with_any_splitting(splitting: str):
     write("en.txt", "Ada, here.")
     Path("folder").mkdir()
     write("folder/de.txt", "Ada, hier.")
@@ -367,7 +367,7 @@ def test_they_travel_to_workers_however_they_are_split(splitting: str):
     assert list(pickle.loads(pickle.dumps(pairs))) == list(pairs)
 
 
-def test_what_reading_a_side_leaves_out_is_counted_and_noted() -> None:
+def test_left_out_sentences_and_events_are_counted_and_noted() -> None:
     Path("en").mkdir()
     write("en/a.txt", "Ada ran")
     write("en/a.ann", "T1\tPER 0 3\tAda", "T2\tRun 4 7\tran", "E1\tRun:T2")
