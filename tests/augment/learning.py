@@ -1,4 +1,4 @@
-"""A small corpus in which only the label decides the word."""
+"""A small corpus in which the label determines the word."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def guesses(method: Augmenter, type_: str) -> dict[str, float]:
 
 
 def prefers(method: Augmenter, type_: str, meant: str) -> bool:
-    """Whether the names of the type that is meant are far more probable; the exact order varies with the machine."""
+    """Check that names of the expected type are far more probable; the exact order varies with the machine."""
     found = guesses(method, type_)
     mass = {name: sum(found.get(word.casefold(), 0.0) for word in words) for name, words in NAMES.items()}
     return mass.pop(meant) > 3 * max(mass.values())
@@ -36,14 +36,14 @@ def assert_it_learns_what_labels_mean(method: Augmenter) -> None:
     assert all(prefers(method, type_, type_) for type_ in NAMES)
 
 
-def assert_it_cannot_know_labels(method: Augmenter) -> None:
-    """It says the same of every type."""
+def assert_it_ignores_labels(method: Augmenter) -> None:
+    """The guesses are the same for every type."""
     method.fit(GOLD, Training(dev=GOLD, seed=0))
     assert guesses(method, "PER") == guesses(method, "LOC")
 
 
 class Asked:
-    """What a method asks of its model."""
+    """Records what a method requests from its model."""
 
     def __init__(self, method: Augmenter) -> None:
         held: Any = method

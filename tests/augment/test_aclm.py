@@ -42,7 +42,7 @@ GOLD = Corpus(
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[Template]:
-    """The templates that the language model is given."""
+    """The templates that the language model gets."""
     seen: list[Template] = []
     write = MaskedWriter.write
 
@@ -71,7 +71,7 @@ def generated(method: ACLM, count: int = 20) -> list[Sentence | Reject]:
     return [method.generate(GOLD[number % 3], random.Random(number)) for number in range(count)]
 
 
-def test_entities_and_keywords_of_attention_are_given(
+def test_the_model_gets_entities_and_attention_keywords(
     tiny_masked_lm: str, tagger: TransformerTagger, written: list[Template]
 ) -> None:
     from nersery.augment.templates.template import attention_keywords
@@ -114,12 +114,12 @@ def test_random_keywords_differ_from_round_to_round(tiny_masked_lm: str, written
     assert len({template.keywords for template in written if template.sentence.id == GOLD[0].id}) > 3
 
 
-def test_without_keywords_only_the_entities_are_given(tiny_masked_lm: str, written: list[Template]) -> None:
+def test_the_model_gets_only_entities_without_keywords(tiny_masked_lm: str, written: list[Template]) -> None:
     generated(fitted(tiny_masked_lm, keywords="none"))
     assert {template.keywords for template in written} == {()}
 
 
-def test_what_cannot_be_rewritten_says_why(tiny_masked_lm: str) -> None:
+def test_sentences_that_cannot_be_rewritten_are_rejected(tiny_masked_lm: str) -> None:
     method = fitted(tiny_masked_lm, keywords="none")
     outcomes = method.generate_batch(GOLD[3:], [random.Random(0), random.Random(1)])
     assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NO_ENTITIES, NO_GAP]
@@ -131,7 +131,7 @@ def test_a_near_copy_is_rejected(tiny_masked_lm: str) -> None:
     assert all(isinstance(outcome, Reject) and outcome.sentence is not None for outcome in outcomes)
 
 
-def test_what_copies_both_of_two_joined_sentences_is_a_near_copy(
+def test_a_copy_of_two_joined_sentences_is_a_near_copy(
     tiny_masked_lm: str, tiny_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(aclm, "is_mixed", lambda rng: True)
@@ -153,17 +153,17 @@ def test_what_copies_both_of_two_joined_sentences_is_a_near_copy(
 def test_a_draft_with_wrong_labels_is_rejected(
     text: str, entities: list[tuple[int, int, str]], reason: str, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A mention that stands a second time without its label would teach a tagger to leave it out."""
+    """A second occurrence of a mention without its label would teach a tagger to miss it."""
     draft = Sentence(tuple(text.split()), tuple(Entity(*entity) for entity in entities))
     monkeypatch.setattr(MaskedWriter, "write", lambda own, templates, rngs: [draft] * len(templates))
     made = fitted(tiny_masked_lm, keywords="none").generate(GOLD[0], random.Random(0))
     assert (made.reason if isinstance(made, Reject) else "") == reason
 
 
-def test_a_mention_that_gold_has_without_a_label_may_stand_without_one(
+def test_a_mention_that_is_unlabelled_in_gold_may_be_unlabelled(
     tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as *it*, also the name of a film."""
+    """An example is *it*, which is also the name of a film."""
     draft = Sentence(tuple("London is grace in London".split()), (Entity(4, 5, "LOC"),))
     monkeypatch.setattr(MaskedWriter, "write", lambda own, templates, rngs: [draft] * len(templates))
     method = ACLM(tiny_masked_lm, keywords="none", **QUICK)
@@ -190,8 +190,8 @@ def test_mixner_joins_two_sentences_and_names_both(
 
 
 @pytest.mark.parametrize("neighbours", [1, 4])
-def test_mixner_joins_no_sentence_with_its_copy(tiny_model: str, neighbours: int) -> None:
-    """Copies would else be the most similar ones, and leave no place for others."""
+def test_mixner_does_not_join_a_sentence_with_its_copy(tiny_model: str, neighbours: int) -> None:
+    """Otherwise, copies would be the most similar ones, and leave no room for others."""
     gold = [replace(GOLD[0], id=f"gold:{number}") for number in range(3)] + [GOLD[1]]
     partners = aclm._Partners(TextEncoder(ModelSource(tiny_model)), gold, neighbours)
     assert [[other.id for other in others] for others in partners.of(gold)] == [*[[GOLD[1].id]] * 3, ["gold:0"]]
@@ -223,7 +223,7 @@ def test_the_order_of_gold_does_not_matter(tiny_masked_lm: str) -> None:
     assert texts[0] == texts[1]
 
 
-def test_types_that_gold_does_not_have_are_told_too(tiny_masked_lm: str) -> None:
+def test_types_that_are_not_in_gold_are_kept(tiny_masked_lm: str) -> None:
     method = fitted(tiny_masked_lm, keywords="none")
     sentence = Sentence(tuple("the मुख्य शहर <b-PER> is near".split()), (Entity(1, 4, "a <type>: नया"),), id="new")
     made = method.generate(sentence, random.Random(0))
@@ -240,7 +240,7 @@ def test_entities_longer_than_the_model_are_kept(tiny_masked_lm: str) -> None:
     assert made.mention(made.entities[0]) == words
 
 
-def test_it_learns_what_stands_in_gaps(tiny_masked_lm: str) -> None:
+def test_learns_the_words_in_gaps(tiny_masked_lm: str) -> None:
     gold = [
         Sentence(("Ada", word, "Oslo"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")), id=word) for word in ("won", "saw")
     ]
@@ -252,7 +252,7 @@ def test_it_learns_what_stands_in_gaps(tiny_masked_lm: str) -> None:
     assert words
 
 
-def test_a_tagger_without_attention_is_named(tiny_masked_lm: str) -> None:
+def test_refuses_a_tagger_without_attention(tiny_masked_lm: str) -> None:
     from tests.standins import Memory
 
     method = ACLM(tiny_masked_lm, **QUICK)
@@ -260,8 +260,8 @@ def test_a_tagger_without_attention_is_named(tiny_masked_lm: str) -> None:
         method.fit(GOLD, Training(tagger=lambda: Memory()))
 
 
-def test_before_any_training_it_is_known_whether_the_tagger_has_attention(tiny_masked_lm: str) -> None:
-    """In a run the baseline would else be trained first."""
+def test_refuses_a_tagger_without_attention_before_any_training(tiny_masked_lm: str) -> None:
+    """Otherwise, a run would train the baseline first."""
     with pytest.raises(SettingsError, match="bilstm_crf has no attention"):
         ACLM(tiny_masked_lm).check_tagger(BiLSTMCRF())
     for method in (ACLM(tiny_masked_lm, keywords="none"), ACLM(tiny_masked_lm, tagger="./mine")):
@@ -272,23 +272,21 @@ def test_before_any_training_it_is_known_whether_the_tagger_has_attention(tiny_m
     ACLM(tiny_masked_lm, keywords="none", tagger="./nowhere").check()
 
 
-def test_a_sentence_encoder_that_is_not_there_is_named_before_any_training(tiny_masked_lm: str) -> None:
+def test_refuses_a_missing_sentence_encoder_before_any_training(tiny_masked_lm: str) -> None:
     with pytest.raises(MissingResourceError, match="no model folder"):
         ACLM(tiny_masked_lm, mixner=True, sentence_encoder="./nowhere").check()
     ACLM(tiny_masked_lm, sentence_encoder="./nowhere").check()
 
 
-def test_defaults_are_the_papers() -> None:
+def test_defaults_are_those_of_the_paper() -> None:
     settings = {field.name: field.default for field in dataclasses.fields(ACLM)}
     assert (settings["keyword_rate"], settings["layers"], settings["top_k"], settings["candidates"]) == (0.3, 4, 10, 5)
     assert (settings["epochs"], settings["batch_size"], settings["neighbours"]) == (10, 32, 2)
 
 
 @pytest.mark.parametrize("kind", ["mbart", *(pytest.param(kind, marks=pytest.mark.torture) for kind in ("bart", "t5"))])
-def test_an_encoder_decoder_that_has_learnt_the_templates_writes_the_sentences(
-    kind: str, tiny_seq2seqs: dict[str, Path]
-) -> None:
-    """The whole path of the paper; a model without pretraining can only learn its few sentences by heart."""
+def test_a_trained_encoder_decoder_writes_the_sentences(kind: str, tiny_seq2seqs: dict[str, Path]) -> None:
+    """All steps of the paper; a model without pretraining can only learn its few sentences by heart."""
     settings = {"epochs": 200, "batch_size": 3, "learning_rate": 3e-3, "top_k": 1, "candidates": 1, "precision": "fp32"}
     method = ACLM(str(tiny_seq2seqs[kind]), keywords="none", similarity=1.0, language="en", **settings)
     method.fit(GOLD[:3])
@@ -298,17 +296,17 @@ def test_an_encoder_decoder_that_has_learnt_the_templates_writes_the_sentences(
     assert {outcome.reason for outcome in outcomes if isinstance(outcome, Reject)} == {NEAR_COPY}
 
 
-def test_what_an_untrained_encoder_decoder_writes_is_rejected_with_reasons(tiny_seq2seq: str) -> None:
+def test_text_of_an_untrained_encoder_decoder_is_rejected_with_reasons(tiny_seq2seq: str) -> None:
     result = augment(GOLD, ACLM(tiny_seq2seq, keywords="none", **{**QUICK, "candidates": 1}), copies=2)
     assert result.tally.read == len(result.corpus) + len(result.rejects) == 2 * len(GOLD)
     assert len(result.rejects) > 5
     assert all(reject.reason for reject in result.rejects)
 
 
-def test_what_may_have_more_gaps_than_t5_has_sentinels_is_not_learnt_from(
+def test_does_not_learn_from_more_gaps_than_t5_has_sentinels(
     tiny_seq2seqs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A template that has lost every other keyword has more gaps than the whole one."""
+    """A template without every second keyword has more gaps than the whole one."""
     (tmp_path / "none.txt").write_text("zzz\n")
     settings = {"keywords": "random", "keyword_rate": 1.0, "stop_words": str(tmp_path / "none.txt")}
     gold = [*(replace(GOLD[0], id=f"gold:{number}") for number in range(6)), replace(GOLD[2], id="short")]
@@ -320,7 +318,7 @@ def test_what_may_have_more_gaps_than_t5_has_sentinels_is_not_learnt_from(
 
 
 def test_sentences_are_as_long_as_gold_on_average(tiny_masked_lm: str) -> None:
-    """The keywords that a template loses join its gaps, which are longer then than those of whole templates."""
+    """Dropped keywords join the gaps of a template, which become longer than those of whole templates."""
     words = "red blue green cat dog Ada fish tree house river stone bread milk salt iron sand".split()
     gold = Corpus(Sentence(tuple(words), (Entity(5, 6, "PER"),), id=str(n), language="en") for n in range(40))
     method = ACLM(tiny_masked_lm, **{**QUICK, "passes": 1}, keywords="random", keyword_rate=0.9)

@@ -14,7 +14,7 @@ PARENT = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", language="en"
 
 
 class Fixed(Augmenter):
-    """Answers with what it was given."""
+    """Always returns the same answer."""
 
     def __init__(self, answer: Sentence | Reject) -> None:
         self.answer = answer
@@ -27,7 +27,7 @@ def outcome_of(answer: Sentence | Reject) -> Sentence | Reject:
     return augment_step(Fixed(answer), seed=0)([(PARENT, 2)])[0]
 
 
-def test_a_new_sentence_gets_id_and_origin_and_loses_what_was_said_of_its_parent():
+def test_a_new_sentence_gets_id_and_origin_but_no_scores_or_comments():
     new = outcome_of(PARENT.replace_span(0, 1, ["Grace"]))
     assert new == Sentence(
         ("Grace", "sang"), (Entity(0, 1, "PER"),), id="p~Fixed-2", language="en", origin=Origin("Fixed", ("p",), 2)
@@ -35,13 +35,13 @@ def test_a_new_sentence_gets_id_and_origin_and_loses_what_was_said_of_its_parent
     assert new.scores == {}
 
 
-def test_what_its_parent_said_is_rejected():
+def test_a_copy_of_its_parent_is_rejected():
     reject = outcome_of(Sentence(PARENT.words, PARENT.entities))
     assert isinstance(reject, Reject)
     assert reject.reason == "unchanged"
 
 
-def test_what_a_tagger_said_of_the_old_words_is_not_said_of_the_new():
+def test_entity_scores_of_the_parent_are_dropped():
     parent = PARENT.with_entities([Entity(0, 1, "PER", score=0.9)])
     for answer in (parent.replace_span(0, 1, ["Grace"]), Reject("odd"), Reject("odd", parent)):
         (outcome,) = augment_step(Fixed(answer), seed=0)([(parent, 1)])
@@ -50,7 +50,7 @@ def test_what_a_tagger_said_of_the_old_words_is_not_said_of_the_new():
         assert [entity.score for entity in sentence.entities] == [None]
 
 
-def test_extra_columns_of_a_new_sentence_are_those_of_the_draft():
+def test_a_new_sentence_keeps_the_extra_columns_of_the_draft():
     parent = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", columns=(("NNP", "VBD"), ("a", "b")))
     (new,) = augment_step(Fixed(parent.replace_span(0, 1, ["Grace", "Hopper"])), seed=0)([(parent, 1)])
     assert isinstance(new, Sentence)
@@ -71,11 +71,11 @@ def test_a_reject_keeps_its_reason_and_names_words_and_parent(broken: Sentence |
     assert reject.sentence.origin == Origin("Fixed", ("p",), 2)
 
 
-def test_tasks_are_each_sentence_as_often_as_copies():
+def test_tasks_repeat_each_sentence_for_each_copy():
     assert list(tasks([PARENT], 2)) == [(PARENT, 1), (PARENT, 2)]
 
 
-def test_what_the_reader_rejected_passes_through_once():
+def test_rejects_of_the_reader_are_kept_once():
     dropped = Reject("wrong number of columns", Sentence(("broken",), id="q"))
     method = Fixed(Sentence(("new",)))
     result = collect(run(tasks([PARENT, dropped], 3), augment_step(method, 0), batch_size=2))
@@ -102,7 +102,7 @@ def test_a_method_must_answer_every_sentence():
         augment([PARENT], Short(PARENT), copies=2)
 
 
-def test_what_is_no_sentence_is_rejected_and_not_taken_for_its_parent():
+def test_an_answer_that_is_not_a_sentence_is_refused():
     with pytest.raises(NerseryError, match="sentence p: Fixed answered with None, expected a Sentence or Reject"):
         augment([PARENT], Fixed(None))
 
@@ -126,11 +126,11 @@ def test_an_invalid_sentence_names_method_and_parent():
 
 
 @pytest.mark.parametrize("method", ["melm", "my-method", "a.b-2"])
-def test_a_child_s_id_tells_parent_and_method(method: str):
+def test_the_id_of_a_child_contains_parent_and_method(method: str):
     assert made_from(child_id("train:7~melm-1", method, 12)) == ("train:7~melm-1", method)
 
 
-def test_tasks_are_made_one_by_one_however_many_copies_there_are():
+def test_tasks_are_made_lazily_for_any_number_of_copies():
     made = tasks([PARENT, PARENT], 10**21)
     tracemalloc.start()
     assert [copy for _, copy in islice(made, 3)] == [1, 2, 3]
@@ -143,7 +143,7 @@ def test_copies_below_one_are_refused():
         augment([PARENT], Fixed(PARENT), copies=0)
 
 
-def test_each_item_has_a_generator_of_its_own():
+def test_each_item_has_its_own_random_generator():
     class Dice(Fixed):
         def generate(self, sentence: Sentence, rng: random.Random) -> Sentence:
             return Sentence((str(rng.random()),))
@@ -160,6 +160,6 @@ def test_each_item_has_a_generator_of_its_own():
     assert not {words for _, words in drawn} & {s.words for s in others}, "two methods must not draw alike"
 
 
-def test_a_method_says_how_a_sentence_changes_or_how_a_batch_does():
+def test_a_method_must_define_generate_or_generate_batch():
     with pytest.raises(TypeError, match="Neither has neither generate nor generate_batch"):
         type("Neither", (Augmenter,), {})

@@ -16,7 +16,7 @@ SENTENCE = Sentence(("Ada", "Lovelace", "saw", "Oslo", "."), (Entity(0, 2, "PER"
 SHOWN = {0: ("PER",), 1: ("PER",), 2: ("O",), 3: ("creative", "work")}
 
 
-def test_each_word_is_guessed_under_its_label(tiny_masked_lm: str) -> None:
+def test_each_word_is_guessed_on_condition_of_its_label(tiny_masked_lm: str) -> None:
     method = CBT(tiny_masked_lm, words=4, top_k=9, **QUICK)
     method.fit([SENTENCE])
     asked = Asked(method)
@@ -25,8 +25,8 @@ def test_each_word_is_guessed_under_its_label(tiny_masked_lm: str) -> None:
     assert asked.drawings == [Drawing(9, weighted=True)] * 4
 
 
-@pytest.mark.torture  # as of label_conditioned
-def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
+@pytest.mark.torture  # like that of label_conditioned
+def test_learns_what_labels_mean(tiny_masked_lm: str) -> None:
     assert_it_learns_what_labels_mean(CBT(tiny_masked_lm, **LEARNING))
 
 
@@ -35,7 +35,7 @@ def test_no_type_needs_a_definition(tiny_masked_lm: str, capsys: pytest.CaptureF
     assert "definition" not in capsys.readouterr().err
 
 
-def test_same_seed_same_guesses_other_seed_others(tiny_masked_lm: str) -> None:
+def test_the_same_seed_gives_the_same_guesses(tiny_masked_lm: str) -> None:
     found = []
     for seed in (1, 1, 2):
         method = CBT(tiny_masked_lm, **{**QUICK, "learning_rate": 1e-2})

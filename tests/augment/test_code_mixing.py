@@ -18,7 +18,7 @@ from nersery.core.outcome import Reject
 
 
 def sentence(language: str, text: str, id: str = "") -> Sentence:
-    """Words in brackets with their type behind: ``[Ada Lovelace]PER wrote``."""
+    """Parse entities in brackets, followed by their type: ``[Ada Lovelace]PER wrote``."""
     words: list[str] = []
     entities = []
     for part in text.replace("[", "\t[").replace("]", "\t]").split("\t"):
@@ -99,7 +99,7 @@ def test_two_codes_of_one_language_are_not_mixed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("similarity", ["ess", "random"])
-def test_the_ending_behind_an_apostrophe_belongs_to_the_sentence(similarity: Any, tmp_path: Path) -> None:
+def test_the_ending_after_an_apostrophe_is_kept_and_harmonized(similarity: Any, tmp_path: Path) -> None:
     gold = [sentence("tr", "[Londra'da]LOC kaldı", "tr1"), sentence("en", "[Delhi]LOC and [London]LOC", "en1")]
     vectors = write(tmp_path, {"en": VECTORS["en"], "tr": {"Londra": (1, 0, 1)}}) if similarity == "ess" else {}
     method = fitted(gold, similarity=similarity, vectors=vectors)
@@ -110,14 +110,14 @@ def test_the_ending_behind_an_apostrophe_belongs_to_the_sentence(similarity: Any
 
 
 class TestSimilaritySearch:
-    def test_the_nearest_of_an_evenly_drawn_language(self, ess: CodeMixing) -> None:
+    def test_takes_the_nearest_mention_of_an_evenly_drawn_language(self, ess: CodeMixing) -> None:
         for entity, expected in enumerate([("सीता शर्मा", "小明"), ("दिल्ली", "北京"), ("लंदन", "伦 敦")]):
             counts = drawn(ess, GOLD[0], entity=entity)
             assert set(counts) == set(expected)
             assert counts[expected[0]] / 3000 == pytest.approx(0.5, abs=0.03)
         assert set(drawn(ess, GOLD[4], entity=1)) == {"Delhi", "दिल्ली"}
 
-    def test_the_sentence_around_the_mentions_stays_and_so_does_its_language(self, ess: CodeMixing) -> None:
+    def test_other_words_and_the_language_are_kept(self, ess: CodeMixing) -> None:
         new = ess.generate(GOLD[0], random.Random(3))
         assert isinstance(new, Sentence)
         assert new.language == "en"
@@ -131,7 +131,7 @@ class TestSimilaritySearch:
         paths = write(tmp_path, {"en": {"a": (2, 0, 0), "b": (0, 2, 0)}, "hi": rows})
         assert set(drawn(fitted(gold, vectors=paths), gold[0], 9)) == {"p r"}
 
-    def test_an_unknown_mention_stays_and_is_not_put_in(self, tmp_path: Path, capsys: Any) -> None:
+    def test_an_unknown_mention_is_kept_and_never_inserted(self, tmp_path: Path, capsys: Any) -> None:
         known = {language: dict(words) for language, words in VECTORS.items()}
         del known["en"]["Delhi"], known["zh"]["小明"]
         method = fitted(vectors=write(tmp_path, known))
@@ -142,19 +142,19 @@ class TestSimilaritySearch:
         assert "zh.vec has no word of 1 of the 4 different mentions in zh" in notes
         assert "hi.vec" not in notes
 
-    def test_a_sentence_with_unknown_mentions_alone_is_rejected(self, tmp_path: Path) -> None:
+    def test_a_sentence_with_only_unknown_mentions_is_rejected(self, tmp_path: Path) -> None:
         gold = [*GOLD, sentence("hi", "[गीता]PER आई")]
         method = fitted(gold, vectors=write(tmp_path))
         assert method.generate(gold[-1], random.Random(0)) == Reject("no known word in its mentions")
 
-    def test_words_that_cancel_out_are_as_good_as_unknown(self, tmp_path: Path) -> None:
+    def test_words_that_cancel_out_count_as_unknown(self, tmp_path: Path) -> None:
         gold = [sentence("en", "[a b]X und [a]X"), sentence("hi", "[p]X")]
         paths = write(tmp_path, {"en": {"a": (1, 0, 0), "b": (-1, 0, 0)}, "hi": {"p": (1, 0, 0)}})
         method = fitted(gold, vectors=paths)
         assert set(drawn(method, gold[0], 9)) == {"a b"}
         assert set(drawn(method, gold[1], 9)) == {"a"}
 
-    def test_an_entity_of_the_same_words_is_no_candidate(self, tmp_path: Path) -> None:
+    def test_an_entity_with_the_same_words_is_not_a_candidate(self, tmp_path: Path) -> None:
         gold = [sentence("en", "[Delhi]LOC [Pune]LOC [Goa]ORG"), sentence("de", "[Delhi]LOC [Bonn]LOC [Goa]ORG")]
         words = {"Delhi": (1.0, 0.0, 0.0), "Pune": (0.9, 0.1, 0.0), "Bonn": (0.0, 1.0, 0.0), "Goa": (0.0, 0.0, 1.0)}
         for settings in ({"vectors": write(tmp_path, {"en": words, "de": words})}, {"similarity": "random"}):
@@ -165,14 +165,14 @@ class TestSimilaritySearch:
             lone = sentence("en", "[Goa]ORG")
             assert method.generate(lone, random.Random(0)) == Reject("no entity of its types in another language")
 
-    def test_a_type_that_one_language_alone_has(self, ess: CodeMixing) -> None:
+    def test_rejects_a_type_that_only_one_language_has(self, ess: CodeMixing) -> None:
         assert ess.generate(GOLD[5], random.Random(0)) == Reject("no entity of its types in another language")
 
 
 class TestUnseen:
     """Sentences that `fit` has not seen."""
 
-    def test_mentions_are_searched_for_when_they_come(self, tmp_path: Path) -> None:
+    def test_unseen_mentions_are_searched_on_demand(self, tmp_path: Path) -> None:
         known = {language: dict(words) for language, words in VECTORS.items()}
         known["en"] |= {"Kyiv": (1, 0, 0), "York": (1, 0, 0.9)}
         method = fitted(vectors=write(tmp_path, known))
@@ -182,7 +182,7 @@ class TestUnseen:
         assert set(drawn(method, new, 99, entity=2)) == {"लंदन", "伦 敦"}
         assert set(drawn(method, new, 9, entity=3)) == {"Unknown"}
 
-    def test_a_mention_of_gold_is_found_the_same_way(self, ess: CodeMixing) -> None:
+    def test_mentions_of_gold_give_the_same_results_on_demand(self, ess: CodeMixing) -> None:
         seen = {place: dict(found) for place, found in ess._nearest.items()}
         ess._nearest.clear()
         assert ess._search_unseen(GOLD) == {place: found for place, found in seen.items() if place != ("zh", "ORG")}
@@ -198,7 +198,7 @@ class TestUnseen:
         assert result.tally.written == 9
         assert not read, "fit has read it"
 
-    def test_a_language_that_gold_lacks(self, vectors: dict[str, str], tmp_path: Path) -> None:
+    def test_handles_a_language_that_is_not_in_gold(self, vectors: dict[str, str], tmp_path: Path) -> None:
         (tmp_path / "ta.vec").write_text("டெல்லி 1 0 0\n", "utf-8")
         with_tamil = fitted(vectors={**vectors, "ta": str(tmp_path / "ta.vec")})
         assert set(drawn(with_tamil, sentence("ta", "[டெல்லி]LOC"), 99)) == {"Delhi", "दिल्ली", "北京"}
@@ -207,7 +207,7 @@ class TestUnseen:
         at_random = fitted(similarity="random")
         assert len(drawn(at_random, sentence("ta", "[டெல்லி]LOC"), 500)) == 7
 
-    def test_what_cannot_be_replaced_says_why(self, ess: CodeMixing) -> None:
+    def test_sentences_without_replaceable_mentions_are_rejected(self, ess: CodeMixing) -> None:
         for method in (ess, fitted(similarity="random")):
             reasons = [method.generate(each, random.Random(0)) for each in (
                 sentence("en", "nobody"), sentence("", "[Ada]PER"), sentence("en", "[Ada]NEW"),
@@ -216,7 +216,7 @@ class TestUnseen:
                 Reject("no entities"), Reject("no language"), Reject("no entity of its types in another language"),
             ]  # fmt: skip
 
-    def test_a_broken_line_that_only_they_need(self, tmp_path: Path) -> None:
+    def test_a_broken_line_for_an_unseen_mention_is_named(self, tmp_path: Path) -> None:
         paths = write(tmp_path)
         with Path(paths["en"]).open("a", encoding="utf-8") as stream:
             stream.write("Kyiv 1 2\n")
@@ -226,7 +226,7 @@ class TestUnseen:
 
 
 def refusing_to_fit(method: CodeMixing) -> CodeMixing:
-    """The fitted method, for what would fit it anew."""
+    """Return the fitted method, which cannot be fitted again."""
     method.fit = lambda *_: None  # type: ignore[method-assign]
     return method
 
@@ -249,7 +249,7 @@ class TestRandom:
         counts = drawn(fitted(similarity="random", rate=0.3), GOLD[0], entity=2)
         assert counts["London"] / 3000 == pytest.approx(0.7, abs=0.03)
 
-    def test_what_no_draw_has_chosen_is_unchanged(self) -> None:
+    def test_sentences_without_a_drawn_mention_are_unchanged(self) -> None:
         result = augment(GOLD, CodeMixing(similarity="random", rate=0.0))
         assert result.tally.reasons == {
             "unchanged": 4,
@@ -257,7 +257,7 @@ class TestRandom:
             "no entity of its types in another language": 1,
         }
 
-    def test_no_file_is_read(self, vectors: dict[str, str]) -> None:
+    def test_reads_no_file_of_vectors(self, vectors: dict[str, str]) -> None:
         method = CodeMixing(similarity="random", vectors=vectors)
         Path(vectors["hi"]).write_text("broken")
         method.fit(GOLD)
@@ -265,7 +265,7 @@ class TestRandom:
 
 
 class TestModel:
-    def test_any_encoder_in_place_of_vectors(self, tiny_model: str) -> None:
+    def test_an_encoder_can_replace_vectors(self, tiny_model: str) -> None:
         method = fitted(model=tiny_model)
         counts = drawn(method, GOLD[0], 200, entity=1)
         assert len(counts) == 2
@@ -273,14 +273,14 @@ class TestModel:
         result = augment(GOLD, CodeMixing(model=tiny_model), copies=3)
         assert result.tally.written == 12
 
-    def test_mentions_that_fit_has_not_seen(self, tiny_model: str) -> None:
+    def test_finds_mentions_that_are_not_in_gold(self, tiny_model: str) -> None:
         method = fitted(model=tiny_model)
         assert len(drawn(method, sentence("ta", "[டெல்லி]LOC"), 60)) == 3
         seen = {place: dict(found) for place, found in method._nearest.items()}
         method._nearest.clear()
         assert method._search_unseen(GOLD) == {place: found for place, found in seen.items() if place != ("zh", "ORG")}
 
-    def test_the_bundled_model_finds_what_is_alike_and_says_what_it_was_made_for(self, capsys: Any) -> None:
+    def test_the_bundled_model_finds_similar_words_and_notes_its_languages(self, capsys: Any) -> None:
         gold = [
             sentence("en", "[hospital]X [winter storm]X"),
             sentence("de", "[clinic]X [snow]X [Oktoberfest]X"),
@@ -297,13 +297,13 @@ class TestModel:
 
 class TestBadInput:
     @pytest.mark.parametrize("gold", [[], [sentence("en", "[Ada]PER left")]])
-    def test_one_language_is_too_few(self, gold: list[Sentence]) -> None:
+    def test_refuses_a_single_language(self, gold: list[Sentence]) -> None:
         with pytest.raises(DataError, match="two languages") as error:
             CodeMixing(similarity="random").fit(gold)
         assert "--language" in error.value.fix
         assert "JSONL" in error.value.fix
 
-    def test_a_sentence_without_a_language(self) -> None:
+    def test_refuses_a_sentence_without_a_language(self) -> None:
         with pytest.raises(DataError, match="2 of 8 sentences do not name their language") as error:
             CodeMixing(similarity="random").fit([*GOLD, sentence("", "x", "lost"), sentence("", "y")])
         assert error.value.issues[0].sentence == "lost"
@@ -317,12 +317,12 @@ class TestBadInput:
             [sentence("en", "[Ada]PER"), sentence("hi", "कोई")],
         ],
     )
-    def test_no_type_in_two_languages(self, gold: list[Sentence], vectors: dict[str, str]) -> None:
+    def test_refuses_gold_without_a_type_in_two_languages(self, gold: list[Sentence], vectors: dict[str, str]) -> None:
         for settings in ({"similarity": "random"}, {"vectors": vectors}):
             with pytest.raises(DataError, match="no type has entities in two of the languages en, hi"):
                 fitted(gold, **settings)
 
-    def test_files_that_know_no_mention(self, tmp_path: Path) -> None:
+    def test_refuses_files_without_any_mention(self, tmp_path: Path) -> None:
         other = {language: {"other": (1.0, 2.0, 3.0)} for language in VECTORS}
         with pytest.raises(DataError, match="with a word that has a vector") as error:
             fitted(vectors=write(tmp_path, other))
@@ -339,7 +339,7 @@ class TestBadInput:
     def test_a_language_without_entities_needs_no_vectors(self, vectors: dict[str, str]) -> None:
         fitted([*GOLD, sentence("ta", "யாரும் இல்லை")], vectors=vectors)
 
-    def test_vectors_of_different_dimension(self, vectors: dict[str, str]) -> None:
+    def test_refuses_vectors_of_different_dimensions(self, vectors: dict[str, str]) -> None:
         Path(vectors["hi"]).write_text("राम 1 2\n", "utf-8")
         for refuse in (CodeMixing(vectors=vectors).check, lambda: fitted(vectors=vectors)):
             with pytest.raises(DataError) as error:
@@ -347,7 +347,7 @@ class TestBadInput:
             for part in ("en.vec has vectors of 3", "hi.vec of 2", "aligned"):
                 assert part in str(error.value)
 
-    def test_what_can_be_checked_before_anything_runs(self, vectors: dict[str, str], tiny_model: str) -> None:
+    def test_check_finds_a_bad_model_device_or_file(self, vectors: dict[str, str], tiny_model: str) -> None:
         for settings in ({"vectors": vectors}, {"model": tiny_model}, {"similarity": "random"}):
             CodeMixing(**settings).check()
         with pytest.raises(MissingResourceError, match="no model folder"):
@@ -358,19 +358,19 @@ class TestBadInput:
         with pytest.raises(DataError, match=r"zh\.vec:1: the file holds no vector"):
             CodeMixing(vectors=vectors).check()
 
-    def test_a_broken_line_of_a_mention_s_word(self, vectors: dict[str, str]) -> None:
+    def test_a_broken_line_for_a_word_of_a_mention_is_named(self, vectors: dict[str, str]) -> None:
         path = Path(vectors["hi"])
         path.write_text(path.read_text("utf-8").replace("0.6 0", "0.6"), "utf-8")
         with pytest.raises(DataError, match=r"hi\.vec:5: the vector of 'नई' has 2 values"):
             fitted(vectors=vectors)
 
-    def test_a_file_that_is_cut_off_is_told(self, vectors: dict[str, str], capsys: Any) -> None:
+    def test_notes_a_file_that_is_cut_off(self, vectors: dict[str, str], capsys: Any) -> None:
         path = Path(vectors["en"])
         path.write_text(path.read_text("utf-8").replace("5 3\n", "200000 3\n"), "utf-8")
         fitted(vectors=vectors)
         assert "en.vec: its first line announces 200000 words, but 199995 are missing" in capsys.readouterr().err
 
-    def test_settings_that_do_not_fit_together(self, vectors: dict[str, str], tiny_model: str) -> None:
+    def test_contradictory_settings_are_refused(self, vectors: dict[str, str], tiny_model: str) -> None:
         assert CodeMixing().model == "bundled-multilingual"
         assert not CodeMixing(vectors=vectors).model
         with pytest.raises(SettingsError, match="both are given"):
@@ -382,7 +382,7 @@ class TestBadInput:
         with pytest.raises(SettingsError, match=r"vectors\.hi is empty"):
             CodeMixing(vectors={**vectors, "hi": ""})
 
-    def test_a_fit_that_failed_leaves_the_method_as_it_was(self, vectors: dict[str, str]) -> None:
+    def test_a_failed_fit_does_not_change_the_method(self, vectors: dict[str, str]) -> None:
         method = fitted(vectors=vectors)
         expected = method.generate(GOLD[0], random.Random(1))
         with pytest.raises(DataError):
@@ -397,7 +397,7 @@ def test_a_run_notices_that_a_file_has_changed(vectors: dict[str, str]) -> None:
     assert {name for name in before if before[name] != after[name]} == {"vectors.hi"}
 
 
-def test_settings_come_from_the_command_line_as_a_table(vectors: dict[str, str]) -> None:
+def test_the_command_line_takes_vectors_as_a_table(vectors: dict[str, str]) -> None:
     from nersery.core import registry
     from nersery.experiments.recipe_file.overrides import settings_from
 

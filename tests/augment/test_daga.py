@@ -29,7 +29,7 @@ B_PER, I_PER, B_LOC = tag_token("PER", begins=True), tag_token("PER", begins=Fal
 
 
 class Wrote:
-    """Stands in for a model that writes the same for all."""
+    """Replaces a model, and always writes the same text."""
 
     def __init__(self, *text: str) -> None:
         self.text, self.asked, self.texts = text, {}, 0
@@ -40,7 +40,7 @@ class Wrote:
 
 
 def fitted(*text: str, gold: Corpus = GOLD) -> DAGA:
-    """A method whose model writes a text."""
+    """Return a method whose model writes the text."""
     method: Any = replace(TINY)
     method.fit(gold)
     method._lm = Wrote(*text)
@@ -51,7 +51,7 @@ def made(*text: str, parent: Sentence = GOLD[0]) -> Sentence | Reject:
     return fitted(*text).generate(parent, random.Random(0))
 
 
-def test_what_the_model_writes_becomes_a_sentence() -> None:
+def test_the_text_of_the_model_becomes_a_sentence() -> None:
     sentence = made("we", "saw", B_PER, "we", I_PER, "won", ".")
     assert isinstance(sentence, Sentence)
     assert sentence.text == "we saw we won ."
@@ -68,13 +68,13 @@ def test_what_the_model_writes_becomes_a_sentence() -> None:
         ((I_PER, UNKNOWN, tag_token("LOC", begins=False), UNKNOWN), LEFT_OVER),
     ],
 )
-def test_what_is_no_sentence_has_its_reason(text: tuple[str, ...], reason: str) -> None:
+def test_malformed_text_is_rejected_with_its_reason(text: tuple[str, ...], reason: str) -> None:
     outcome = made(*text)
     assert isinstance(outcome, Reject)
     assert outcome.reason == reason
 
 
-def test_an_entity_of_signs_alone_is_rejected_unless_gold_has_it() -> None:
+def test_an_entity_of_only_signs_is_rejected_unless_gold_has_it() -> None:
     outcome = made("we", B_PER, ".")
     assert isinstance(outcome, Reject)
     assert outcome.reason == SIGNS_ALONE
@@ -83,8 +83,8 @@ def test_an_entity_of_signs_alone_is_rejected_unless_gold_has_it() -> None:
     assert isinstance(fitted(*text, gold=units).generate(GOLD[0], random.Random(0)), Sentence)
 
 
-def test_rare_words_come_back_under_their_own_tags() -> None:
-    """Each of gold's words is there once but we, won and the full stop."""
+def test_rare_words_are_restored_under_their_own_tags() -> None:
+    """Each word of gold occurs once, except we, won and the full stop."""
     method = fitted(B_PER, UNKNOWN, I_PER, UNKNOWN, UNKNOWN, B_LOC, UNKNOWN)
     texts = {method.generate(GOLD[0], random.Random(seed)) for seed in range(30)}
     assert all(isinstance(text, Sentence) for text in texts)
@@ -94,7 +94,7 @@ def test_rare_words_come_back_under_their_own_tags() -> None:
     }
 
 
-def test_the_model_knows_words_by_how_often_gold_has_them() -> None:
+def test_the_vocabulary_has_words_that_are_frequent_in_gold() -> None:
     for least, known in ((1, {"Ada", "Lo", "Oslo", "saw", "again", "we", "won", "."}), (2, {"we", "won", "."})):
         method: Any = replace(TINY, min_count=least)
         method.fit(GOLD)
@@ -102,7 +102,7 @@ def test_the_model_knows_words_by_how_often_gold_has_them() -> None:
         assert {B_PER, I_PER, B_LOC} <= set(method._lm.words)
 
 
-def test_of_several_languages_a_text_begins_with_its_own() -> None:
+def test_a_text_begins_with_its_language_if_gold_has_several() -> None:
     gold = Corpus(replace(sentence, language=language) for sentence, language in zip(GOLD, "xyx", strict=True))
     method: Any = fitted(language_token("x"), B_PER, UNKNOWN, "won", gold=gold)
     sentence = method.generate(gold[0], random.Random(0))
@@ -113,7 +113,7 @@ def test_of_several_languages_a_text_begins_with_its_own() -> None:
     assert fitted("we")._has_language_token is False
 
 
-def test_a_parent_that_does_not_say_its_language_gets_one_of_gold() -> None:
+def test_a_parent_without_a_language_gets_one_of_gold() -> None:
     gold = Corpus(replace(sentence, language=language) for sentence, language in zip(GOLD, "xyx", strict=True))
     x, y = language_token("x"), language_token("y")
     method: Any = fitted(x, B_PER, UNKNOWN, "won", gold=gold)
@@ -127,7 +127,7 @@ def test_a_parent_that_does_not_say_its_language_gets_one_of_gold() -> None:
     assert unsaid._lm.asked["starts"] == [(language_token(""),)]
 
 
-def test_a_language_that_gold_does_not_have_is_not_claimed() -> None:
+def test_rejects_a_parent_in_a_language_that_is_not_in_gold() -> None:
     english, hindi = (replace(GOLD[0], language=language) for language in ("en", "hi"))
     text = ("we", "saw", B_PER, "we")
     for gold, parent in (
@@ -159,7 +159,7 @@ def test_limits_reach_the_model() -> None:
     assert method._lm.asked == {"most_words": 7, "temperature": 0.5, "starts": [()]}
 
 
-def test_a_tiny_model_goes_the_whole_way() -> None:
+def test_works_with_a_tiny_model() -> None:
     gold = Corpus(
         [*(replace(GOLD[0], id=f"a{n}") for n in range(6)), *(replace(GOLD[1], id=f"b{n}") for n in range(6))]
     )
@@ -170,7 +170,7 @@ def test_a_tiny_model_goes_the_whole_way() -> None:
     assert UNKNOWN not in {word for sentence in results[0].corpus for word in sentence.words}
 
 
-def test_a_training_is_kept_and_known_by_what_it_depends_on(tmp_path: Path) -> None:
+def test_a_training_resumes_only_with_the_same_settings(tmp_path: Path) -> None:
     method: Any = replace(TINY)
     method.fit(GOLD, Training(folder=tmp_path / "state"))
     again: Any = replace(TINY)
@@ -181,6 +181,6 @@ def test_a_training_is_kept_and_known_by_what_it_depends_on(tmp_path: Path) -> N
             other.fit(GOLD, Training(folder=tmp_path / "state"))
 
 
-def test_a_temperature_is_above_0() -> None:
+def test_refuses_a_temperature_of_0() -> None:
     with pytest.raises(SettingsError, match="temperature is 0, expected a number above 0"):
         DAGA(temperature=0.0)

@@ -37,7 +37,7 @@ def mentions(sentence: Sentence) -> list[tuple[tuple[str, ...], str]]:
     return [(sentence.mention(entity), entity.type) for entity in sentence.entities]
 
 
-def test_one_word_in_ten_becomes_a_synonym_and_at_least_one(table: str):
+def test_at_least_one_word_in_ten_becomes_a_synonym(table: str):
     method = EDA(["synonyms"], table=table)
     assert texts(method) == {
         "The Automobile of Mark Twain stood in New York",
@@ -63,7 +63,7 @@ def test_a_turkish_capital_i_is_looked_up_as_its_small_letter(tmp_path: Path):
     assert texts(EDA(["synonyms"], table=str(table)), sentence) == {"Nur söndü"}
 
 
-def test_insertions_are_synonyms_of_words_outside_entities_and_stand_outside(table: str):
+def test_insertions_are_synonyms_of_other_words_outside_entities(table: str):
     found = outcomes(EDA(["insertion"], rate=0.25, table=table))
     added = Counter(len(made) - len(SENTENCE) for made in found)
     assert set(added) == {2, 3, 4}, "two synonyms, of one word or two each"
@@ -94,7 +94,7 @@ def test_a_shuffle_keeps_every_segment_together():
 
 
 @given(st.randoms(use_true_random=False), st.floats(0, 1))
-def test_swaps_take_place_outside_entities_alone(rng: random.Random, rate: float):
+def test_swaps_take_place_only_outside_entities(rng: random.Random, rate: float):
     method = EDA(["swap"], rate)
     method.fit([])
     made = method.generate(SENTENCE, rng)
@@ -110,14 +110,14 @@ def test_swaps_take_place_outside_entities_alone(rng: random.Random, rate: float
 
 
 @pytest.mark.parametrize(("rate", "gone"), [(0.0, 1), (0.1, 1), (0.25, 2), (1.0, 5)])
-def test_deletions_leave_mentions_alone(rate: float, gone: int):
+def test_deletions_keep_mentions(rate: float, gone: int):
     found = outcomes(EDA(["deletion"], rate))
     assert {len(made) for made in found} == {len(SENTENCE) - gone}
     assert all(mentions(made) == mentions(SENTENCE) for made in found)
     assert gone == 5 or len({made.text for made in found}) > gone
 
 
-def test_a_word_stays_of_a_sentence_without_entities():
+def test_deletion_keeps_one_word_of_a_sentence_without_entities():
     assert {len(made) for made in outcomes(EDA(["deletion"], 1.0), Sentence(("a", "b", "c")))} == {1}
 
 
@@ -127,7 +127,7 @@ def test_operations_are_drawn_evenly(table: str):
     assert counts[1] / 4000 == pytest.approx(0.5, abs=0.03)
 
 
-def test_what_an_operation_cannot_change_is_left_to_another(table: str):
+def test_another_operation_is_tried_if_one_cannot_apply(table: str):
     assert texts(EDA(table=table), Sentence(("car",))) > {"automobile", "motor vehicle", "car automobile"}
     assert texts(EDA(table=table), Sentence(("sat", "down"))) == {"down sat"}
     same = Sentence(("no", "no", "Ada"), (Entity(2, 3, "PER"),))
@@ -139,13 +139,13 @@ def test_what_an_operation_cannot_change_is_left_to_another(table: str):
     assert set(outcomes(method, nothing)) == {Reject("no operation applies")}
 
 
-def test_stop_words_are_neither_replaced_nor_put_in(table: str, tmp_path: Path):
+def test_stop_words_are_neither_replaced_nor_inserted(table: str, tmp_path: Path):
     (tmp_path / "stop.txt").write_text("CAR\nmark\n")
     method = EDA(["synonyms", "insertion"], table=table, stop_words=str(tmp_path / "stop.txt"))
     assert set(outcomes(method)) == {Reject("no operation applies")}
 
 
-def test_without_wordnet_the_rest_is_done_and_a_note_says_so(tmp_path: Path, monkeypatch, capsys):
+def test_notes_that_only_other_operations_run_without_wordnet(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr("nersery.augment.eda.WORDNET", str(tmp_path))
     found = texts(EDA(wordnet=str(tmp_path)))
     assert len(found) > 5
@@ -156,19 +156,19 @@ def test_without_wordnet_the_rest_is_done_and_a_note_says_so(tmp_path: Path, mon
     assert "word<TAB>synonym" in note
 
 
-def test_without_wordnet_and_any_other_operation_it_is_missing(tmp_path: Path, monkeypatch):
+def test_refuses_only_synonym_operations_without_wordnet(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("nersery.augment.eda.WORDNET", str(tmp_path))
     with pytest.raises(MissingResourceError, match="wordnet-base"):
         EDA(["insertion", "synonyms"], wordnet=str(tmp_path))
 
 
 @pytest.mark.parametrize("setting", ["table", "stop_words", "wordnet"])
-def test_files_that_are_named_must_be_there(setting: str):
+def test_refuses_missing_files(setting: str):
     with pytest.raises(MissingResourceError, match="/none/such"):
         EDA(**{setting: "/none/such"})
 
 
 @pytest.mark.parametrize("operations", [[], ["swap", "swap"]])
-def test_operations_are_named_once_and_at_least_one(operations: list[str]):
+def test_refuses_no_operations_and_repeated_ones(operations: list[str]):
     with pytest.raises(SettingsError, match="operations"):
         EDA(operations)

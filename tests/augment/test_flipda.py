@@ -25,12 +25,12 @@ PARENT = Sentence(
 )
 GOLD = Corpus([PARENT, Sentence(("we", "won"), id="b")])
 WORDS = (0, 1, 2, 3, 4, 5)
-"""Those of the parent that are more than signs."""
+"""Positions of the words of the parent that are more than signs."""
 Score = Callable[[Sentence], float | None]
 
 
 class Writer:
-    """Stands in for the language model: writes words that tell when they were written."""
+    """Replaces the language model: writes words that are numbered by turn."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         self.words, self.masked_inputs, self.drawings = words, [], []
@@ -50,7 +50,7 @@ class Writer:
 
 
 class Reader:
-    """Stands in for the tagger: sees the labels that are there with a score, or none where that is None."""
+    """Replaces the tagger: predicts the given labels with a score, or no labels if that is None."""
 
     def __init__(self, score: Score = lambda sentence: 0.5) -> None:
         self.score, self.read = score, []
@@ -71,7 +71,7 @@ def fitted(writer: Any = None, reader: Any = None, types: tuple[str, ...] = ("LO
     return method
 
 
-def test_every_flipped_entity_gets_another_type_and_all_of_its_words_anew() -> None:
+def test_every_flipped_entity_gets_another_type_and_new_words() -> None:
     writer = Writer()
     sentence = fitted(writer, flip_rate=1.0, mask_rate=0.0).generate(PARENT, random.Random(0))
     assert sentence.words[:2] == ("we", "saw")
@@ -83,7 +83,7 @@ def test_every_flipped_entity_gets_another_type_and_all_of_its_words_anew() -> N
     assert sentence.columns == (("a", "b", "_", "_", "e", "_", "g"),)
 
 
-def test_at_rate_0_labels_stay_and_a_share_of_the_words_is_new() -> None:
+def test_labels_are_kept_at_flip_rate_0_and_a_share_of_words_is_new() -> None:
     reader = Reader()
     method = fitted(reader=reader, flip_rate=0.0, mask_rate=0.5, candidates=200)
     assert method.generate(PARENT, random.Random(0)).labels == PARENT.labels
@@ -94,7 +94,7 @@ def test_at_rate_0_labels_stay_and_a_share_of_the_words_is_new() -> None:
     assert 2.5 < sum(map(len, changed)) / 200 < 3.5
 
 
-def test_one_word_is_new_at_the_least() -> None:
+def test_at_least_one_word_is_new() -> None:
     reader = Reader()
     fitted(reader=reader, flip_rate=0.0, mask_rate=0.0, candidates=50).generate(PARENT, random.Random(0))
     assert {sum(a != b for a, b in zip(s.words, PARENT.words, strict=True)) for s in reader.read} == {1}
@@ -111,18 +111,18 @@ def test_types_are_drawn_evenly_from_the_others() -> None:
 @pytest.mark.parametrize(
     "entity", [Entity(2, 4, "NEW"), Entity(6, 7, "PER")], ids=["a type that gold does not have", "signs alone"]
 )
-def test_what_cannot_flip_stays(entity: Entity) -> None:
+def test_keeps_an_entity_that_cannot_flip(entity: Entity) -> None:
     sentence = PARENT.with_entities([entity])
     made = [fitted(flip_rate=1.0).generate(sentence, random.Random(seed)) for seed in range(5)]
     assert {outcome.labels for outcome in made} == {sentence.labels}
 
 
-def test_with_one_type_nothing_flips() -> None:
+def test_nothing_flips_with_a_single_type() -> None:
     sentence = PARENT.with_entities(PARENT.entities[:1])
     assert fitted(types=("PER",), flip_rate=1.0).generate(sentence, random.Random(0)).labels == sentence.labels
 
 
-def test_the_candidate_that_the_tagger_is_surest_of_is_kept() -> None:
+def test_keeps_the_candidate_of_which_the_tagger_is_surest() -> None:
     def score(sentence: Sentence) -> float:
         return 0.9 if sentence.words[2].startswith("w3.") else 0.4
 
@@ -130,7 +130,7 @@ def test_the_candidate_that_the_tagger_is_surest_of_is_kept() -> None:
     assert sentence.words[2].startswith("w3.")
 
 
-def test_candidates_on_which_the_tagger_sees_other_labels_are_out() -> None:
+def test_candidates_with_which_the_tagger_disagrees_are_rejected() -> None:
     reader = Reader(lambda sentence: 0.1 if sentence.words[2].startswith("w2.") else None)
     assert fitted(reader=reader, flip_rate=1.0).generate(PARENT, random.Random(0)).words[2].startswith("w2.")
     rejected = fitted(reader=Reader(lambda sentence: None)).generate(PARENT, random.Random(0))
@@ -139,14 +139,14 @@ def test_candidates_on_which_the_tagger_sees_other_labels_are_out() -> None:
     assert rejected.sentence is not None
 
 
-def test_old_words_under_new_labels_are_no_flip() -> None:
+def test_old_words_under_new_labels_are_rejected() -> None:
     method = fitted(Writer(["Oslo"]), flip_rate=1.0, mask_rate=0.0)
     rejected = method.generate(PARENT, random.Random(0))
     assert isinstance(rejected, Reject)
     assert rejected.reason == NOT_NEW
 
 
-def test_old_words_under_new_labels_are_no_flip_in_other_places_either() -> None:
+def test_old_words_under_new_labels_are_rejected_in_other_places_too() -> None:
     class Filler:
         def fill(self, drafts: Sequence[tuple[Sentence, Sequence[int]]], rngs: Any) -> list[Sentence]:
             return [target.replace_span(0, 1, ("they", "just")) for target, _ in drafts]
@@ -158,14 +158,14 @@ def test_old_words_under_new_labels_are_no_flip_in_other_places_either() -> None
     assert rejected.reason == NOT_NEW
 
 
-def test_what_the_parent_says_is_no_candidate() -> None:
+def test_a_copy_of_the_parent_is_rejected() -> None:
     parent = Sentence(("we", "we"), id="a")
     rejected = fitted(Writer(["we"])).generate(parent, random.Random(0))
     assert isinstance(rejected, Reject)
     assert rejected.reason == NOT_NEW
 
 
-def test_where_the_tagger_agreed_once_the_words_were_what_was_not_new() -> None:
+def test_the_reason_is_old_words_if_the_tagger_agreed_once() -> None:
     agreements = iter([None, 0.5, None])
     method = fitted(Writer(["Oslo"]), Reader(lambda sentence: next(agreements)), candidates=3, flip_rate=1.0)
     assert method.generate(PARENT, random.Random(0)).reason == NOT_NEW
@@ -184,7 +184,7 @@ def test_a_word_is_not_written_twice_in_a_row(word: str, reason: str | None) -> 
     assert isinstance(fitted(Stutterer(), flip_rate=1.0).generate(repeating, random.Random(0)), Sentence)
 
 
-def test_signs_alone_cannot_be_rewritten_and_leave_the_others_in_their_places() -> None:
+def test_sentences_of_only_signs_are_rejected_without_moving_others() -> None:
     signs = Sentence(("...", "!"), id="c")
     made = fitted().generate_batch([signs, PARENT, signs], [random.Random(n) for n in range(3)])
     assert [outcome.reason for outcome in made[::2]] == [NO_WORD, NO_WORD]
@@ -197,7 +197,7 @@ def test_words_are_drawn_by_their_probability() -> None:
     assert writer.drawings == [Drawing(15, weighted=True)]
 
 
-def test_all_words_are_learnt_under_their_labels(monkeypatch) -> None:
+def test_all_words_are_learnt_on_condition_of_their_labels(monkeypatch) -> None:
     learnt: list[MaskedInput] = []
 
     class Learns(Writer):
@@ -221,7 +221,7 @@ def test_all_words_are_learnt_under_their_labels(monkeypatch) -> None:
     assert learnt == [MaskedInput(words, (0, 1, 3, 6, 8, 10), names=names), MaskedInput(("we", "won"), (0, 1))]
 
 
-def test_a_tiny_model_goes_the_whole_way(tiny_masked_lm: str) -> None:
+def test_works_with_a_tiny_model(tiny_masked_lm: str) -> None:
     method: Any = FlipDA(model=tiny_masked_lm, epochs=1, candidates=3, device="cpu")
     method.fit(GOLD, Training(tagger=Reader))  # type: ignore[arg-type]
     rngs = [random.Random(n) for n in range(6)]
@@ -231,6 +231,6 @@ def test_a_tiny_model_goes_the_whole_way(tiny_masked_lm: str) -> None:
     assert any(isinstance(outcome, Sentence) and outcome.labels != PARENT.labels for outcome in together)
 
 
-def test_a_tagger_that_is_not_there_is_named_before_any_training(tiny_masked_lm: str) -> None:
+def test_refuses_a_missing_tagger_before_any_training(tiny_masked_lm: str) -> None:
     with pytest.raises(MissingResourceError, match="there is no folder"):
         FlipDA(tiny_masked_lm, tagger="./nowhere").check()

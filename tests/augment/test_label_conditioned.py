@@ -27,7 +27,7 @@ def fitted(model: str, **settings: Any) -> LabelConditioned:
     return method
 
 
-def test_each_word_is_guessed_under_the_definition_of_its_type(tiny_masked_lm: str) -> None:
+def test_each_word_is_guessed_on_condition_of_its_definition(tiny_masked_lm: str) -> None:
     method = fitted(tiny_masked_lm)
     asked = Asked(method)
     augment(Corpus([SENTENCE]), method_without_fit(method), copies=100)
@@ -38,12 +38,12 @@ def test_each_word_is_guessed_under_the_definition_of_its_type(tiny_masked_lm: s
 
 
 def method_without_fit(method: LabelConditioned) -> LabelConditioned:
-    """The same, but what it has learnt stays."""
+    """Return the same method, which cannot be fitted again."""
     method.fit = lambda sentences, training=None: None  # type: ignore[method-assign, assignment]
     return method
 
 
-def test_fine_tuning_hides_one_word_anew_in_every_epoch(tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fine_tuning_hides_another_word_in_every_epoch(tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[MaskedInput] = []
     fine_tune = MaskedLM.fine_tune
 
@@ -76,13 +76,13 @@ def test_words_are_drawn_from_the_distribution(tiny_masked_lm: str) -> None:
 
 @pytest.fixture(scope="module")
 def learnt(tiny_masked_lm: str) -> LabelConditioned:
-    """One that has learnt the small corpus, in which there is no artist."""
+    """A method that has learnt the small corpus, which has no artist."""
     method = LabelConditioned(tiny_masked_lm, definitions={**SHORT, "ARTIST": SHORT["PER"]}, top_k=4, **LEARNING)
     method.fit(GOLD, Training(seed=0))
     return method
 
 
-def test_it_learns_what_labels_mean(learnt: LabelConditioned) -> None:
+def test_learns_what_labels_mean(learnt: LabelConditioned) -> None:
     assert all(prefers(learnt, type_, type_) for type_ in NAMES)
     drawn = {type_: set[str]() for type_ in NAMES}
     for seed in range(40):
@@ -93,19 +93,19 @@ def test_it_learns_what_labels_mean(learnt: LabelConditioned) -> None:
     assert all(drawn[type_] == set(names) for type_, names in NAMES.items())
 
 
-def test_the_meaning_of_a_definition_carries_over_to_a_type_of_the_same_definition(learnt: LabelConditioned) -> None:
-    """What the label itself cannot do."""
+def test_the_meaning_of_a_definition_transfers_to_an_unseen_type(learnt: LabelConditioned) -> None:
+    """The name of the type could not do that."""
     assert prefers(learnt, "ARTIST", "PER")
 
 
-def test_it_stops_when_dev_gains_no_more(tiny_masked_lm: str) -> None:
+def test_stops_when_dev_no_longer_improves(tiny_masked_lm: str) -> None:
     method = LabelConditioned(tiny_masked_lm, definitions=SHORT, patience=2, **{**LEARNING, "epochs": 1000})
     with Progress("training", quiet=True) as progress:
         method.fit(GOLD, Training(dev=[Sentence(("दिल्ली", "東京"), (Entity(0, 1, "LOC"),))], progress=progress))
     assert progress.done < progress.total == 1000
 
 
-def test_a_type_without_a_definition_is_shown_by_its_name_and_spoken_of(
+def test_notes_a_type_without_a_definition_and_uses_its_name(
     tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold = Sentence(("Ada", "won", "Gold"), (Entity(2, 3, "sports_Prize"), Entity(0, 1, "PER")))
@@ -120,7 +120,7 @@ def test_a_type_without_a_definition_is_shown_by_its_name_and_spoken_of(
     assert ("sports", "prize") in {masked_input.condition for masked_input in asked.masked_inputs}
 
 
-def test_the_note_says_how_to_give_one(tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_note_shows_how_to_add_definitions(tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]) -> None:
     gold = [Sentence(("a", "b"), (Entity(0, 1, "X1"), Entity(1, 2, "y z")), language="en")]
     LabelConditioned(tiny_masked_lm, **QUICK).fit(gold)
     message = capsys.readouterr().err
@@ -132,7 +132,7 @@ def test_the_note_says_how_to_give_one(tiny_masked_lm: str, capsys: pytest.Captu
     assert capsys.readouterr().err == ""
 
 
-def test_the_user_s_definitions_go_before_the_defaults(tiny_masked_lm: str) -> None:
+def test_definitions_of_the_user_override_the_defaults(tiny_masked_lm: str) -> None:
     method = fitted(tiny_masked_lm, definitions={**SHORT, "PER": "somebody"})
     asked = Asked(method)
     for seed in range(30):
@@ -149,7 +149,7 @@ def test_a_definition_too_long_for_the_model_is_refused_before_training(tiny_mas
         method.fit(gold)
 
 
-def test_sentences_without_a_word_to_hide_are_no_error(tiny_masked_lm: str) -> None:
+def test_sentences_without_a_word_to_hide_are_rejected(tiny_masked_lm: str) -> None:
     method = LabelConditioned(tiny_masked_lm, definitions=SHORT, **QUICK)
     result = augment(Corpus([Sentence((".", "!"), (Entity(0, 1, "PER"),))]), method)
     assert [reject.reason for reject in result.rejects] == ["no word to replace"]

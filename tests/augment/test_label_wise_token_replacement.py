@@ -42,7 +42,7 @@ def test_words_are_drawn_as_often_as_they_occur_but_never_themselves():
     assert counts["of"] / 6000 == pytest.approx(1 / 6, abs=0.03)
 
 
-def test_a_word_without_another_of_its_tag_stays():
+def test_the_only_word_of_its_tag_is_kept():
     method = LabelWiseTokenReplacement(rate=1.0)
     method.fit(CORPUS)
     assert {words[0] for words in draws(method, CORPUS[1], 50)} == {"Oslo"}
@@ -59,7 +59,7 @@ def test_rate_is_the_share_of_words_replaced(rate: float):
     assert sum(changed) / len(changed) == pytest.approx(rate, abs=0.02)
 
 
-def test_stop_words_are_neither_replaced_nor_put_in(tmp_path: Path):
+def test_stop_words_are_neither_replaced_nor_inserted(tmp_path: Path):
     path = tmp_path / "stop.txt"
     path.write_text("\ufeffTHE\r\n\r\nof\r\n", "utf-8")
     method = LabelWiseTokenReplacement(rate=1.0, stop_words=str(path))
@@ -69,7 +69,7 @@ def test_stop_words_are_neither_replaced_nor_put_in(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("in_file", "in_corpus"), [("NFC", "NFD"), ("NFD", "NFC")])
-def test_how_accents_of_stop_words_are_encoded_does_not_matter(in_file: str, in_corpus: str, tmp_path: Path):
+def test_the_encoding_of_accents_in_stop_words_does_not_matter(in_file: str, in_corpus: str, tmp_path: Path):
     (tmp_path / "stop.txt").write_text(unicodedata.normalize(in_file, "Ọmọ\n"), "utf-8")
     word = unicodedata.normalize(in_corpus, "ọmọ")
     method = LabelWiseTokenReplacement(rate=1.0, stop_words=str(tmp_path / "stop.txt"))
@@ -77,21 +77,21 @@ def test_how_accents_of_stop_words_are_encoded_does_not_matter(in_file: str, in_
     assert {*draws(method, Sentence((word, "a", "b")), 5)} == {(word, "b", "a")}
 
 
-def test_a_tag_of_stop_words_alone_is_left_alone(tmp_path: Path):
+def test_words_are_kept_if_their_tag_has_only_stop_words(tmp_path: Path):
     (tmp_path / "stop.txt").write_text("oslo\n")
     method = LabelWiseTokenReplacement(rate=1.0, stop_words=str(tmp_path / "stop.txt"))
     method.fit(CORPUS)
     assert {words[0] for words in draws(method, Sentence(("Rome",), (Entity(0, 1, "LOC"),)), 5)} == {"Rome"}
 
 
-def test_extra_columns_say_nothing_of_new_words():
+def test_extra_columns_are_emptied_for_new_words():
     method = LabelWiseTokenReplacement(rate=1.0)
     method.fit(CORPUS)
     sentence = Sentence(("Oslo", "met"), (Entity(0, 1, "LOC"),), columns=(("NNP", "VBD"),))
     assert method.generate(sentence, random.Random(0)).columns == (("NNP", "_"),)
 
 
-def test_missing_file_of_stop_words():
+def test_refuses_a_missing_file_of_stop_words():
     with pytest.raises(MissingResourceError, match=r"nowhere\.txt"):
         LabelWiseTokenReplacement(stop_words="nowhere.txt")
 
@@ -111,7 +111,7 @@ def test_words_stay_in_their_language():
     assert len(set(draws(method, french, 300))) == 5, "gold has no French, so all languages count"
 
 
-def test_the_ending_behind_an_apostrophe_belongs_to_the_sentence():
+def test_the_ending_after_an_apostrophe_is_kept_and_harmonized():
     texts = [("Ankara'da", "kaldı"), ("Berlin", "güzel"), ("Ankara'nın", "tarihi")]
     gold = [Sentence(words, (Entity(0, 1, "LOC"),), id=words[0], language="tur") for words in texts]
     method = LabelWiseTokenReplacement(rate=1.0)

@@ -1,4 +1,4 @@
-"""What is particular to sentences that a language model writes; for the client see tests/models/llm."""
+"""Sentences that a language model writes. The client is tested in tests/models/llm."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOLD = [ADA, *(Sentence((f"Name{n}", "spoke"), (Entity(0, 1, "PER"),), id=f"g{n}
 
 
 def made(monkeypatch: pytest.MonkeyPatch, content: Any, sentence: Sentence = ADA, **settings: Any) -> Any:
-    """What becomes of an answer: words and labels, or the reason."""
+    """Return the words and labels of an answer, or the reason for its rejection."""
     text = content if isinstance(content, str) else json.dumps(content)
     monkeypatch.setattr(ChatClient, "ask", lambda client, prompts, *_, **quiet: [Completion(text) for _ in prompts])
     method = LlmSentences("m", server="http://localhost", **settings)
@@ -63,7 +63,7 @@ def test_markup_around_entities_is_removed(monkeypatch: pytest.MonkeyPatch) -> N
     assert (text, labels) == ("Grace Hopper met Oslo visitors", ((0, 2, "PER"), (3, 4, "LOC")))
 
 
-def test_a_type_that_gold_has_in_brackets_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_type_in_brackets_is_allowed_if_gold_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     titled = Sentence(("Dune", "(", "per", ")"), (Entity(0, 4, "PER"),), id="t")
     monkeypatch.setattr("tests.augment.test_llm_sentences.GOLD", [*GOLD, titled])
     assert made(monkeypatch, {"entities": ["Alien (PER)", "Oslo"]}, write="entities")[0].startswith("Alien ( PER )")
@@ -71,7 +71,7 @@ def test_a_type_that_gold_has_in_brackets_may_be_there(monkeypatch: pytest.Monke
     assert made(monkeypatch, {"entities": ["Alien", "Oslo (LOC)"]}, write="entities") == reason
 
 
-def test_a_script_of_gold_or_of_the_sentence_is_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scripts_of_gold_and_of_the_sentence_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     hindi = Sentence(("Ada", "ने", "कहा"), (Entity(0, 1, "PER"),), id="h", language="hi")
     monkeypatch.setattr(LlmSentences, "_prompt", lambda *_: Prompt((), {}))
     assert made(monkeypatch, {"sentence": "Ada said so"}, hindi) == "the answer is in another script (Latin)"
@@ -81,7 +81,7 @@ def test_a_script_of_gold_or_of_the_sentence_is_no_other_one(monkeypatch: pytest
         assert made(monkeypatch, {"entities": [name]}, hindi, write="entities")[0] == f"{name} ने कहा"
 
 
-def test_an_answer_has_no_place_in_the_document_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_drops_the_offsets_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     placed = replace(ADA, document="d", offsets=tuple((10 * n, 10 * n + 9) for n in range(len(ADA))))
     text = "Today Ada Lovelace left the U.S ."
     assert made(monkeypatch, {"sentence": text}, placed)[0] == text
@@ -90,7 +90,7 @@ def test_an_answer_has_no_place_in_the_document_of_its_parent(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("write", "answer"), [("sentences", "Ada Lovelace saw the U.S . \0"), ("entities", ["Grace", "Os\0lo"])]
 )
-def test_words_that_no_file_can_hold_are_rejected(write: str, answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_that_no_file_can_store_are_rejected(write: str, answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
     key = write.removesuffix("s") if write == "sentences" else write
     assert made(monkeypatch, {key: answer}, write=write) == "word that no file can hold"
 
@@ -120,7 +120,7 @@ def test_entities_are_replaced_in_their_places(monkeypatch: pytest.MonkeyPatch) 
         ("Grace", "the answer has no JSON of the expected form"),
     ],
 )
-def test_other_answers_are_rejected(answer: object, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_malformed_answers_are_rejected(answer: object, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert made(monkeypatch, {"entities": answer}, write="entities") == reason
 
 
@@ -130,11 +130,11 @@ def test_emoji_with_joiners_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made(monkeypatch, {"sentence": f"See {family}!"}, sentence) == (f"See {family} !", ((1, 2, "PER"),))
 
 
-def test_a_sentence_without_entities_asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_without_entities_is_rejected_without_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made(monkeypatch, {}, Sentence(("so", "what"), id="s")) == "no entities"
 
 
-def test_the_same_words_of_two_types_could_change_places(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_the_same_words_with_two_types_in_a_new_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     sentence = Sentence(("Lima", "saw", "Lima"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")), id="l")
     reason = "entities of the same words and different types"
     assert made(monkeypatch, {"sentence": "In Lima sleeps Lima"}, sentence) == reason
@@ -142,7 +142,7 @@ def test_the_same_words_of_two_types_could_change_places(monkeypatch: pytest.Mon
     assert made(monkeypatch, answer, sentence, write="entities") == ("Ada saw Oslo", sentence.labels)
 
 
-def test_long_gold_sentences_give_their_types_and_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_gold_sentences_add_types_but_are_not_examples(capsys: pytest.CaptureFixture[str]) -> None:
     long = Sentence(("Ada",) + ("so",) * 99, (Entity(0, 1, "PER"),), id="long")
     method = LlmSentences("m", server="http://localhost", definitions={"PERR": "king"})
     method.fit([long])
@@ -173,7 +173,7 @@ def test_the_same_seed_gives_the_same_prompts(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("write", ["sentences", "entities"])
-def test_with_a_server(write: str, tmp_path: Path) -> None:
+def test_works_with_a_server(write: str, tmp_path: Path) -> None:
     pytest.importorskip("openai")
     gold = Corpus(Sentence((f"PER.{n}", "o.1"), (Entity(0, 1, "PER"),)) for n in range(20))
     with serving(tmp_path / "server") as server:
@@ -189,7 +189,7 @@ WORDS = Sentence(
 )
 
 
-def test_an_answer_is_cut_into_characters_as_gold_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_is_split_into_characters_like_gold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.GOLD", [CHARACTERS, *GOLD])
     text, labels = made(monkeypatch, {"sentence": "昨天王小明去了北京大学。"}, CHARACTERS)
     assert text == "昨 天 王 小 明 去 了 北 京 大 学 。"
@@ -198,7 +198,7 @@ def test_an_answer_is_cut_into_characters_as_gold_is(monkeypatch: pytest.MonkeyP
     assert made(monkeypatch, answer, CHARACTERS, write="entities")[0] == "李 华 在 上 海 工 作 。"
 
 
-def test_an_answer_whose_words_nothing_parts_is_rejected_with_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reject_of_an_answer_without_spaces_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.GOLD", [WORDS, *GOLD])
     reason = 'the answer has no spaces between words (the split "characters" cuts it)'
     assert made(monkeypatch, {"sentence": "昨天王小明去了北京大学。"}, WORDS) == reason

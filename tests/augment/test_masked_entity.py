@@ -11,7 +11,7 @@ from tests.augment.learning import Asked
 SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PER"), Entity(4, 5, "LOC")))
 
 
-def test_words_of_mentions_are_guessed_all_at_once_from_the_context_alone(tiny_masked_lm: str) -> None:
+def test_words_of_mentions_are_guessed_at_once_only_from_context(tiny_masked_lm: str) -> None:
     method = MaskedEntity(tiny_masked_lm, top_k=9, by_subword=True, precision="fp32")
     method.fit([SENTENCE])
     asked = Asked(method)
@@ -26,7 +26,7 @@ def test_words_of_mentions_are_guessed_all_at_once_from_the_context_alone(tiny_m
         assert [new.words[place] for place in kept] == [SENTENCE.words[place] for place in kept]
 
 
-def test_in_turn_each_word_is_guessed_in_sight_of_the_new_ones_before_it(tiny_masked_lm: str) -> None:
+def test_each_word_is_guessed_with_previous_new_words_if_in_turn(tiny_masked_lm: str) -> None:
     method = MaskedEntity(tiny_masked_lm, mean_rate=1.0, in_turn=True, precision="fp32")
     method.fit([SENTENCE])
     asked = Asked(method)
@@ -42,7 +42,7 @@ def test_in_turn_each_word_is_guessed_in_sight_of_the_new_ones_before_it(tiny_ma
         assert [masked_input.words[place] for place in done] == [made.words[place] for place in done]
 
 
-def test_function_words_are_replaced_and_written(tiny_masked_lm: str) -> None:
+def test_function_words_are_replaced_and_inserted(tiny_masked_lm: str) -> None:
     sentence = Sentence(("the", "Oslo", "won", "."), (Entity(0, 2, "CW"),), language="en")
     method = MaskedEntity(tiny_masked_lm, mean_rate=1.0, top_k=999, precision="fp32")
     method.fit([sentence])

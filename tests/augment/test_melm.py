@@ -19,7 +19,7 @@ from tests.augment.learning import (
     LEARNING,
     NAMES,
     Asked,
-    assert_it_cannot_know_labels,
+    assert_it_ignores_labels,
     assert_it_learns_what_labels_mean,
 )
 
@@ -28,12 +28,12 @@ SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PE
 
 
 def plain(masked_input: MaskedInput) -> str:
-    """A masked_input for people: gaps in brackets."""
+    """Show a masked_input with its gaps in brackets."""
     words = [f"[{word}]" if number in masked_input.gaps else word for number, word in enumerate(masked_input.words)]
     return " ".join(words).replace(TOKEN_PREFIX, "")
 
 
-def test_each_word_of_a_mention_stands_between_its_tags(tiny_masked_lm: str) -> None:
+def test_each_word_of_a_mention_is_between_its_tags(tiny_masked_lm: str) -> None:
     method = MELM(tiny_masked_lm, mean_rate=1.0, top_k=9, **QUICK)
     method.fit([SENTENCE])
     asked = Asked(method)
@@ -47,7 +47,7 @@ def test_each_word_of_a_mention_stands_between_its_tags(tiny_masked_lm: str) -> 
     assert {masked_input.condition for masked_input in asked.masked_inputs} == {()}
 
 
-def test_new_words_go_where_the_old_ones_stood(tiny_masked_lm: str) -> None:
+def test_new_words_replace_the_old_ones_in_place(tiny_masked_lm: str) -> None:
     method = MELM(tiny_masked_lm, **QUICK)
     method.fit([SENTENCE])
     for seed in range(30):
@@ -72,7 +72,7 @@ def test_fine_tuning_hides_subwords_of_all_mentions(tiny_masked_lm: str, monkeyp
     assert seen == [shown], "sentences without entities teach nothing"
 
 
-def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
+def test_learns_what_labels_mean(tiny_masked_lm: str) -> None:
     method = MELM(tiny_masked_lm, top_k=4, **LEARNING)
     assert_it_learns_what_labels_mean(method)
     for sentence in GOLD:
@@ -82,15 +82,15 @@ def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
             assert new.words[0].capitalize() in NAMES[sentence.entities[0].type]
 
 
-def test_without_tags_it_cannot_know_labels(tiny_masked_lm: str) -> None:
+def test_ignores_labels_without_tags(tiny_masked_lm: str) -> None:
     method = MELM(tiny_masked_lm, linearize=False, **{**LEARNING, "epochs": 20})
-    assert_it_cannot_know_labels(method)
+    assert_it_ignores_labels(method)
     asked = Asked(method)
     method.generate(SENTENCE, random.Random(0))
     assert asked.masked_inputs[0].words == SENTENCE.words
 
 
-def test_tags_start_from_what_the_type_means(tiny_masked_lm: str) -> None:
+def test_tag_embeddings_start_from_the_description_of_the_type(tiny_masked_lm: str) -> None:
     method = MELM(tiny_masked_lm, descriptions={"LOC": "name of place"}, **{**QUICK, "learning_rate": 1e-12})
     method.fit([SENTENCE])
     encoder, vectors = method._lm.encoder, method._lm.network.get_input_embeddings().weight
@@ -100,7 +100,7 @@ def test_tags_start_from_what_the_type_means(tiny_masked_lm: str) -> None:
         assert torch.allclose(vectors[number], vectors[subwords].mean(0), atol=1e-6)
 
 
-def test_types_that_differ_in_case_alone_have_tokens_of_their_own(tiny_masked_lm: str) -> None:
+def test_types_that_differ_only_in_case_have_their_own_tokens(tiny_masked_lm: str) -> None:
     gold = [Sentence(("Ada", "saw", "Oslo"), (Entity(0, 1, "Per"), Entity(2, 3, "PER")))]
     method = MELM(tiny_masked_lm, descriptions={"Per": "person", "PER": "name of place"}, **QUICK)
     method.fit(gold)
@@ -111,7 +111,7 @@ def test_types_that_differ_in_case_alone_have_tokens_of_their_own(tiny_masked_lm
     assert len({method._lm.encoder.token_ids[f"{TOKEN_PREFIX}<b-{type_}>"] for type_ in ("Per", "PER")}) == 2
 
 
-def test_dev_may_have_types_and_sentences_that_gold_has_not(tiny_masked_lm: str) -> None:
+def test_dev_may_have_types_that_are_not_in_gold(tiny_masked_lm: str) -> None:
     dev = [Sentence(("Ada", "won"), (Entity(0, 1, "NEW"),), language="xx"), Sentence(("nobody",))]
     method = MELM(tiny_masked_lm, **QUICK)
     method.fit([SENTENCE], Training(dev=dev))
@@ -135,11 +135,11 @@ class TestLanguages:
         assert isinstance(method.generate(sentence, random.Random(0)), Sentence)
         return plain(asked.masked_inputs[0]).replace("[", "").replace("]", "")
 
-    def test_a_marker_stands_before_each_entity(self, tiny_masked_lm: str) -> None:
+    def test_a_marker_comes_before_each_entity(self, tiny_masked_lm: str) -> None:
         shown = self.shown(tiny_masked_lm, [self.ENGLISH, self.HINDI], self.ENGLISH)
         assert shown == "<language en> <b-PER> Ada <b-PER> saw <language en> <b-LOC> London <b-LOC>"
 
-    def test_a_mention_that_was_mixed_in_is_of_its_own_language(self, tiny_masked_lm: str) -> None:
+    def test_a_mixed_in_mention_has_its_own_language(self, tiny_masked_lm: str) -> None:
         shown = self.shown(tiny_masked_lm, [self.ENGLISH, self.HINDI, self.MIXED], self.MIXED)
         assert shown == "<language en> <b-PER> Ada <b-PER> saw <language hi> <b-LOC> दिल्ली <b-LOC>"
 
@@ -147,7 +147,7 @@ class TestLanguages:
         assert "language" not in self.shown(tiny_masked_lm, [self.ENGLISH], self.ENGLISH)
         assert "language" not in self.shown(tiny_masked_lm, [self.ENGLISH, SENTENCE], SENTENCE)
 
-    def test_a_language_that_gold_does_not_have_gets_a_marker_all_the_same(self, tiny_masked_lm: str) -> None:
+    def test_a_language_that_is_not_in_gold_gets_a_marker_too(self, tiny_masked_lm: str) -> None:
         tamil = Sentence(("ராம்", "won"), (Entity(0, 1, "PER"),), language="ta")
         shown = self.shown(tiny_masked_lm, [self.ENGLISH, self.HINDI], tamil)
         assert shown == "<language ta> <b-PER> ராம் <b-PER> won"
@@ -155,13 +155,13 @@ class TestLanguages:
         shown = self.shown(tiny_masked_lm, [self.ENGLISH, self.HINDI], unknown)
         assert shown == "<language en> <b-ORG> Ada <b-ORG> won"
 
-    def test_the_ablation_has_none(self, tiny_masked_lm: str) -> None:
+    def test_there_is_no_marker_without_linearization(self, tiny_masked_lm: str) -> None:
         gold = [self.ENGLISH, self.HINDI]
         assert self.shown(tiny_masked_lm, gold, self.ENGLISH, linearize=False) == "Ada saw London"
 
 
-def test_order_and_size_of_batches_do_not_matter_where_types_are_new(tiny_masked_lm: str) -> None:
-    """Tokens that are added on the way change no word of other sentences."""
+def test_order_and_batch_size_do_not_matter_with_new_types(tiny_masked_lm: str) -> None:
+    """Tokens that are added later change no word of other sentences."""
     corpus = [
         Sentence(("we", "saw", f"Ada{number}"), (Entity(2, 3, f"TYPE{number}"),), id=str(number))
         for number in range(20)
@@ -190,7 +190,7 @@ def test_a_turkish_name_keeps_its_ending(tiny_masked_lm: str, *, linearize: bool
     assert all(word.endswith(("'da", "'de", "'ta", "'te")) for word in words)
 
 
-def test_function_words_stay_and_no_name_becomes_one(tiny_masked_lm: str) -> None:
+def test_function_words_are_kept_and_never_inserted(tiny_masked_lm: str) -> None:
     sentence = Sentence(("the", "Oslo", "of", "Ada", "won", "."), (Entity(0, 4, "CW"),), language="en")
     method = MELM(tiny_masked_lm, mean_rate=1.0, top_k=999, linearize=False, **QUICK)
     method.fit([sentence])

@@ -38,7 +38,7 @@ def test_mentions_are_drawn_evenly_and_never_themselves(method: MentionReplaceme
     assert counts[("Grace", "Hopper")] / 3000 == pytest.approx(0.5, abs=0.03)
 
 
-def test_a_mention_that_training_lacks_may_become_any(method: MentionReplacement):
+def test_a_mention_that_is_not_in_gold_may_become_any(method: MentionReplacement):
     counts = drawn(method, Sentence(("Marie", "sang"), (Entity(0, 1, "PER"),)))
     assert set(counts) == MENTIONS
     assert min(counts.values()) / 3000 == pytest.approx(1 / 3, abs=0.03)
@@ -51,7 +51,7 @@ def test_all_mentions_may_change_length_at_once(method: MentionReplacement):
     assert all(entity.type == "PER" and new.mention(entity) in MENTIONS for entity in new.entities)
 
 
-def test_the_only_mention_of_its_type_stays(method: MentionReplacement):
+def test_the_only_mention_of_its_type_is_kept(method: MentionReplacement):
     new = method.generate(CORPUS[1], random.Random(0))
     assert new.mention(new.entities[1]) == ("Oslo",)
 
@@ -79,7 +79,7 @@ def test_mentions_stay_in_their_language():
     assert set(drawn(method, french, 300)) == {(name,) for _, name in names}, "gold has none of its language"
 
 
-def test_the_ending_behind_an_apostrophe_belongs_to_the_sentence():
+def test_the_ending_after_an_apostrophe_is_kept_and_harmonized():
     texts = [("Ankara'da", "kaldı"), ("Ankara'nın", "tarihi"), ("Yeni", "Delhi’ye", "gitti"), ("Berlin", "güzel")]
     gold = [Sentence(words, (Entity(0, len(words) - 1, "LOC"),), language="tr") for words in texts]
     method = MentionReplacement(rate=1.0)

@@ -27,7 +27,7 @@ FULL = ("we", "saw", B_PER, "Ada", I_PER, "Lo", "there", "today")
 
 
 class Wrote:
-    """Stands in for a model that writes the same for all."""
+    """Replaces a model, and always writes the same text."""
 
     def __init__(self, *text: str, finished: bool = True, longest: int = 100) -> None:
         self.text, self.finished, self.longest = text, finished, longest
@@ -63,15 +63,15 @@ def outcome(model: Wrote, parent: Sentence = PARENT) -> Sentence | Reject:
     return fitted(model).generate(parent, random.Random(0))
 
 
-def test_a_new_sentence_has_the_entities_that_were_written_and_its_parent_s_language() -> None:
+def test_a_new_sentence_has_the_written_entities_and_the_parent_s_language() -> None:
     sentence = outcome(Wrote("we", "met", B_PER, "Jo", "again"), replace(PARENT, columns=(("x",) * 6,)))
     assert sentence == Sentence(
         ("we", "met", "Jo", "again"), (Entity(2, 3, "PER"),), language="en", columns=(("_",) * 4,)
     )
 
 
-def test_a_word_with_a_space_is_shown_as_several_under_tags_of_one_entity() -> None:
-    """What the model writes is cut at spaces: half of a mention would stand outside its entity."""
+def test_a_word_with_a_space_is_split_under_tags_of_one_entity() -> None:
+    """The model's text is split at spaces, so half of a mention would be outside its entity."""
     model = Wrote(B_PER, "Hà", I_PER, "Nội", "won")
     method = fitted(model, shown_rate=1.0)
     parent = Sentence(("Hà Nội", "lives", "there"), (Entity(0, 1, "PER"),), id="a")
@@ -80,7 +80,7 @@ def test_a_word_with_a_space_is_shown_as_several_under_tags_of_one_entity() -> N
     assert all(isinstance(sentence, Sentence) and sentence.labels == ((0, 2, "PER"),) for sentence in made)
 
 
-def test_a_model_that_parts_words_learns_tags_for_all_their_parts(word_parting_seq2seq: str) -> None:
+def test_a_model_that_splits_words_learns_tags_for_all_their_parts(word_parting_seq2seq: str) -> None:
     learnt = MulDA(model=word_parting_seq2seq, epochs=1, device="cpu")
     learnt.fit([Sentence(("in", "東京", "."), (Entity(1, 2, "LOC"),), id="a")])
     i_loc = tag_token("LOC", begins=False)
@@ -89,7 +89,7 @@ def test_a_model_that_parts_words_learns_tags_for_all_their_parts(word_parting_s
     assert learnt._lm.written(pair.target) == pair.target
 
 
-def test_a_sentence_that_reads_back_with_other_labels_is_not_learnt_from(
+def test_does_not_learn_from_a_sentence_that_reads_back_differently(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model: Any = Wrote()
@@ -114,7 +114,7 @@ def test_a_sentence_that_reads_back_with_other_labels_is_not_learnt_from(
         (Wrote(*FULL), NEAR_COPY),
     ],
 )
-def test_reasons(model: Wrote, reason: str) -> None:
+def test_rejects_have_their_reasons(model: Wrote, reason: str) -> None:
     rejected = outcome(model)
     assert isinstance(rejected, Reject)
     assert rejected.reason == reason
@@ -129,18 +129,18 @@ def test_reasons(model: Wrote, reason: str) -> None:
     ],
 )
 def test_a_reject_shows_what_the_model_wrote(model: Wrote, shown: str) -> None:
-    """Not the words of its parent, with which nothing is wrong."""
+    """The words of its parent are not shown, because they are right."""
     rejected = outcome(model)
     assert isinstance(rejected, Reject)
     assert rejected.sentence is not None
     assert (rejected.sentence.text, rejected.sentence.language) == (shown, "en")
 
 
-def test_what_no_file_can_hold_is_rejected_with_its_reason_all_the_same() -> None:
+def test_words_that_no_file_can_store_are_rejected() -> None:
     assert outcome(Wrote("J\0o")) == Reject(UNSTORABLE)
 
 
-def test_an_entity_of_signs_alone_is_rejected_unless_gold_has_it() -> None:
+def test_an_entity_of_only_signs_is_rejected_unless_gold_has_it() -> None:
     model = Wrote("we", "saw", B_PER, "Jo", B_PER, ".")
     rejected = outcome(model)
     assert isinstance(rejected, Reject)
@@ -150,7 +150,7 @@ def test_an_entity_of_signs_alone_is_rejected_unless_gold_has_it() -> None:
     assert isinstance(method.generate(PARENT, random.Random(0)), Sentence)
 
 
-def test_one_too_long_leaves_the_others_in_their_places() -> None:
+def test_a_sentence_that_is_too_long_does_not_move_others() -> None:
     model = Wrote(B_PER, "Jo", "won", longest=4)
     made = fitted(model, shown_rate=1.0).generate_batch([PARENT, GOLD[1]] * 9, [random.Random(n) for n in range(18)])
     assert all(isinstance(one, Sentence) for one in made[1::2])
@@ -158,7 +158,7 @@ def test_one_too_long_leaves_the_others_in_their_places() -> None:
     assert any(isinstance(one, Sentence) for one in made[::2])
 
 
-def test_beginnings_are_shown_up_to_the_largest_share_and_never_end_behind_a_tag() -> None:
+def test_beginnings_have_at_most_the_largest_share_and_never_end_in_a_tag() -> None:
     starts = {(*FULL[:end], GAP) for end in (0, 1, 2, 4, 6, 7, 8)}
     for rate, expected in ((1.0, starts), (0.5, {s for s in starts if len(s) <= 5}), (0.0, {(GAP,)})):
         model = Wrote(B_PER, "Jo")
@@ -167,7 +167,7 @@ def test_beginnings_are_shown_up_to_the_largest_share_and_never_end_behind_a_tag
         assert model.languages == ["en"] * 60
 
 
-def test_types_that_gold_does_not_have_are_rejected_and_teach_the_model_nothing() -> None:
+def test_types_that_are_not_in_gold_are_rejected_and_add_no_tokens() -> None:
     model = Wrote(B_LOC, "Oslo")
     parent = replace(PARENT, entities=(Entity(2, 4, "LOC"),))
     assert outcome(model, parent) == Reject(UNKNOWN_TYPE)
@@ -175,7 +175,7 @@ def test_types_that_gold_does_not_have_are_rejected_and_teach_the_model_nothing(
     assert not model.sources
 
 
-def test_in_fine_tuning_every_beginning_is_shown_and_the_whole_is_written(monkeypatch) -> None:
+def test_fine_tuning_maps_every_beginning_to_the_whole_sentence(monkeypatch) -> None:
     pairs: list[TextPair] = []
 
     class Learns(Wrote):
@@ -201,8 +201,8 @@ def test_a_sentence_too_long_to_learn_from_is_left_out(tiny_seq2seq: str, capsys
     assert "gold:3: the source has 103 subwords" in told
 
 
-def test_a_tiny_model_learns_gold_and_writes_it_back_with_its_labels(tiny_seq2seq: str) -> None:
-    """From no word at all it writes one of the two, of which that of its parent is a near-copy."""
+def test_a_tiny_model_learns_to_write_gold_with_its_labels(tiny_seq2seq: str) -> None:
+    """Without a beginning, it writes one of the two sentences; that of the parent is a near-copy."""
     method = MulDA(model=tiny_seq2seq, shown_rate=0.0, top_k=3, epochs=40, learning_rate=1e-2, device="cpu")
     method.check()
     method.fit(GOLD)
@@ -212,6 +212,6 @@ def test_a_tiny_model_learns_gold_and_writes_it_back_with_its_labels(tiny_seq2se
     assert NEAR_COPY in results[0].tally.reasons
 
 
-def test_a_model_that_is_no_encoder_decoder_is_refused(tiny_masked_lm: str) -> None:
+def test_a_model_that_is_not_an_encoder_decoder_is_refused(tiny_masked_lm: str) -> None:
     with pytest.raises(MissingResourceError, match="encoder-decoder"):
         MulDA(model=tiny_masked_lm).check()

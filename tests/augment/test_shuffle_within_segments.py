@@ -25,7 +25,7 @@ def test_each_segment_keeps_its_words_and_their_columns(rng: random.Random, rate
     assert new.columns[1] == tuple(str("abcdefgh".index(word) + 1) for word in new.words)
 
 
-def test_every_order_is_as_likely():
+def test_all_orders_are_equally_likely():
     sentence = Sentence(("a", "b", "c"))
     rng = random.Random(0)
     counts = Counter(ShuffleWithinSegments(1.0).generate(sentence, rng).text for _ in range(6000))
@@ -45,7 +45,7 @@ def test_rate_is_the_share_of_segments_shuffled():
 
 
 @given(st.integers(1, 12), st.integers(0, 2**64))
-def test_segments_are_shuffled_as_the_standard_library_does(length: int, seed: int) -> None:
+def test_segments_are_shuffled_as_by_the_standard_library(length: int, seed: int) -> None:
     words = [f"w{number}" for number in range(length)]
     expected = [*words]
     random.Random(seed).shuffle(expected)

@@ -34,7 +34,7 @@ def test_words_become_synonyms_and_entities_grow(table: str):
     }
 
 
-def test_extra_columns_say_nothing_of_new_words(table: str):
+def test_extra_columns_are_emptied_for_new_words(table: str):
     assert {new.columns[0][-2:] for new in outcomes(SynonymReplacement(1.0, table=table))} == {("_", "e")}
 
 
@@ -44,7 +44,7 @@ def test_synonyms_are_drawn_evenly_at_the_rate(table: str):
     assert counts["Motor"] / 5000 == pytest.approx(0.2, abs=0.03)
 
 
-def test_stop_words_stay(table: str, tmp_path: Path):
+def test_stop_words_are_kept(table: str, tmp_path: Path):
     (tmp_path / "stop.txt").write_text("OF\nmark\n")
     method = SynonymReplacement(1.0, table=table, stop_words=str(tmp_path / "stop.txt"))
     assert {new.words[-3:] for new in outcomes(method, 20)} == {("of", "Mark", "Twain")}
@@ -56,11 +56,11 @@ def test_a_sentence_without_synonyms_is_rejected(table: str):
     assert method.generate(Sentence(("Twain", "slept")), random.Random(0)) == Reject("no synonyms")
 
 
-def test_a_sentence_in_which_none_was_chosen_is_not(table: str):
+def test_a_sentence_without_a_chosen_word_is_not_rejected(table: str):
     assert outcomes(SynonymReplacement(0.0, table=table), 1)[0].words == SENTENCE.words
 
 
-def test_a_table_without_a_synonym_is_not_taken_for_no_table(tmp_path: Path):
+def test_refuses_a_table_without_a_synonym(tmp_path: Path):
     path = tmp_path / "table.tsv"
     path.write_text("car\tCar\n")
     with pytest.raises(DataError, match="no word has another word as a synonym"):
@@ -68,20 +68,20 @@ def test_a_table_without_a_synonym_is_not_taken_for_no_table(tmp_path: Path):
 
 
 @pytest.mark.parametrize("setting", ["table", "stop_words", "wordnet"])
-def test_files_that_are_not_there_are_found_before_anything_is_learnt(table: str, setting: str):
+def test_refuses_missing_files_before_fit(table: str, setting: str):
     files = {"table": "" if setting == "wordnet" else table, setting: "/none/such"}
     with pytest.raises(MissingResourceError, match="/none/such"):
         SynonymReplacement(**files)
 
 
-def test_neither_wordnet_nor_table(tmp_path: Path):
+def test_refuses_to_run_without_wordnet_or_table(tmp_path: Path):
     with pytest.raises(MissingResourceError, match="wordnet-base") as error:
         SynonymReplacement(wordnet=str(tmp_path)).fit([])
     assert str(tmp_path) in str(error.value)
     assert "word<TAB>synonym" in str(error.value)
 
 
-def test_a_missing_table_does_not_fall_back_on_wordnet(tmp_path: Path):
+def test_refuses_a_missing_table_instead_of_using_wordnet(tmp_path: Path):
     with pytest.raises(MissingResourceError, match=r"no\.tsv"):
         SynonymReplacement(table=str(tmp_path / "no.tsv")).fit([])
 
@@ -95,7 +95,7 @@ def test_a_missing_table_does_not_fall_back_on_wordnet(tmp_path: Path):
         ("", ""),
     ],
 )
-def test_a_note_says_that_a_table_does_not_fit(
+def test_notes_a_table_that_does_not_fit_the_text(
     text: str, note: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     table = tmp_path / "words.tsv"

@@ -1,4 +1,4 @@
-"""Methods that tear words apart where words are characters."""
+"""Methods that split words if each character is a word."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nersery.core.warnings import collected_notes
 
 
 @pytest.mark.parametrize("method", ["shuffle_within_segments", "label_wise_token_replacement", "eda"])
-def test_methods_that_tear_words_apart_say_so(method: str) -> None:
+def test_methods_that_split_words_into_characters_say_so(method: str) -> None:
     characters = Corpus([Sentence(tuple("東京に住む"), id="a"), Sentence(tuple("京都へ行く"), id="b")])
     words = Corpus([Sentence(("東京", "に", "住む"), id="a"), Sentence(("we", "saw", "京"), id="b")])
     notes = []

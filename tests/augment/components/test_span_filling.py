@@ -24,7 +24,7 @@ PARENT = Sentence(
 
 
 class Writer:
-    """Stands in for T5: writes the same words for each source."""
+    """Replaces T5: writes the same words for each source."""
 
     def __init__(self, words: str, *, finished: bool = True, longest: int = 100) -> None:
         self.words, self.finished, self.longest = words, finished, longest
@@ -43,7 +43,7 @@ def fill(writer: Writer, sentence: Sentence, hidden: list[int], **descriptions: 
     return SpanFiller(model, Sampling(), descriptions).fill([(sentence, hidden)], [random.Random(0)])[0]
 
 
-def test_the_model_reads_gaps_and_what_types_mean() -> None:
+def test_the_model_reads_gaps_and_descriptions_of_types() -> None:
     writer = Writer("_ Grace Hopper _ Boston _")
     made = fill(writer, PARENT, [2, 3, 5], LOC="name of a place")
     assert writer.sources == [("we", "saw", "(person)", GAP, "in", "(name", "of", "a", "place)", GAP, ".")]
@@ -52,7 +52,7 @@ def test_the_model_reads_gaps_and_what_types_mean() -> None:
     assert made.labels == PARENT.labels
 
 
-def test_a_gap_takes_any_number_of_words_and_labels_move_with_them() -> None:
+def test_a_gap_takes_any_number_of_words_and_labels_move() -> None:
     made = fill(Writer("_ they just _ Grace _ New York City"), PARENT, [0, 2, 3, 5])
     assert isinstance(made, Sentence)
     assert made.text == "they just saw Grace in New York City ."
@@ -60,7 +60,7 @@ def test_a_gap_takes_any_number_of_words_and_labels_move_with_them() -> None:
     assert len(made.columns[0]) == len(made.words)
 
 
-def test_a_part_of_an_entity_is_replaced_within_it() -> None:
+def test_a_part_of_an_entity_can_be_replaced() -> None:
     made = fill(Writer("_ van der Berg"), PARENT, [3])
     assert isinstance(made, Sentence)
     assert made.mention(made.entities[0]) == ("Ada", "van", "der", "Berg")
@@ -77,13 +77,13 @@ def test_a_part_of_an_entity_is_replaced_within_it() -> None:
         ([3, 4, 5, 6], [(3, 4), (5, 6)]),
     ],
 )
-def test_no_gap_crosses_the_border_of_an_entity(hidden: list[int], gaps: list[tuple[int, int]]) -> None:
+def test_no_gap_crosses_the_boundary_of_an_entity(hidden: list[int], gaps: list[tuple[int, int]]) -> None:
     assert spans(PARENT, hidden) == gaps
     assert source(PARENT, gaps, {}).count(GAP) == len(gaps)
     assert all(pair != (GAP, GAP) for pair in zip(source(PARENT, gaps, {}), source(PARENT, gaps, {})[1:], strict=False))
 
 
-def test_entities_side_by_side_keep_their_borders() -> None:
+def test_adjacent_entities_keep_their_boundaries() -> None:
     sentence = Sentence(tuple("abc"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))
     assert spans(sentence, [0, 1, 2]) == [(0, 1), (1, 2)]
     assert source(sentence, [(0, 1), (1, 2)], {}) == ("(person)", GAP, "(location)", GAP, "c")
@@ -101,28 +101,28 @@ def test_entities_side_by_side_keep_their_borders() -> None:
     ],
     ids=["a gap too few", "an empty gap", "an empty first gap", "nothing", "words before the first", "cut off"],
 )
-def test_texts_that_leave_a_gap_open_are_rejected(words: str, finished: bool) -> None:
+def test_texts_that_do_not_fill_every_gap_are_rejected(words: str, finished: bool) -> None:
     made = fill(Writer(words, finished=finished), PARENT, [2, 3, 5])
     assert isinstance(made, Reject)
     assert made.reason == NOT_FILLED
     assert made.sentence is None if not words else made.sentence and made.sentence.text == words.replace("_", "<gap>")
 
 
-def test_words_that_no_file_can_hold_cost_one_candidate() -> None:
+def test_words_that_no_file_can_store_are_rejected() -> None:
     made = fill(Writer("_ Gra\0ce"), PARENT, [2])
     assert isinstance(made, Reject)
     assert made.reason == UNSTORABLE
 
 
-def test_what_follows_the_last_gap_is_not_read() -> None:
+def test_text_after_the_last_gap_is_ignored() -> None:
     assert filled(Generated((GAP, "a", GAP, "b", GAP, "c"), -1.0, finished=False), 2) == [("a",), ("b",)]
 
 
-def test_special_tokens_are_no_words() -> None:
+def test_special_tokens_are_not_words() -> None:
     assert filled(Generated((GAP, "a", TOKEN_PREFIX + "<pad>"), -1.0, finished=True), 1) == []
 
 
-def test_long_sentences_are_rejected_and_the_others_stay_in_their_places() -> None:
+def test_long_sentences_are_rejected_without_moving_others() -> None:
     writer: Any = Writer("_ Grace", longest=8)
     short = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),))
     made = SpanFiller(writer, Sampling(), {}).fill([(PARENT, [2]), (short, [0])], [random.Random(0), random.Random(1)])
@@ -133,13 +133,13 @@ def test_long_sentences_are_rejected_and_the_others_stay_in_their_places() -> No
 
 
 class Reader:
-    """Stands in for a tagger that finds all labels."""
+    """Replaces a tagger that finds all labels."""
 
     def predict(self, sentences: list[Sentence]) -> list[Sentence]:
         return sentences
 
 
-def test_a_tiny_t5_goes_the_whole_way(tiny_seq2seqs: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_works_with_a_tiny_t5(tiny_seq2seqs: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     method: Any = FlipDA(model=str(tiny_seq2seqs["t5"]), candidates=4, device="cpu", max_subwords=24)
     method.check()
     method.fit([PARENT], Training(tagger=Reader))  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ ROCK, OSLO, SIGNS, ADA = blanks_of(CORPUS)
 
 
 class Listing:
-    """Says what it was given: the place, and the rank."""
+    """Suggests the position and the rank as words."""
 
     def suggest(self, sentences: Sequence[Sentence], positions: Sequence[Sequence[int]], top_k: int) -> Any:
         ranks = range(1, top_k + 1)
@@ -40,7 +40,7 @@ class Listing:
 # --- blanks ---------------------------------------------------------------------------------------------------------
 
 
-def test_words_without_letter_or_digit_are_not_hidden():
+def test_words_without_a_letter_or_digit_are_not_hidden():
     assert [blank.positions for blank in (ROCK, OSLO, SIGNS, ADA)] == [(0, 2), (5,), (), (2,)]
     assert blanks_of([sentence("[दिल्ली ।|LOC] [२०२४|DATE] [👩‍👩‍👧|X]")])[0].positions == (0,)
     assert [b.positions for b in blanks_of([sentence("[۲|A] [हाँ|B] [東京|C] [👩‍👩‍👧|D]")])] == [(0,), (1,), (2,), ()]
@@ -56,7 +56,7 @@ def test_suggestions_are_whole_mentions_by_rank():
     assert made[0][1].probability == 0.0625
 
 
-def test_with_nothing_to_hide_nothing_is_asked():
+def test_nothing_is_suggested_if_there_is_nothing_to_hide():
     assert suggestions(Listing(), [SIGNS], 3) == [[]]
     assert suggestions(Listing(), [], 3) == []
 
@@ -64,7 +64,7 @@ def test_with_nothing_to_hide_nothing_is_asked():
 # --- comparing ------------------------------------------------------------------------------------------------------
 
 
-def test_the_oracle_judges_borders_and_type():
+def test_the_oracle_judges_boundaries_and_type():
     oracle = oracle_of("[0.1 & 2.1|CW]", "[0.2 &|CW]", "[5.1|PER]", "[lives|LOC]", "[Oslo|LOC]")
     blanks = [ROCK, OSLO, SIGNS]
     comparison = compare(blanks, {"a": suggestions(Listing(), blanks, 2)}, oracle)
@@ -76,7 +76,7 @@ def test_the_oracle_judges_borders_and_type():
     assert comparison.agreeing("a") == (1, 4)
 
 
-def test_as_json():
+def test_a_comparison_can_be_written_as_json():
     described = compare([ROCK, OSLO], {"a": suggestions(Listing(), [ROCK, OSLO], 1)}, oracle_of("[5.1|LOC]")).as_dict()
     (one,) = described["sentences"]
     assert (one["id"], one["words"]) == (ROCK.sentence.id, list(ROCK.sentence.words))
@@ -96,7 +96,7 @@ def test_without_an_oracle_nothing_is_judged():
     }  # fmt: skip
 
 
-def test_the_same_words_under_two_mentions_are_two_questions():
+def test_the_same_words_in_two_mentions_are_judged_separately():
     same = Sentence(("Lima", "Lima"), (Entity(0, 1, "LOC"), Entity(1, 2, "PER")), id="1")
     blanks = blanks_of([same])
     comparison = compare(blanks, {}, oracle_of("[Lima|LOC]"))
@@ -106,16 +106,16 @@ def test_the_same_words_under_two_mentions_are_two_questions():
 # --- choosing sentences ---------------------------------------------------------------------------------------------
 
 
-def test_the_first_with_an_entity():
+def test_chooses_the_first_sentences_with_an_entity():
     assert [s.id for s in choose(CORPUS, [], 1, "f")] == ["2"]
     assert [s.id for s in choose(CORPUS, [], 9, "f")] == ["2", "3"]
 
 
-def test_by_id_in_the_order_asked_for():
+def test_chooses_by_id_in_the_given_order():
     assert [s.id for s in choose(CORPUS, ["3", "2", "3"], 1, "f")] == ["3", "2"]
 
 
-def test_ids_that_cannot_be_shown_are_named_together():
+def test_all_ids_that_cannot_be_shown_are_reported_together():
     corpus = Corpus(Sentence(("a",), (Entity(0, 1, "A"),) if n else (), id=f"train:{n}") for n in range(30))
     with pytest.raises(SettingsError) as error:
         choose(corpus, ["train:0", "tran:7", "train:3"], 1, "f")
@@ -128,7 +128,7 @@ def test_ids_that_cannot_be_shown_are_named_together():
         choose(corpus, ["zzzz"], 1, "f")
 
 
-def test_a_file_without_entities():
+def test_refuses_a_file_without_entities():
     with pytest.raises(DataError, match=r"f: no sentence of 1 has an entity[^\n]*\nFix: .*`tag_column`"):
         choose(Corpus([sentence("nobody came")]), [], 1, "f")
 
@@ -136,18 +136,18 @@ def test_a_file_without_entities():
 # --- methods --------------------------------------------------------------------------------------------------------
 
 
-def test_a_method_that_cannot_names_those_that_can():
+def test_the_error_of_a_method_without_suggestions_names_those_with():
     assert {"masked_entity", "melm"} <= set(suggesters())
     with pytest.raises(SettingsError, match=r"^mention_replacement cannot suggest words.*Methods that do:.* melm"):
         suggester("mention_replacement", {})
-    with pytest.raises(SettingsError, match=r"^code_mixing cannot suggest words"):  # not: it lacks a setting
+    with pytest.raises(SettingsError, match=r"^code_mixing cannot suggest words"):  # not that it lacks a setting
         suggester("code_mixing", {})
     with pytest.raises(SettingsError, match='did you mean "melm"'):
         suggester("mlem", {})
 
 
 def on(model: str, name: str, **settings: Any) -> Any:
-    """A method on a tiny model, which learns little and has no room for long definitions."""
+    """Create a method on a tiny model, which learns little and has no room for long definitions."""
     known = {field.name for field in dataclasses.fields(registry.get("augment", name))}
     short = {"epochs": 1, "definitions": {"PER": "named person", "LOC": "place", "PROD": "type"}}
     return suggester(name, {"model": model, **{key: short[key] for key in short.keys() & known}, **settings})
@@ -155,9 +155,9 @@ def on(model: str, name: str, **settings: Any) -> Any:
 
 @pytest.mark.parametrize("name", suggesters())
 class TestMethods:
-    """What is asked of every method with `suggest`."""
+    """Requirements for every method with `suggest`."""
 
-    def test_each_place_has_its_words_the_best_first(self, name: str, tiny_masked_lm: str):
+    def test_each_position_has_its_words_with_the_best_first(self, name: str, tiny_masked_lm: str):
         method = on(tiny_masked_lm, name)
         assert isinstance(method, Suggester)
         method.fit(sentences(8), Training(seed=1))
@@ -173,7 +173,7 @@ class TestMethods:
         more = method.suggest([blanks[0].sentence], [blanks[0].positions], 6)
         assert [guesses[:4] for guesses in more[0]] == made[0]
 
-    def test_what_is_hidden_is_not_seen(self, name: str, tiny_masked_lm: str):
+    def test_hidden_words_do_not_affect_suggestions(self, name: str, tiny_masked_lm: str):
         method = on(tiny_masked_lm, name)
         method.fit(sentences(8))
         first = sentence("[Grace Hopper|PER] wrote a program in [Boston|LOC]")
@@ -182,18 +182,18 @@ class TestMethods:
         seen = first.replace_span(6, 7, ["Oslo"])
         assert method.suggest([first], [(0, 1)], 5) != method.suggest([seen], [(0, 1)], 5)
 
-    def test_a_type_that_gold_lacks(self, name: str, tiny_masked_lm: str):
+    def test_suggests_words_for_a_type_that_is_not_in_gold(self, name: str, tiny_masked_lm: str):
         method = on(tiny_masked_lm, name)
         method.fit(sentences(8))
         assert len(method.suggest([sentence("the [wrote|PROD] came")], [(1,)], 3)[0][0]) == 3
 
-    def test_before_it_has_learnt(self, name: str, tiny_masked_lm: str):
+    def test_refuses_to_suggest_before_fit(self, name: str, tiny_masked_lm: str):
         with pytest.raises(UnfittedError, match="is not fitted"):
             on(tiny_masked_lm, name).suggest([OSLO.sentence], [OSLO.positions], 1)
 
 
 @pytest.mark.parametrize(("settings", "told"), [({}, True), ({"linearize": False}, False)])
-def test_melm_is_told_the_type(settings: dict[str, Any], told: bool, tiny_masked_lm: str):
+def test_melm_uses_the_type_if_it_linearizes(settings: dict[str, Any], told: bool, tiny_masked_lm: str):
     method = on(tiny_masked_lm, "melm", **settings)
     method.fit(sentences(8))
     as_place = sentence("[Lima|LOC] won")

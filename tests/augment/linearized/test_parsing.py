@@ -38,7 +38,7 @@ MASK, UNKNOWN_TYPE = TOKEN_PREFIX + "<mask>", tag_token("NEW", begins=True)
 
 
 def one_sided(sentence: Sentence) -> list[str]:
-    """The tag token of each word of an entity before it alone."""
+    """Put the tag token of each word of an entity only before it."""
     tags = {
         place: tag_token(entity.type, begins=place == entity.start)
         for entity in sentence.entities
@@ -76,7 +76,7 @@ def one_sided(sentence: Sentence) -> list[str]:
         ([language_token("hi"), B_PER, "a", B_PER], LEFT_OVER),
     ],
 )
-def test_what_is_not_well_formed_has_its_reason(words: list[str], reason: str) -> None:
+def test_malformed_text_is_rejected_with_its_reason(words: list[str], reason: str) -> None:
     assert parse(words, ("PER", "LOC")) == Reject(reason)
 
 
@@ -92,11 +92,11 @@ def test_what_is_not_well_formed_has_its_reason(words: list[str], reason: str) -
         ([B_PER, MASK], LEFT_OVER),
     ],
 )
-def test_one_sided_tags_have_the_same_reasons(words: list[str], reason: str) -> None:
+def test_malformed_text_with_one_sided_tags_has_the_same_reasons(words: list[str], reason: str) -> None:
     assert parse(words, ("PER", "LOC"), closed=False) == Reject(reason)
 
 
-def test_reasons_are_told_apart() -> None:
+def test_reasons_are_distinct() -> None:
     reasons = [
         NO_WORDS,
         LOST,
@@ -112,7 +112,7 @@ def test_reasons_are_told_apart() -> None:
     assert len(set(reasons)) == len(reasons)
 
 
-def test_neighbours_of_one_type_stay_two() -> None:
+def test_neighbours_of_the_same_type_stay_separate() -> None:
     words = [B_PER, "a", B_PER, B_PER, "b", B_PER, I_PER, "c", I_PER, "d"]
     parsed = parse(words, ("PER",))
     assert isinstance(parsed, Sentence)
@@ -125,7 +125,7 @@ def test_text_that_looks_like_a_tag_token_is_text() -> None:
 
 
 @given(sentences(), st.sampled_from([True, False]))
-def test_what_was_linearized_is_read_back(sentence: Sentence, closed: bool) -> None:
+def test_linearized_sentences_are_read_back(sentence: Sentence, closed: bool) -> None:
     words = linearize(sentence, closed=closed).words
     assert closed or list(words) == one_sided(sentence)
     parsed = parse(words, {entity.type for entity in sentence.entities}, closed=closed)
@@ -146,7 +146,7 @@ SOUP = st.lists(
 
 
 @given(SOUP, st.sampled_from([True, False]))
-def test_no_soup_of_tokens_raises_or_invents_a_label(words: list[str], closed: bool) -> None:
+def test_random_tokens_raise_nothing_and_invent_no_label(words: list[str], closed: bool) -> None:
     parsed = parse(words, TYPES, closed=closed)
     if isinstance(parsed, Reject):
         assert parsed.sentence is None
@@ -155,8 +155,8 @@ def test_no_soup_of_tokens_raises_or_invents_a_label(words: list[str], closed: b
 
 
 @given(sentences(), st.data())
-def test_a_change_of_its_tokens_is_rejected_or_read_as_written(sentence: Sentence, data: st.DataObject) -> None:
-    """Drops, doubles or swaps one word, as models do."""
+def test_changed_tokens_are_rejected_or_read_as_written(sentence: Sentence, data: st.DataObject) -> None:
+    """Some models drop, repeat or swap a word."""
     words = list(linearize(sentence).words)
     place = data.draw(st.integers(0, len(words) - 1))
     words[place : place + 2] = data.draw(st.sampled_from(list(_changes(words[place : place + 2]))))
@@ -194,12 +194,12 @@ MENTIONS = [(("Jo", "Li"), "PER"), (("Oslo",), "LOC")]
         ("jo Li saw Oslo", [(0, 2, "PER"), (3, 4, "LOC")], False),
     ],
 )
-def test_entities_of_the_template_are_there(words: str, entities: list[tuple[int, int, str]], kept: bool):
+def test_entities_of_the_template_must_be_there(words: str, entities: list[tuple[int, int, str]], kept: bool):
     sentence = Sentence(tuple(words.split()), tuple(Entity(*entity) for entity in entities))
     assert has_mentions(sentence, MENTIONS) == kept
 
 
-def test_a_mention_that_is_asked_for_twice_is_there_twice() -> None:
+def test_a_mention_that_is_required_twice_must_occur_twice() -> None:
     assert not has_mentions(PARENT, [MENTIONS[1], MENTIONS[1]])
 
 
@@ -214,7 +214,7 @@ def test_a_mention_that_is_asked_for_twice_is_there_twice() -> None:
         (". Oslo saw Li Jo", 0.3, False),
     ],
 )
-def test_near_copies(text: str, similarity: float, near: bool) -> None:
+def test_near_copies_are_recognized(text: str, similarity: float, near: bool) -> None:
     sentence = Sentence(tuple(text.split()))
     assert is_near_copy(sentence, [PARENT], similarity) == near
     assert is_near_copy(sentence, [Sentence(("x",)), PARENT], similarity) == near
@@ -225,11 +225,11 @@ def test_accents_are_equal_however_they_are_encoded() -> None:
     assert is_near_copy(composed, [decomposed], 1.0)
 
 
-def test_a_word_with_a_space_is_what_a_model_writes_as_two() -> None:
+def test_a_word_with_a_space_equals_two_words() -> None:
     assert is_near_copy(Sentence(("Hà", "Nội", "won")), [Sentence(("hà nội", "won"))], 1.0)
 
 
-def test_without_parents_everything_is_new() -> None:
+def test_everything_is_new_without_parents() -> None:
     assert not is_near_copy(PARENT, [], 0.1)
 
 
@@ -239,7 +239,7 @@ def test_a_similarity_is_checked(similarity: float) -> None:
         registry.create("augment", "aclm", {"similarity": similarity})
 
 
-def test_a_child_speaks_its_parent_s_language_and_fills_its_columns() -> None:
+def test_a_child_has_the_language_and_columns_of_its_parent() -> None:
     child = child_of(PARENT, Sentence(("a", "b"), (Entity(0, 1, "PER"),)))
     assert child == Sentence(
         ("a", "b"), (Entity(0, 1, "PER"),), language="no", columns=((UNKNOWN_COLUMN, UNKNOWN_COLUMN),)

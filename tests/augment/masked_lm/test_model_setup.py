@@ -1,4 +1,4 @@
-"""What all methods on a masked language model share, with tiny models that are real."""
+"""What all methods on a masked language model share, with tiny real models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.tokens import TOKEN_PREFIX
 from nersery.models.training.checkpoint import OtherTrainingError
-from tests.augment.learning import assert_it_cannot_know_labels
+from tests.augment.learning import assert_it_ignores_labels
 
 FINE_TUNED = ("cbt", "label_conditioned", "melm")
 METHODS = ("bda", *FINE_TUNED, "masked_entity")
@@ -35,7 +35,7 @@ Make = Callable[..., Augmenter]
 
 
 def sentence(text: str, id_: str = "", type_: str = "PER") -> Sentence:
-    """Words, of which the one before the last is an entity."""
+    """Make a sentence in which the second to last word is an entity."""
     words = tuple(text.split())
     return Sentence(words, (Entity(len(words) - 2, len(words) - 1, type_),), id=id_, columns=(words,))
 
@@ -86,7 +86,7 @@ def outcomes(result: Result) -> list[tuple[str, Any]]:
 
 
 def check_kept(new: Sentence, old: Sentence, name: str) -> int:
-    """Only words that a method may touch are others, and all others stand where they stood; the number that changed."""
+    """Check that only replaceable words have changed, and all others are in place; return the number that changed."""
     assert new.labels == old.labels
     assert new.language == old.language
     assert len(new) == len(old)
@@ -164,7 +164,7 @@ class TestMethods:
             check_kept(new, long if new.origin.parents == ("long",) else word, name)
 
     def test_words_that_look_like_tokens_are_words(self, name: str, make: Make) -> None:
-        """They are no gaps, no tags and no separators; where they stay, they stay as they are."""
+        """They are not gaps, tags or separators, and those that are kept do not change."""
         result = augment(Corpus([*ODD[:2], *GOLD]), make(name, top_k=1000), copies=20)
         seen = [s for s in result.corpus if s.origin and s.origin.parents[0] in ("mask", "tags")]
         assert seen
@@ -173,14 +173,14 @@ class TestMethods:
             old = ODD.by_id[new.origin.parents[0]]
             assert check_kept(new, old, name) == 1
 
-    def test_a_type_that_gold_does_not_have_passes_through(self, name: str, make: Make) -> None:
+    def test_keeps_a_type_that_is_not_in_gold(self, name: str, make: Make) -> None:
         method = make(name)
         method.fit(GOLD)
         new = Sentence(("Ada", "found", "Rust"), (Entity(2, 3, "other:TYPE"),), id="x", language="xx")
         made = [method.generate(new, random.Random(seed)) for seed in range(5)]
         assert all(isinstance(each, Sentence) and each.labels == new.labels for each in made)
 
-    def test_guesses_are_those_of_its_own_model(self, name: str, make: Make) -> None:
+    def test_suggests_only_after_fit(self, name: str, make: Make) -> None:
         method: Any = make(name)
         with pytest.raises(NerseryError, match="call fit before generate or suggest"):
             method.suggest(GOLD, [(0,)] * 5, 3)
@@ -191,7 +191,7 @@ class TestMethods:
 
 
 @pytest.mark.parametrize("name", OF_MENTIONS)
-def test_sentences_without_a_word_to_replace_say_why(name: str, make: Make) -> None:
+def test_sentences_without_a_word_to_replace_are_rejected(name: str, make: Make) -> None:
     method = make(name)
     method.fit(GOLD)
     signs = Sentence(("&", "won"), (Entity(0, 1, "PER"),))
@@ -200,25 +200,27 @@ def test_sentences_without_a_word_to_replace_say_why(name: str, make: Make) -> N
 
 
 @pytest.mark.parametrize("name", ["bda", "masked_entity"])
-def test_a_model_that_stays_as_it_was_pretrained_cannot_know_labels(name: str, make: Make, tiny_masked_lm: str) -> None:
+def test_a_model_without_fine_tuning_ignores_labels(name: str, make: Make, tiny_masked_lm: str) -> None:
     method: Any = make(name)
-    assert_it_cannot_know_labels(method)
+    assert_it_ignores_labels(method)
     pretrained = dict(ModelSource(tiny_masked_lm).masked_lm().named_parameters())
     assert all(torch.equal(weight, pretrained[name]) for name, weight in method._lm.network.named_parameters())
 
 
 @pytest.mark.parametrize("name", METHODS)
 class TestModels:
-    """A model that will not do is refused, and where that can be seen beforehand, by `check`."""
+    """An unsuitable model is refused, by `check` if that is possible."""
 
-    def test_a_good_one(self, name: str, make: Make) -> None:
+    def test_accepts_a_suitable_model(self, name: str, make: Make) -> None:
         make(name).check()
 
-    def test_one_that_is_not_there(self, name: str, make: Make, tmp_path: Path) -> None:
+    def test_refuses_a_missing_model(self, name: str, make: Make, tmp_path: Path) -> None:
         with pytest.raises(MissingResourceError, match="there is no model folder"):
             make(name, tmp_path / "nowhere").check()
 
-    def test_one_without_a_mask_token(self, name: str, make: Make, tiny_masked_lm: str, tmp_path: Path) -> None:
+    def test_refuses_a_model_without_a_mask_token(
+        self, name: str, make: Make, tiny_masked_lm: str, tmp_path: Path
+    ) -> None:
         from transformers import AutoTokenizer
 
         folder = shutil.copytree(tiny_masked_lm, tmp_path / "plain")
@@ -231,28 +233,30 @@ class TestModels:
         with pytest.raises(MissingResourceError, match=message):
             make(name, folder).fit(GOLD)
 
-    def test_one_without_the_head(self, name: str, make: Make, tiny_model: str) -> None:
+    def test_refuses_a_model_without_the_head(self, name: str, make: Make, tiny_model: str) -> None:
         with pytest.raises(
             MissingResourceError, match=r"was saved without the head of AutoModelForMaskedLM.*e\.g\. bert"
         ):
             make(name, tiny_model).fit(GOLD)
 
-    def test_a_device_that_is_not_there(self, name: str, make: Make) -> None:
+    def test_refuses_an_unknown_device(self, name: str, make: Make) -> None:
         with pytest.raises(SettingsError, match='device "quantum"'):
             make(name, device="quantum").check()
 
-    def test_text_to_adapt_to_that_is_not_there(self, name: str, make: Make) -> None:
+    def test_refuses_missing_text_to_adapt_to(self, name: str, make: Make) -> None:
         with pytest.raises(MissingResourceError, match=r'no file "nowhere\.txt" to adapt to'):
             make(name, adapt="nowhere.txt").check()
 
-    def test_no_passes_over_the_text_to_adapt_to(self, name: str, make: Make, tmp_path: Path) -> None:
+    def test_refuses_zero_adaptation_epochs(self, name: str, make: Make, tmp_path: Path) -> None:
         (tmp_path / "raw.txt").write_text("Ada won\n")
         with pytest.raises(SettingsError, match="adapt_epochs is 0, expected 1 or more"):
             make(name, adapt=str(tmp_path / "raw.txt"), adapt_epochs=0).check()
 
 
-@pytest.mark.parametrize("name", ["melm", "bda"])  # one that is fine-tuned, and one as it is
-def test_it_is_adapted_to_raw_text(name: str, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["melm", "bda"])  # one that is fine-tuned, and one that is not
+def test_the_model_is_adapted_to_raw_text(
+    name: str, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nersery.models.masked.adaptation.LEARNING_RATE", 3e-4)  # for a model of two layers of 32
     (tmp_path / "raw.txt").write_text("we saw there today Radia .\n" * 60)
     chances = []
@@ -264,7 +268,7 @@ def test_it_is_adapted_to_raw_text(name: str, make: Make, tmp_path: Path, monkey
     assert chances[1] > 1.2 * chances[0]
 
 
-def test_the_languages_of_the_sentences_are_told_to_the_model(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_gets_the_languages_of_the_sentences(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Any] = []
     monkeypatch.setattr(MaskedLM, "warn_if_unsuited", lambda *given: told.append(given[1:]))
     gold = [replace(GOLD[0], language="en"), replace(GOLD[3], language="hi"), GOLD[4]]
@@ -272,8 +276,8 @@ def test_the_languages_of_the_sentences_are_told_to_the_model(make: Make, monkey
     assert told == [([word for each in gold for word in each.words], {"en", "hi", ""})]
 
 
-def test_a_training_does_not_go_on_where_sentences_are_of_other_languages(make: Make, tmp_path: Path) -> None:
-    """They are shown to the model, where there are several."""
+def test_a_training_does_not_resume_with_other_languages(make: Make, tmp_path: Path) -> None:
+    """The model reads the languages if there are several."""
 
     def fit(*languages: str) -> None:
         gold = [replace(sentence, language=language) for sentence, language in zip(GOLD, languages, strict=True)]
@@ -291,14 +295,14 @@ class TestHiddenWords:
     def drawn(self, mean_rate: float) -> list[list[int]]:
         return [hidden_in_mentions(self.MENTION, mean_rate, random.Random(seed)) for seed in range(2000)]
 
-    def test_they_are_replaceable_words_of_mentions_in_order(self) -> None:
+    def test_hidden_words_are_replaceable_words_of_mentions_in_order(self) -> None:
         for places in self.drawn(0.5):
             assert places == sorted(set(places))
             assert set(places) <= {0, 1, 3, 5}
             assert places, "one at the least"
 
     @pytest.mark.parametrize("mean_rate", [0.3, 0.5, 0.7])
-    def test_their_mean_share_is_the_rate(self, mean_rate: float) -> None:
+    def test_the_mean_share_of_hidden_words_is_the_rate(self, mean_rate: float) -> None:
         long = Sentence(tuple(f"w{number}" for number in range(40)), (Entity(0, 40, "PER"),))
         shares = [len(hidden_in_mentions(long, mean_rate, random.Random(seed))) / 40 for seed in range(500)]
         assert sum(shares) / 500 == pytest.approx(mean_rate, abs=0.01)
@@ -310,7 +314,7 @@ class TestHiddenWords:
         assert 1 <= few < some - 0.5
         assert some < many - 0.5
 
-    def test_nothing_to_hide(self) -> None:
+    def test_rejects_sentences_with_nothing_to_hide(self) -> None:
         signs = Sentence(("&", "won"), (Entity(0, 1, "PER"),))
         assert hidden_in_mentions(signs, 1.0, random.Random(0)) == []
         assert hidden_in_mentions(Sentence(("The", "won"), (Entity(0, 1, "CW"),)), 1.0, random.Random(0), {"the"}) == []
@@ -318,7 +322,7 @@ class TestHiddenWords:
         assert with_words(Sentence(("won",)), [], []) == Reject("no entities")
 
 
-def test_a_description_of_a_type_that_no_sentence_has_is_told(
+def test_notes_a_description_of_a_type_that_no_sentence_has(
     tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sentence = Sentence(("Ada", "won"), (Entity(0, 1, "PER"),), id="a")
@@ -340,7 +344,7 @@ def test_an_encoder_decoder_is_refused_before_any_work(tiny_seq2seq: str) -> Non
             registry.create("augment", name, {"model": tiny_seq2seq}).check()
 
 
-def test_damaged_weights_of_the_bundled_model_are_told(tmp_path: Path, tiny_masked_lm: str) -> None:
+def test_damaged_weights_of_the_bundled_model_are_reported(tmp_path: Path, tiny_masked_lm: str) -> None:
     from nersery.models import bundled_heads
 
     fresh = ModelSource(tiny_masked_lm).model("AutoModelForMaskedLM")

@@ -25,7 +25,7 @@ REPLACEABLE = [0, 1, 2, 3, 5]
 
 
 class Conditioned(WordPredictions):
-    """Shows the type by its name."""
+    """Conditions on the name of the type."""
 
     def condition(self, type: str | None) -> tuple[str, ...]:
         return ("type", type or "none")
@@ -35,7 +35,7 @@ METHOD, UNCONDITIONED = Conditioned(), WordPredictions()
 
 
 class Watched(MaskedLM):
-    """Keeps what it was asked to fill."""
+    """Records the inputs that it fills."""
 
     def __init__(self, source: ModelSource) -> None:
         super().__init__(source, "cpu", "fp32")
@@ -65,18 +65,18 @@ def rngs(count: int) -> list[random.Random]:
     return [random.Random(seed) for seed in range(count)]
 
 
-def test_a_word_has_the_type_of_the_entity_over_it() -> None:
+def test_a_word_has_the_type_of_its_entity() -> None:
     assert [type_at(SENTENCE, position) for position in range(7)] == ["PER", "PER", None, "LOC", None, None, None]
 
 
-def test_a_masked_input_hides_one_word_under_what_is_said_of_its_type() -> None:
+def test_a_masked_input_hides_one_word_on_condition_of_its_type() -> None:
     names = SENTENCE.inside
     assert METHOD.masked_input(SENTENCE, 1) == MaskedInput(SENTENCE.words, (1,), ("type", "PER"), names)
     assert METHOD.masked_input(SENTENCE, 2) == MaskedInput(SENTENCE.words, (2,), ("type", "none"), names)
     assert UNCONDITIONED.masked_input(SENTENCE, 3) == MaskedInput(SENTENCE.words, (3,), (), names)
 
 
-def test_words_with_a_letter_or_digit_are_hidden_each_with_the_same_chance() -> None:
+def test_words_with_a_letter_or_digit_are_equally_likely_to_be_hidden() -> None:
     assert replaceable_positions(SENTENCE.words) == REPLACEABLE
     rng = random.Random(0)
     drawn = [METHOD.random_masked_input(SENTENCE, rng) for _ in range(5000)]
@@ -89,7 +89,7 @@ def test_words_with_a_letter_or_digit_are_hidden_each_with_the_same_chance() -> 
 @pytest.mark.parametrize(
     "address", ["https://t.co/x", "(HTTP://t.co/x", "www.oslo.no", "@ada", "“@ada_1:", "＠ada", "ada@oslo.no"]
 )
-def test_links_and_names_of_users_stay(address: str) -> None:
+def test_links_and_user_names_are_kept(address: str) -> None:
     assert replaceable_positions((address, "#Oslo", "http", "www.", "@", "a.m.")) == [1, 2, 3, 5]
 
 
@@ -98,7 +98,7 @@ def test_a_sentence_of_signs_has_no_gap() -> None:
     assert METHOD.random_masked_input(signs, random.Random(0)) == MaskedInput(signs.words, ())
 
 
-def test_one_word_is_replaced_and_nothing_else(model: Watched) -> None:
+def test_only_one_word_is_replaced(model: Watched) -> None:
     made = replaced(model, [SENTENCE] * 200, rngs(200), 1)
     positions = set()
     for new, masked_input in zip(made, model.asked[0], strict=True):
@@ -111,7 +111,7 @@ def test_one_word_is_replaced_and_nothing_else(model: Watched) -> None:
     assert len(model.asked) == 1, "one pass for all sentences"
 
 
-def test_several_words_are_replaced_in_turn_each_in_sight_of_the_ones_before(model: Watched) -> None:
+def test_several_words_are_replaced_in_turn_with_previous_ones_visible(model: Watched) -> None:
     made = replaced(model, [SENTENCE] * 50, rngs(50), 3, 10_000)
     assert len(model.asked) == 3
     for number, new in enumerate(made):
@@ -135,7 +135,7 @@ def test_the_order_of_the_turns_is_random(model: Watched) -> None:
     assert 10 < sum(first < second for first, second in pairs) < 40
 
 
-def test_a_short_sentence_has_all_its_words_replaced_and_one_of_signs_none(model: Watched) -> None:
+def test_all_words_of_a_short_sentence_are_replaced_but_no_signs(model: Watched) -> None:
     short, signs = Sentence(("Ada", "won", ".")), Sentence((".", "!"))
     made = replaced(model, [signs, SENTENCE, short, signs], rngs(4), 4)
     assert [len(masked_inputs) for masked_inputs in model.asked] == [2, 2, 1, 1]
@@ -147,13 +147,13 @@ def test_a_short_sentence_has_all_its_words_replaced_and_one_of_signs_none(model
     }
 
 
-def test_nothing_to_do(model: Watched) -> None:
+def test_the_model_is_not_called_without_words_to_replace(model: Watched) -> None:
     assert replaced(model, [], [], 1) == []
     assert replaced(model, [Sentence((".",))], rngs(1), 1) == [Reject("no word to replace")]
     assert model.asked == []
 
 
-def test_chance_is_each_sentence_s_own(model: Watched) -> None:
+def test_draws_do_not_depend_on_other_sentences(model: Watched) -> None:
     others = [Sentence(tuple(text.split())) for text in ("Grace won", "we saw Oslo there today", "राम दिल्ली में रहता है")]
     together = replaced(model, [*others, SENTENCE], rngs(4), 2)
     alone = replaced(model, [SENTENCE], [rngs(4)[3]], 2)
@@ -161,12 +161,12 @@ def test_chance_is_each_sentence_s_own(model: Watched) -> None:
 
 
 def test_an_old_word_may_be_drawn_again(model: Watched) -> None:
-    """Nothing is excluded: the loop calls such a sentence unchanged."""
+    """Nothing is excluded, because the loop rejects such a sentence as unchanged."""
     made = replaced(model, [Sentence(("won",))] * 800, rngs(800), 1, 10_000)
     assert Sentence(("won",)) in made
 
 
-def test_suggestions_are_made_under_the_type_of_each_place(model: Watched) -> None:
+def test_suggestions_depend_on_the_type_of_each_position(model: Watched) -> None:
     method, plain = Conditioned(), WordPredictions()
     method._lm = plain._lm = model
     (found,) = method.suggest([SENTENCE], [(0, 3, 5)], 4)
@@ -189,6 +189,6 @@ def test_a_condition_that_leaves_no_room_is_refused_at_once(tiny_masked_lm: str,
 
 
 @pytest.mark.parametrize("words", [0, -3])
-def test_fewer_words_than_one_are_refused(words: int) -> None:
+def test_less_than_one_word_is_refused(words: int) -> None:
     with pytest.raises(SettingsError, match=f"words is {words}, expected 1 or more"):
         BDA(words=words)

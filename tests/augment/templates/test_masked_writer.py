@@ -19,7 +19,7 @@ TEMPLATE = Template(SENTENCE, (1, 5))
 
 
 class Scripted:
-    """Guesses one word for each gap, numbered by turns, the more certain the further behind."""
+    """Guesses one word for each gap, numbered by turn; later gaps are more certain."""
 
     def __init__(self) -> None:
         self.asked: list[list[MaskedInput]] = []
@@ -60,7 +60,7 @@ def filled(template: Template, lengths: GapLengths, **settings: int) -> tuple[Se
     return sentence, model
 
 
-def test_lengths_are_those_of_gaps_in_the_same_place() -> None:
+def test_lengths_are_drawn_from_gaps_in_the_same_place() -> None:
     lengths = GapLengths([TEMPLATE])
     rng = random.Random(0)
     assert [lengths.draw(TEMPLATE, gap, rng) for gap in TEMPLATE.gaps()] == [1, 1, 4]
@@ -69,7 +69,7 @@ def test_lengths_are_those_of_gaps_in_the_same_place() -> None:
     assert lengths.draw(other, (3, 6), rng) == 1
 
 
-def test_a_kind_of_gap_that_was_never_seen_takes_any_length() -> None:
+def test_an_unseen_kind_of_gap_takes_any_length() -> None:
     lengths = GapLengths([Template(Sentence(tuple("Jo a b Li".split()), (Entity(0, 1, "PER"), Entity(3, 4, "PER"))))])
     assert lengths.draw(TEMPLATE, (6, 10), random.Random(0)) == 2
     assert GapLengths([]).draw(TEMPLATE, (6, 10), random.Random(0)) == 4
@@ -80,7 +80,7 @@ def test_no_more_passes_than_there_are_gaps() -> None:
     assert len(filled(TEMPLATE, lengths, passes=10**12)[1].asked) == 6
 
 
-def test_some_of_the_words_in_gaps_are_hidden_never_others() -> None:
+def test_only_words_in_gaps_are_hidden() -> None:
     begins, inside = tag_token("PER", begins=True), tag_token("PER", begins=False)
     counts = set()
     for seed in range(200):
@@ -91,7 +91,7 @@ def test_some_of_the_words_in_gaps_are_hidden_never_others() -> None:
     assert counts == {1, 2, 3, 4, 5, 6}
 
 
-def test_nothing_is_hidden_where_there_is_no_gap() -> None:
+def test_nothing_is_hidden_without_gaps() -> None:
     assert partly_hidden(Template(Sentence(("Jo",), (Entity(0, 1, "PER"),))), random.Random(0)).gaps == ()
 
 
@@ -107,13 +107,13 @@ def test_entities_and_keywords_stay_and_all_gaps_are_filled() -> None:
         ("The Cat saw Jo TODAY", "The cat saw today today today"),
         ("He saw Jo .", "He saw he he saw jo"),
         ("2019 : Jo war in Genf", "Jo war in war in genf"),
-        ("„ Wir sahen Jo“", "Wir sahen wir"),  # else sentences behind a quotation mark began with a small letter
+        ("„ Wir sahen Jo“", "Wir sahen wir"),  # otherwise, sentences after a quotation mark would begin in lower case
         ("LONDON 5 Jo sang", "London london london sang sang sang"),
         ("WHY IS Jo SO COLD", "Why is why so cold so"),
         ("WHY IS JO SO COLD", "WHY IS WHY SO COLD SO"),  # a headline
-        ("कल , 7 Jo में है ।", "कल कल कल में है में"),  # in place of a sign could stand a word of any script
+        ("कल , 7 Jo में है ।", "कल कल कल में है में"),  # a sign could be replaced by a word of any script
         ("मैंने कल Jo को देखा", "मैंने कल मैंने को देखा को"),
-        ("कल AM Jo में Data है", "कल कल कल में है में"),  # a Latin word would be one of any language
+        ("कल AM Jo में Data है", "कल कल कल में है में"),  # a Latin word could be of any language
         ("1 : Jo 2 .", "Jo jo jo jo jo jo"),
         ("그는 Jo 책을 샀다", "그는 그 그 책을 샀다 책"),  # endings stay, and should not be repeated
     ],
@@ -135,7 +135,7 @@ def test_a_gap_takes_the_drawn_number_of_words_and_entities_move() -> None:
     assert sentence.labels == ((4, 6, "PER"),)
 
 
-def test_the_most_certain_words_come_first_and_are_seen_by_the_next() -> None:
+def test_the_most_certain_words_are_filled_first_and_seen_later() -> None:
     sentence, model = filled(TEMPLATE, GapLengths([TEMPLATE]), passes=3)
     assert sentence.words[0] == "w3"
     assert sentence.words[-2:] == ("w1", "w1")
@@ -151,7 +151,7 @@ def test_no_more_passes_than_words(passes: int, turns: int) -> None:
 
 def test_the_most_probable_candidate_is_kept() -> None:
     class Torn(Scripted):
-        """Seldom is the probable word drawn; of many candidates one has it everywhere."""
+        """The probable word is rarely drawn everywhere, but one of many candidates has it in each gap."""
 
         def guesses(
             self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
@@ -166,11 +166,11 @@ def test_the_most_probable_candidate_is_kept() -> None:
     apart = Template(Sentence(tuple("a Jo b Li c".split()), (Entity(1, 2, "PER"), Entity(3, 4, "PER"))))
     (sentence,) = infill(cast(Any, model), [apart], [random.Random(0)], GapLengths([apart]), **settings)
     assert sentence.words == ("good", "Jo", "good", "Li", "good")
-    assert len(model.asked[0]) == 1  # the drafts of a template begin alike, and are asked for once
+    assert len(model.asked[0]) == 1  # the drafts of a template begin the same, and are requested once
 
 
 def test_short_gaps_are_not_preferred() -> None:
-    """Their words are the more probable, so candidates must not differ in length."""
+    """Their words are more probable, so candidates must have the same length."""
 
     class Honest(Scripted):
         def guesses(
@@ -188,7 +188,7 @@ def test_short_gaps_are_not_preferred() -> None:
     assert sum(len(sentence) - 1 for sentence in made) / 200 == pytest.approx(5, abs=0.6)
 
 
-def test_no_word_stands_beside_itself_where_there_is_another() -> None:
+def test_no_word_is_repeated_if_there_is_another() -> None:
     model = Steady(("poet", 0.8), ("born", 0.1), ("x", 0.05), ("y", 0.05))
     rngs = [random.Random(seed) for seed in range(50)]
     for passes in (1, 3, 10):
@@ -197,7 +197,7 @@ def test_no_word_stands_beside_itself_where_there_is_another() -> None:
         assert not any(one == other for sentence in made for one, other in pairwise(sentence.words))
 
 
-def test_no_comma_stands_first_or_beside_another_sign() -> None:
+def test_no_sign_comes_first_or_next_to_another_sign() -> None:
     model = Steady((",", 0.5), (".", 0.3), ("x", 0.1), ("y", 0.1))
     rngs = [random.Random(seed) for seed in range(50)]
     for passes in (1, 3, 10):
@@ -210,7 +210,7 @@ def test_no_comma_stands_first_or_beside_another_sign() -> None:
 
 def test_words_are_drawn_by_their_probability() -> None:
     model = Steady(("often", 0.6), ("seldom", 0.2))
-    apart = Template(SENTENCE, (1, 5, 7, 9))  # beside itself no word would be drawn
+    apart = Template(SENTENCE, (1, 5, 7, 9))  # no word would be drawn next to itself
     rngs = [random.Random(seed) for seed in range(400)]
     settings = {"top_k": 2, "candidates": 1, "passes": 1}
     made = infill(cast(Any, model), [apart] * 400, rngs, GapLengths([apart]), **settings)
@@ -219,7 +219,7 @@ def test_words_are_drawn_by_their_probability() -> None:
 
 
 @pytest.mark.parametrize(("gold", "written"), [("May.", "Jo w? w Li w."), ("May .", "Jo w ? w Li w .")])
-def test_signs_are_glued_to_words_where_gold_has_them_so(gold: str, written: str) -> None:
+def test_signs_are_attached_to_words_as_in_gold(gold: str, written: str) -> None:
     class Punctuating:
         def guesses(
             self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool

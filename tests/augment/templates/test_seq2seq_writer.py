@@ -27,7 +27,7 @@ NAME = (B, "Jo", B, I, "Li", I)
 
 
 class Writer:
-    """Writes what it is told to, whatever the source."""
+    """Writes the given words for any source."""
 
     def __init__(self, *words: str, finished: bool = True, longest: int = 100) -> None:
         self.words, self.finished, self.longest = words, finished, longest
@@ -67,7 +67,7 @@ def shown(template: Template) -> TextPair:
     return pair(cast(Any, Writer()), template)
 
 
-def test_each_run_of_words_that_are_taken_out_is_one_mask() -> None:
+def test_each_run_of_removed_words_is_one_mask() -> None:
     learnt = shown(TEMPLATE)
     assert learnt.source == (GAP, "poet", *NAME, GAP, "born", GAP)
     assert learnt.target == ("the", "poet", *NAME, "was", "born", ".")
@@ -75,8 +75,8 @@ def test_each_run_of_words_that_are_taken_out_is_one_mask() -> None:
     assert shown(Template(SENTENCE)).source == (GAP, *NAME, GAP)
 
 
-def test_a_word_with_a_space_is_shown_as_several_which_its_tag_tokens_hold_together() -> None:
-    """What a model writes is cut at spaces: half of a mention would stand outside its entity."""
+def test_a_word_with_a_space_is_split_and_kept_together_by_its_tag_tokens() -> None:
+    """A model's text is split at spaces, so half of a mention would be outside its entity."""
     sentence = Sentence(("in", "Hà Nội", "10\u00a0000", "people", "live"), (Entity(1, 2, "PER"),), id="a")
     name = (B, "Hà", B, I, "Nội", I)
     assert shown(Template(sentence, (2,))).source == (GAP, *name, "10", "000", GAP)
@@ -88,7 +88,7 @@ def test_a_word_with_a_space_is_shown_as_several_which_its_tag_tokens_hold_toget
     assert (made.words, made.labels) == (("from", "Hà Nội"), ((1, 2, "PER"),))
 
 
-def test_a_model_that_parts_words_reads_its_own_text_back_with_every_mention_whole(word_parting_seq2seq: str) -> None:
+def test_a_model_that_splits_words_reads_its_mentions_back_whole(word_parting_seq2seq: str) -> None:
     model = Seq2Seq(ModelSource(word_parting_seq2seq), "cpu", "fp32")
     model.add_tokens(token_descriptions({"PER"}, (), {}))
     sentence = Sentence(("we", "saw", "日本", "Oslo&York", "today", "."), (Entity(2, 4, "PER"),), id="a")
@@ -99,7 +99,7 @@ def test_a_model_that_parts_words_reads_its_own_text_back_with_every_mention_who
     assert (made.words, made.labels) == (sentence.words, sentence.labels)
 
 
-def test_what_is_written_becomes_a_sentence_of_its_parent_s_language() -> None:
+def test_the_text_becomes_a_sentence_in_the_language_of_its_parent() -> None:
     writer = Writer("a", "young", "poet", *NAME, "sang")
     made = read(writer)
     assert isinstance(made, Sentence)
@@ -108,7 +108,7 @@ def test_what_is_written_becomes_a_sentence_of_its_parent_s_language() -> None:
     assert writer.asked == [(shown(TEMPLATE).source, "en")]
 
 
-def test_entities_are_spelled_as_in_the_template_whatever_the_vocabulary_can_write() -> None:
+def test_entities_are_spelled_as_in_the_template_with_any_vocabulary() -> None:
     writer = Writer("jo", "saw", B, "jo", B, "and", B, "jo", B, I, "li", I)
     writer.written = lambda words: tuple(word.lower() for word in words)  # type: ignore[method-assign]
     made = read(writer)
@@ -132,7 +132,7 @@ def test_rejects_name_their_reasons() -> None:
     assert reason(read(Writer("poet", other, "Jo", other, "sang"))) == LOST
 
 
-def test_rejects_show_what_was_written_in_its_language() -> None:
+def test_rejects_show_the_text_and_its_language() -> None:
     made = [read(Writer("poet", B, "Jo", "sang")), read(Writer("poet", B, "Jo", B, "sang"))]
     shown = [reject.sentence for reject in made if isinstance(reject, Reject) and reject.sentence]
     assert [(sentence.text, sentence.language) for sentence in shown] == [
@@ -141,7 +141,7 @@ def test_rejects_show_what_was_written_in_its_language() -> None:
     ]
 
 
-def test_a_template_is_not_too_long_because_its_sentence_is(tiny_seq2seqs: dict[str, Path]) -> None:
+def test_a_template_of_a_long_sentence_is_not_too_long(tiny_seq2seqs: dict[str, Path]) -> None:
     model = Seq2Seq(ModelSource(str(tiny_seq2seqs["t5"])), "cpu", "fp32")
     model.add_tokens(token_descriptions({"PER"}, (), {}))
     sentence = Sentence(("Ada", *["wrote", "the", "program"] * 25), (Entity(0, 1, "PER"),), id="a")
@@ -150,7 +150,7 @@ def test_a_template_is_not_too_long_because_its_sentence_is(tiny_seq2seqs: dict[
     assert made.reason == UNFINISHED
 
 
-def test_what_fits_is_written_beside_what_does_not() -> None:
+def test_templates_that_fit_are_written_next_to_one_that_does_not() -> None:
     long = Template(SENTENCE.replace_span(0, 1, ("very",) * 9), tuple(range(9)))
     writer = Writer(*NAME, longest=12)
     rngs = [random.Random(n) for n in range(3)]

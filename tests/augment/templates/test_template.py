@@ -33,7 +33,7 @@ def words(sentence: Sentence, places: tuple[int, ...]) -> list[str]:
 
 
 class TestTemplate:
-    def test_what_is_kept_and_what_is_not(self) -> None:
+    def test_keeps_entities_and_keywords_and_leaves_gaps(self) -> None:
         template = Template(FILM, (3, 6))
         assert template.kept == (1, 2, 3, 6, 7)
         assert template.gaps() == ((0, 1), (4, 6), (8, 9))
@@ -42,7 +42,7 @@ class TestTemplate:
         sentence = Sentence(("a",) * 41, (Entity(0, 40, "ORG"), Entity(40, 41, "LOC")))
         assert (Template(sentence).kept, Template(sentence).gaps()) == (tuple(range(41)), ())
 
-    def test_without_anything_all_is_one_gap(self) -> None:
+    def test_a_sentence_without_entities_and_keywords_is_one_gap(self) -> None:
         assert Template(Sentence(("a", "b"))).gaps() == ((0, 2),)
 
     @pytest.mark.parametrize("keywords", [(1,), (3, 0), (3, 3), (9,), (-1,)])
@@ -51,8 +51,8 @@ class TestTemplate:
             Template(FILM, keywords)
 
     @given(st.lists(st.sampled_from("egk"), min_size=1, max_size=8))
-    def test_most_torn_has_as_many_gaps_as_any_choice_of_keywords(self, kinds: list[str]) -> None:
-        """Of words that are an entity, in a gap already, or a keyword."""
+    def test_most_torn_has_the_largest_number_of_gaps(self, kinds: list[str]) -> None:
+        """Each word is an entity, in a gap, or a keyword."""
         entities = tuple(Entity(place, place + 1, "X") for place, kind in enumerate(kinds) if kind == "e")
         sentence, keywords = Sentence(tuple(kinds), entities), [p for p, kind in enumerate(kinds) if kind == "k"]
         some = (kept for count in range(len(keywords) + 1) for kept in combinations(keywords, count))
@@ -60,7 +60,7 @@ class TestTemplate:
         assert {*most.keywords} <= {*keywords}
         assert len(most.gaps()) == max(len(Template(sentence, kept).gaps()) for kept in some)
 
-    def test_thinned_takes_the_drawn_share(self) -> None:
+    def test_thinned_drops_the_drawn_share(self) -> None:
         template = Template(FILM, (0, 3, 4, 6))
         rng, same = random.Random(5), random.Random(5)
         for _ in range(200):
@@ -68,14 +68,14 @@ class TestTemplate:
             dropped = same.sample((0, 3, 4, 6), round(rate * 4))
             assert template.thinned(rng).keywords == tuple(place for place in (0, 3, 4, 6) if place not in dropped)
 
-    def test_every_keyword_goes_about_half_of_the_time(self) -> None:
+    def test_every_keyword_is_dropped_about_half_of_the_time(self) -> None:
         template, rng = Template(FILM, (0, 3, 4, 6)), random.Random(0)
         drawn = [template.thinned(rng) for _ in range(2000)]
         left = Counter(place for one in drawn for place in one.keywords)
         assert all(left[place] == pytest.approx(1000, abs=120) for place in (0, 3, 4, 6))
         assert {len(one.keywords) for one in drawn} == {0, 1, 2, 3, 4}
 
-    def test_one_keyword_goes_or_stays(self) -> None:
+    def test_a_single_keyword_is_dropped_or_kept(self) -> None:
         rng = random.Random(0)
         assert {Template(FILM, (3,)).thinned(rng).keywords for _ in range(50)} == {(), (3,)}
 
@@ -85,7 +85,7 @@ class TestTemplate:
         assert Template(FILM).thinned(rng) == Template(FILM)
         assert rng.getstate() == state
 
-    def test_joined_stands_behind(self) -> None:
+    def test_joined_appends_the_other_template(self) -> None:
         other = Sentence(("seen", "Pune", "राम"), (Entity(1, 2, "LOC", 0.5),), id="pune", language="hi")
         joined = Template(FILM, (3, 4)).joined(Template(other, (2,)))
         assert joined.sentence.words == FILM.words + other.words
@@ -94,21 +94,21 @@ class TestTemplate:
         assert words(joined.sentence, joined.keywords) == ["film", "won", "राम"]
         assert joined.gaps() == ((0, 1), (5, 7), (8, 10))  # the end of one and the beginning of the other are one gap
 
-    def test_joined_has_as_many_extra_columns(self) -> None:
-        """Otherwise a file of columns could not hold it beside the others."""
+    def test_joined_keeps_the_number_of_extra_columns(self) -> None:
+        """Otherwise, a file of columns could not store it with the others."""
         sentence = Sentence(("Jo", "won"), (Entity(0, 1, "PER"),), columns=(("NNP", "VBD"),))
         template = Template(sentence)
         assert template.joined(template).sentence.columns == (("NNP", "VBD", "NNP", "VBD"),)
         assert template.joined(Template(Sentence(("yes", "!")))).sentence.columns == (("NNP", "VBD", "_", "_"),)
         assert Template(Sentence(("yes", "!"))).joined(template).sentence.columns == ()
 
-    def test_joined_to_itself(self) -> None:
+    def test_a_template_can_be_joined_to_itself(self) -> None:
         template = Template(FILM, (3,))
         assert template.joined(template).keywords == (3, 12)
 
 
 class TestMergeEntities:
-    def test_to_an_entity_the_sum_over_its_words_and_from_it_the_mean(self) -> None:
+    def test_attention_to_entities_is_summed_and_from_them_averaged(self) -> None:
         units, merged = merge_entities(FILM, ATTENTION)
         assert units == ((0, 1), (1, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 9))
         from_jo_li = [
@@ -118,7 +118,7 @@ class TestMergeEntities:
         assert merged[1] == pytest.approx(from_jo_li)
         assert merged[6] == pytest.approx([0.10, 0.80 + 0.90, 0.10, 0.20, 0.90, 0.30, 0.90, 0.90])
 
-    def test_neighbouring_entities_stay_two(self) -> None:
+    def test_neighbouring_entities_stay_separate(self) -> None:
         sentence = Sentence(("a", "b", "c"), (Entity(0, 2, "PER"), Entity(2, 3, "PER")))
         units, merged = merge_entities(sentence, np.arange(9.0).reshape(3, 3))
         assert units == ((0, 2), (2, 3))
@@ -131,46 +131,46 @@ class TestMergeEntities:
 
 
 class TestAttentionKeywords:
-    """Outside entities are six words, so at a rate of 0.3 each entity takes two."""
+    """Six words are outside entities, so each entity takes two at a rate of 0.3."""
 
-    def test_the_words_that_entities_attend_to_most(self) -> None:
+    def test_takes_the_words_that_entities_attend_to_most(self) -> None:
         # Jo Li: the .3, film .25, won .2, in .15; Oslo: in .3, won .2, the and film .1; punctuation is never taken
         assert words(FILM, attention_keywords(FILM, ATTENTION, 0.3)) == ["the", "film", "won", "in"]
 
-    def test_stop_words_make_room_for_the_next(self) -> None:
+    def test_stop_words_are_replaced_by_the_next_words(self) -> None:
         assert words(FILM, attention_keywords(FILM, ATTENTION, 0.3, {"the", "in"})) == ["film", "won"]
         assert words(FILM, attention_keywords(FILM, ATTENTION, 0.1, {"the", "in"})) == ["film", "won"]
         upper = Sentence(("THE", *FILM.words[1:]), FILM.entities)
         assert words(upper, attention_keywords(upper, ATTENTION, 0.3, {"the"})) == ["film", "won", "in"]
 
-    def test_entities_are_asked_as_a_whole(self) -> None:
-        # Jo alone would take won before film, Li alone the before film
+    def test_entities_attend_as_a_whole(self) -> None:
+        # by itself, Jo would take won before film, and Li the before film
         sentence = Sentence(FILM.words, (Entity(1, 3, "PER"),))
         assert words(sentence, attention_keywords(sentence, ATTENTION, 0.2, {"the", "oslo"})) == ["film", "won"]
         alone = Sentence(FILM.words, (Entity(1, 2, "PER"),))
         assert words(alone, attention_keywords(alone, ATTENTION, 0.1, {"li", "oslo"})) == ["won"]
 
-    def test_of_words_alike_the_first(self) -> None:
+    def test_takes_the_first_of_equal_words(self) -> None:
         assert attention_keywords(FILM, np.ones((9, 9)), 0.3) == (0, 3)
 
     @pytest.mark.parametrize(
         ("rate", "count"), [(0.0, 0), (0.01, 1), (0.1, 1), (0.3, 3), (0.31, 4), (0.7, 7), (1.0, 10)]
     )
-    def test_the_share_is_of_all_words_outside_rounded_up(self, rate: float, count: int) -> None:
+    def test_the_share_of_words_outside_entities_is_rounded_up(self, rate: float, count: int) -> None:
         sentence = Sentence((*"abcdefghij", "K"), (Entity(10, 11, "LOC"),))
         assert len(attention_keywords(sentence, np.ones((11, 11)), rate)) == count
 
-    def test_no_more_than_there_are(self) -> None:
+    def test_takes_no_more_words_than_there_are(self) -> None:
         sentence = Sentence(("!", "a", "$", "।", "K", "।"), (Entity(4, 5, "LOC"),))
         assert attention_keywords(sentence, np.ones((6, 6)), 1.0) == (1,)
 
-    def test_without_entities_or_without_others_there_are_none(self) -> None:
+    def test_there_are_none_without_entities_or_other_words(self) -> None:
         assert attention_keywords(Sentence(("a", "b")), np.ones((2, 2))) == ()
         assert attention_keywords(Sentence(("a", "b"), (Entity(0, 2, "X"),)), np.ones((2, 2))) == ()
 
 
 class TestRandomKeywords:
-    def test_as_many_as_by_attention_but_any(self) -> None:
+    def test_draws_any_words_in_the_same_number_as_by_attention(self) -> None:
         sentence = Sentence((*"abcdefgh", ".", "THE", "K"), (Entity(10, 11, "LOC"),))
         drawn = [random_keywords(sentence, 0.3, {"the"}, random.Random(seed)) for seed in range(400)]
         assert {len(places) for places in drawn} == {3}
@@ -179,14 +179,14 @@ class TestRandomKeywords:
         assert set(counts) == set(range(8))
         assert all(count == pytest.approx(150, abs=45) for count in counts.values())
 
-    def test_each_entity_draws_its_own(self) -> None:
+    def test_each_entity_draws_its_own_keywords(self) -> None:
         sentence = Sentence((*"abcdefgh", "K", "L"), (Entity(8, 9, "LOC"), Entity(9, 10, "LOC")))
         lengths = {len(random_keywords(sentence, 0.3, set(), random.Random(seed))) for seed in range(60)}
         assert lengths == {3, 4, 5, 6}
 
-    def test_without_entities_there_are_none(self) -> None:
+    def test_there_are_none_without_entities(self) -> None:
         assert random_keywords(Sentence(("a", "b")), 0.5, set(), random.Random(0)) == ()
 
 
-def test_all_that_may_be_a_keyword_is_found_under_bare_words() -> None:
+def test_bare_words_are_empty_for_punctuation() -> None:
     assert [bare(FILM.words[place]) for place in FILM.outside] == ["the", "film", "won", "", "in", ""]

@@ -21,14 +21,14 @@ def test_the_highest_cosine_wins() -> None:
     assert gazetteer.nearest(NAMES, wanted) == [NAMES[1], NAMES[2], NAMES[1], NAMES[2]]
 
 
-def test_what_has_no_embedding_is_neither_found_nor_finds() -> None:
+def test_mentions_without_an_embedding_are_never_matched() -> None:
     gazetteer = Gazetteer.of(NAMES, np.array([[0, 0], [1, 0], [0, 0], [0, 1]], np.float32))
     assert gazetteer.mentions == (NAMES[1], NAMES[3])
     assert gazetteer.nearest([("x",), ("y",)], np.array([[0, 0], [-1, -0.5]], np.float32)) == [None, NAMES[3]]
     assert known(np.array([[0, 0], [0, -1]])).tolist() == [False, True]
 
 
-def test_of_several_that_are_as_near_the_first_in_order_is_taken() -> None:
+def test_takes_the_first_of_equally_near_mentions() -> None:
     rng = np.random.default_rng(5)
     rows = {name: rng.normal(size=300).astype(np.float32) for name in "abc"}
     mentions = sorted(tuple(words) for words in ("bca", "bac", "acb", "cab", "acbacb"))
@@ -39,7 +39,7 @@ def test_of_several_that_are_as_near_the_first_in_order_is_taken() -> None:
     assert set(gazetteer.nearest(wanted, unit(rng.normal(size=(200, 300))))) == {mentions[0]}
 
 
-def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(6)
     gazetteer = Gazetteer.of(NAMES, unit(rng.normal(size=(4, 5))))
     wanted, rows = [NAMES[2], *((f"m{number}",) for number in range(30))], unit(rng.normal(size=(31, 5)))
@@ -60,7 +60,7 @@ def test_others_are_drawn_evenly() -> None:
     assert {gazetteer.draw_other(("x",), rng) for _ in range(200)} == {*NAMES}
 
 
-def test_an_only_entity_has_no_other() -> None:
+def test_a_single_entity_has_no_other() -> None:
     gazetteer = Gazetteer.of(NAMES[:1], unit(np.array([[1, 0]])))
     assert (gazetteer.has_other(NAMES[0]), gazetteer.has_other(NAMES[1])) == (False, True)
     assert gazetteer.nearest(NAMES[:2], unit(np.array([[1, 0], [1, 0]]))) == [None, NAMES[0]]

@@ -28,19 +28,19 @@ def wordnet(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_all_senses_together_sorted_and_without_the_word(wordnet: Path):
+def test_synonyms_of_all_senses_are_sorted_without_the_word(wordnet: Path):
     synonyms = read_wordnet(wordnet)
     assert synonyms["car"] == ("auto", "automobile", "machine", "motor vehicle", "railcar")
     assert synonyms["railcar"] == ("car",)
     assert synonyms["hellas"] == ("Greece",)
 
 
-def test_the_mark_of_an_adjective_is_cut_off(wordnet: Path):
+def test_the_marker_of_an_adjective_is_removed(wordnet: Path):
     assert read_wordnet(wordnet)["abounding"] == ("galore",)
     assert read_wordnet(wordnet)["galore"] == ("abounding",)
 
 
-def test_words_without_synonyms_and_of_several_words_are_no_entries(wordnet: Path):
+def test_words_without_synonyms_and_phrases_are_not_entries(wordnet: Path):
     assert not {"entity", "motor vehicle", "motor_vehicle"} & set(read_wordnet(wordnet))
 
 
@@ -73,7 +73,7 @@ def test_a_missing_file_is_named(wordnet: Path):
         read_wordnet(wordnet)
 
 
-def test_debian_s_wordnet():
+def test_reads_the_wordnet_of_debian():
     if not Path("/usr/share/wordnet/data.noun").exists():
         pytest.skip("Debian's package wordnet-base is not installed")
     synonyms = read_wordnet("/usr/share/wordnet")
@@ -90,12 +90,12 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_table(tmp_path: Path):
+def test_reads_a_table(tmp_path: Path):
     path = write(tmp_path, "\ufeffGroß\twichtig\tvon Rang\r\n\r\nकार\tगाड़ी\ngroß\tweit\tGROSS\nallein\tallein\n")
     assert read_table(path) == {"groß": ("GROSS", "von Rang", "weit", "wichtig"), "कार": ("गाड़ी",)}
 
 
-def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
+def test_the_encoding_of_accents_does_not_matter(tmp_path: Path):
     composed, decomposed = "caf\u00e9", "Cafe\u0301"
     path = write(tmp_path, f"{decomposed}\tbar\n{composed}\t{decomposed}\tkiosk\nzoo\tpark\n")
     thesaurus = Thesaurus(read_table(path))
@@ -103,7 +103,7 @@ def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
     assert Thesaurus(read_table(path), frozenset([composed])).of(decomposed) == ()
 
 
-def test_a_turkish_capital_finds_its_small_letter(tmp_path: Path):
+def test_a_turkish_capital_matches_its_small_letter(tmp_path: Path):
     thesaurus = Thesaurus(read_table(write(tmp_path, "iyi\tgüzel\nışık\tnur\nIsparta\til\n")))
     assert thesaurus.of("İyi") == thesaurus.of("İYİ".lower()) == ("güzel",)
     assert [thesaurus.of(word) for word in ("Işık", "IŞIK", "Isparta", "isik")] == [("nur",), ("nur",), ("il",), ()]
@@ -112,14 +112,14 @@ def test_a_turkish_capital_finds_its_small_letter(tmp_path: Path):
     assert [both.of("SINIR", language) for language in ("tr", "az", "en", "")] == [("border",)] * 2 + [("nerve",)] * 2
 
 
-def test_synonyms_in_a_turkish_sentence_without_capitals(tmp_path: Path):
+def test_synonyms_are_lowercased_in_a_turkish_sentence_without_capitals(tmp_path: Path):
     thesaurus, rng = Thesaurus(read_table(write(tmp_path, "kent\tİstanbul Ilgaz\n"))), random.Random(0)
     for language, synonym in (("tr", ["istanbul", "ılgaz"]), ("de", ["istanbul", "ilgaz"])):
         assert thesaurus.draw_like("kent", rng, Sentence(("kent",), language=language)) == synonym
 
 
 @pytest.mark.parametrize(("word", "language"), [("Isparta", "tr"), ("Işık", ""), ("Işık", "tr"), ("ABD", "")])
-def test_what_is_inserted_takes_no_capitals_of_its_word(word: str, language: str, tmp_path: Path):
+def test_an_inserted_synonym_does_not_take_the_capitals_of_its_word(word: str, language: str, tmp_path: Path):
     thesaurus = Thesaurus(read_table(write(tmp_path, "Isparta\til\nışık\til\nabd\til\n")))
     sentence = Sentence((word,), language=language)
     assert thesaurus.draw_like(word, random.Random(0), sentence, is_inserted=True) == ["il"]
@@ -142,7 +142,7 @@ def test_synonyms_take_the_capitals_of_the_word_and_of_the_sentence():
     assert thesaurus.draw_like("us", rng, small) == ["united", "states"]
 
 
-def test_stop_words_are_no_synonyms():
+def test_stop_words_are_not_synonyms():
     thesaurus = Thesaurus({"car": ("THE", "auto"), "an": ("the",)}, frozenset(["the"]))
     assert thesaurus.of("car") == ("auto",)
     assert thesaurus.of("an") == ()
@@ -152,7 +152,7 @@ def test_stop_words_are_no_synonyms():
 @pytest.mark.parametrize(("languages", "table", "told"), [
     (("", "en", "EN-gb"), "", ""), (("hi", "en", "de"), "", "there is text in de, hi"), (("de",), "table.tsv", ""),
 ])  # fmt: skip
-def test_wordnet_is_said_to_know_english_alone(
+def test_notes_that_wordnet_covers_only_english(
     method: str, languages: tuple[str, ...], table: str, told: str, tmp_path: Path, capsys
 ):
     for part in PARTS_OF_SPEECH:
@@ -166,7 +166,7 @@ def test_wordnet_is_said_to_know_english_alone(
     assert bool(said) == bool(told)
 
 
-def test_only_line_feeds_and_tabs_divide_a_table(tmp_path: Path):
+def test_only_line_feeds_and_tabs_split_a_table(tmp_path: Path):
     assert read_table(write(tmp_path, "a\u2028b\tc\u2029d\u3000e\n")) == {"a\u2028b": ("c\u2029d\u3000e",)}
 
 
@@ -178,7 +178,7 @@ def test_all_broken_lines_of_a_table_are_named(tmp_path: Path):
     assert "word<TAB>synonym" in str(error.value)
 
 
-def test_a_table_in_latin_1(tmp_path: Path):
+def test_refuses_a_table_in_latin_1(tmp_path: Path):
     path = tmp_path / "table.tsv"
     path.write_bytes("a\tb\ngroß\tweit\nweit\tgroß\n".encode("latin-1"))
     with pytest.raises(DataError) as error:
@@ -186,11 +186,11 @@ def test_a_table_in_latin_1(tmp_path: Path):
     assert [issue.line for issue in error.value.issues] == [2, 3]
 
 
-def test_a_key_of_several_words_is_named_as_it_can_never_be_found(tmp_path: Path):
+def test_a_key_of_several_words_is_refused(tmp_path: Path):
     with pytest.raises(DataError, match=r"table\.tsv:2: 'motor vehicle' is several words"):
         read_table(write(tmp_path, "a\tb\nmotor vehicle\tcar\n"))
 
 
-def test_an_empty_table(tmp_path: Path):
+def test_refuses_an_empty_table(tmp_path: Path):
     with pytest.raises(DataError, match="empty"):
         read_table(write(tmp_path, "\n\n"))

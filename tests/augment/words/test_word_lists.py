@@ -6,7 +6,7 @@ from nersery.augment.words.word_lists import read_words
 from nersery.core.errors import DataError
 
 
-def test_words_in_lower_case(tmp_path: Path):
+def test_words_are_read_in_lower_case(tmp_path: Path):
     (tmp_path / "words.txt").write_bytes("\ufeffThe\r\n\nयह\nwi\u200cth\n".encode())
     assert read_words(tmp_path / "words.txt") == {"the", "यह", "wi\u200cth"}
 
