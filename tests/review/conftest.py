@@ -1,4 +1,4 @@
-"""The page that reviews, in a browser, for all its tests."""
+"""The review page in a browser, for all its tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CORPUS = Corpus(
 
 @pytest.fixture(scope="package")
 def window() -> Iterator[tuple[Window, list[str]]]:
-    """A page for all tests, and whatever goes wrong on it."""
+    """A page for all tests, and the errors on it."""
     faults: list[str] = []
     with sync_api.sync_playwright() as playwright:
         yield (
@@ -42,7 +42,7 @@ def window() -> Iterator[tuple[Window, list[str]]]:
 
 @pytest.fixture
 def review(window: tuple[Window, list[str]], tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
-    """The page and the decisions that are made on it; afterwards nothing odd may have happened."""
+    """The page and its decisions; afterwards, the page must have had no errors."""
     page, faults = window[0].page, window[1]
     io.write(CORPUS, tmp_path / "in.jsonl")
     table = SentenceTable(searchable=True)
@@ -71,7 +71,7 @@ SETTLED = """async () => {
 
 
 def press(page: sync_api.Page, *keys: str) -> None:
-    """Press one key after the other, each when the page has done what the one before asked for."""
+    """Press one key after the other, each when the page has finished with the previous one."""
     page.evaluate(SETTLED)
     for key in keys:
         page.keyboard.press(key)

@@ -30,7 +30,7 @@ def test_nothing_is_decided_at_first(tmp_path: Path) -> None:
     assert outcomes(tmp_path) == [Reject(NOT_REVIEWED, ADA), Reject(NOT_REVIEWED, OSLO)]
 
 
-def test_the_last_decision_holds_and_is_there_again(tmp_path: Path) -> None:
+def test_the_last_decision_counts_and_is_read_again(tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", Decision("reject", ADA.labels, "no"))
         decisions.decide("a", WHOLE)
@@ -44,7 +44,7 @@ def test_the_last_decision_holds_and_is_there_again(tmp_path: Path) -> None:
     assert other.sentence.labels == OSLO.labels, "what was rejected stays as it was"
 
 
-def test_labels_that_stay_keep_their_scores(tmp_path: Path) -> None:
+def test_unchanged_labels_keep_their_scores(tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", Decision("accept", ((2, 3, "MISC"), (0, 1, "PER")), "both"))
         found = decisions.outcome(ADA)
@@ -53,7 +53,7 @@ def test_labels_that_stay_keep_their_scores(tmp_path: Path) -> None:
     assert found.comments == ("old", "# review: both")
 
 
-def test_a_decision_can_be_taken_back_and_its_labels_stay(tmp_path: Path) -> None:
+def test_a_withdrawn_decision_keeps_its_labels(tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", WHOLE)
         decisions.decide("a", Decision("", WHOLE.labels))
@@ -69,7 +69,7 @@ def test_labels_that_do_not_fit_are_refused_and_not_written(labels, tmp_path: Pa
     assert (tmp_path / FILE).read_bytes() == b""
 
 
-def test_half_a_line_is_cut_off(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_cut_off(tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", WHOLE)
         decisions.decide("o", Decision("accept", OSLO.labels))
@@ -81,7 +81,7 @@ def test_half_a_line_is_cut_off(tmp_path: Path) -> None:
     assert (tmp_path / FILE).read_bytes() == whole
 
 
-def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_incomplete_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(number: int) -> None:
         raise OSError(errno.ENOSPC, "full")
 
@@ -113,7 +113,7 @@ def test_a_damaged_line_is_named(line: bytes, tmp_path: Path) -> None:
         {"labels": [[0, 2, "PER"], [1, 3, "PER"]]},
     ],
 )  # fmt: skip
-def test_a_line_that_was_changed_is_named(other: dict[str, object], tmp_path: Path) -> None:
+def test_a_line_with_invalid_values_is_named(other: dict[str, object], tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", WHOLE)
     line = json.loads((tmp_path / FILE).read_text())
@@ -132,7 +132,7 @@ def test_decisions_on_other_sentences_are_refused(tmp_path: Path) -> None:
             outcomes(tmp_path, other)
 
 
-def test_a_second_review_into_the_same_folder_waits(tmp_path: Path) -> None:
+def test_a_second_review_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     with (
         Decisions.opened(CORPUS, tmp_path),
         pytest.raises(SettingsError, match="another process"),

@@ -40,7 +40,7 @@ def test_keys_work_on_every_keyboard(review, digit: str, letter: str) -> None:
     assert decisions[EVIL] == Decision("accept", ((2, 3, "PER"),))
 
 
-def test_arrows_follow_the_script(review) -> None:
+def test_arrow_keys_follow_the_direction_of_the_script(review) -> None:
     page, decisions = review
     press(page, "j", "ArrowLeft", "ArrowLeft", "1")
     assert decisions["he"].labels == ((1, 2, "LOC"), (2, 3, "LOC"))
@@ -85,7 +85,7 @@ def test_a_click_selects_the_whole_entity_and_a_second_one_the_word(review) -> N
     assert page.inner_text("#told") == "selected: Ada Lovelace", "the keyboard does the same"
 
 
-def test_words_drawn_over_are_selected_though_an_entity_lies_there(review) -> None:
+def test_dragging_selects_words_even_over_an_entity(review) -> None:
     page, _ = review
     press(page, *["ArrowRight"] * 3, "Shift+ArrowRight", "2")
     page.hover(".word >> nth=3")
@@ -129,7 +129,7 @@ def test_several_changes_of_one_sentence_are_undone_one_by_one(review) -> None:
     assert not page.is_visible("#conflict")
 
 
-def test_ctrl_z_in_the_note_is_the_browsers_own(review) -> None:
+def test_ctrl_z_in_the_note_is_left_to_the_browser(review) -> None:
     page, decisions = review
     press(page, "a", "n")
     page.keyboard.type("why")
@@ -176,7 +176,7 @@ def test_two_pages_never_overwrite_each_other(review, mine: bool) -> None:
 
 
 @pytest.mark.parametrize("between", [[], ["j"]])
-def test_changes_on_their_way_wait_for_the_choice_between_two_decisions(review, between: list[str]) -> None:
+def test_pending_changes_wait_for_the_choice_between_two_decisions(review, between: list[str]) -> None:
     page, decisions = review
     other = page.context.new_page()
     other.goto(page.url)
@@ -199,7 +199,7 @@ def test_changes_on_their_way_wait_for_the_choice_between_two_decisions(review, 
     other.close()
 
 
-def test_undo_takes_back_the_choice_between_two_decisions(review) -> None:
+def test_undo_reverts_the_choice_between_two_decisions(review) -> None:
     page, decisions = review
     other = page.context.new_page()
     other.goto(page.url)
@@ -217,7 +217,7 @@ def test_undo_takes_back_the_choice_between_two_decisions(review) -> None:
     other.close()
 
 
-def test_a_label_right_after_undo_is_no_conflict(review) -> None:
+def test_a_label_right_after_undo_is_not_a_conflict(review) -> None:
     page, decisions = review
     press(page, "ArrowRight", "1")
     page.route("**/sentence/*", lambda route: (page.wait_for_timeout(150), route.continue_()))
@@ -229,7 +229,7 @@ def test_a_label_right_after_undo_is_no_conflict(review) -> None:
 
 
 @pytest.mark.parametrize("width", [1200, 390])
-def test_the_name_of_the_file_is_not_cut_into_pieces(review, width: int) -> None:
+def test_the_file_name_stays_on_one_line(review, width: int) -> None:
     page, _ = review
     page.evaluate("document.getElementById('name').textContent = 'out/replacement.jsonl'")
     page.set_viewport_size({"width": width, "height": 800})
@@ -247,7 +247,7 @@ def test_colours_are_those_of_the_report(review) -> None:
     assert shown == {name: hue for hue, name in hues}
 
 
-def test_what_is_labelled_right_after_a_decision_does_not_take_it_back(review) -> None:
+def test_a_label_right_after_a_decision_does_not_undo_it(review) -> None:
     page, decisions = review
     page.route("**/sentence/*", lambda route: (page.wait_for_timeout(150), route.continue_()))
     for key in ("ArrowRight", "a", "1"):
@@ -266,7 +266,7 @@ def test_a_key_held_down_decides_one_sentence(review) -> None:
     assert decisions.counts["accept"] == 1
 
 
-def test_words_of_another_direction_read_in_their_order(review) -> None:
+def test_right_to_left_words_are_shown_in_their_order(review) -> None:
     page, _ = review
     press(page, "j", "j")
     page.evaluate("take({...one, words: ['the', 'דוד', 'בן', 'גוריון', 'x'], labels: [], corrected: []}, at)")
@@ -286,18 +286,18 @@ def test_keys_for_types_stay_the_same(review) -> None:
     assert list(decisions.types) == ["DATE", "PER"]
 
 
-def test_the_end(review) -> None:
+def test_the_page_can_end_the_review(review) -> None:
     page, _ = review
     page.click("#over")
     page.wait_for_selector("text=The review has ended")
 
 
-def test_reading_on_survives_a_request_that_fails_and_stops_at_the_end(review) -> None:
+def test_loading_survives_a_failed_request_and_stops_at_the_end(review) -> None:
     page, _ = review
     asked = []
 
     def overview(route: sync_api.Route) -> None:
-        """All but the first sentence come late, after a request that fails."""
+        """Return all but the first sentence late, after a failed request."""
         asked.append(route)
         whole = route.fetch().json()
         if len(asked) == 2:
@@ -315,11 +315,11 @@ def test_reading_on_survives_a_request_that_fails_and_stops_at_the_end(review) -
     page.click("#over")
     page.wait_for_selector("text=The review has ended")
     before = len(asked)
-    page.wait_for_timeout(1200)  # milliseconds: two more looks
+    page.wait_for_timeout(1200)  # milliseconds: two more polls
     assert len(asked) == before
 
 
-def test_a_text_is_found(review) -> None:
+def test_search_finds_text(review) -> None:
     page, _ = review
     press(page, "/")
     page.keyboard.type("oslo")

@@ -1,4 +1,4 @@
-"""What a person does on the page by mistake, or by an input method, loses and writes nothing."""
+"""Mistakes and input methods on the page neither lose nor write anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.review.conftest import EVIL, SETTLED, press
 pytestmark = in_browser
 
 
-def test_drawing_that_starts_beside_words_does_not_start_at_an_earlier_press(review) -> None:
+def test_dragging_from_beside_the_words_selects_nothing(review) -> None:
     page, _ = review
     page.click(".word >> nth=3")
     press(page, "j")
@@ -32,7 +32,7 @@ def test_enter_of_an_input_method_does_not_leave_the_note(review) -> None:
     assert page.evaluate("document.activeElement.id") == "sentence"
 
 
-def test_reading_on_does_not_hide_the_error_of_a_decision(review) -> None:
+def test_loading_does_not_hide_the_error_of_a_decision(review) -> None:
     page, _ = review
     page.route("**/sentence/0", lambda route: _refuse_posts(route))
     page.evaluate("all.isWhole = false")
@@ -53,14 +53,14 @@ def _refuse_posts(route: sync_api.Route) -> None:
 
 
 @pytest.mark.parametrize("keys", ["ArrowLeft 0", "o", "c", "ArrowRight ArrowRight ArrowRight 2"])
-def test_a_key_that_changes_nothing_is_no_decision(review, keys: str) -> None:
+def test_a_key_that_changes_nothing_is_not_a_decision(review, keys: str) -> None:
     page, decisions = review
     press(page, *keys.replace("ArrowLeft 0", "ArrowRight 0").split())
     assert decisions.version(EVIL) == 0
     assert page.is_disabled("#undo")
 
 
-def test_types_of_the_originals_have_colours_of_their_own(review) -> None:
+def test_types_of_the_originals_have_their_own_colours(review) -> None:
     page, _ = review
     beside = [{"id": "x", "language": "", "words": ["Oslo", "Ada"], "labels": [[0, 1, "CITY"], [1, 2, "WOMAN"]]}]
     page.evaluate("beside => take({...one, beside}, at)", beside)
@@ -68,7 +68,7 @@ def test_types_of_the_originals_have_colours_of_their_own(review) -> None:
     assert len({*hues}) == 2
 
 
-def test_an_address_without_its_last_slash_shows_the_page(review) -> None:
+def test_an_address_without_a_trailing_slash_shows_the_page(review) -> None:
     page, _ = review
     page.goto(page.url.rstrip("/"))
     page.wait_for_selector(".word")

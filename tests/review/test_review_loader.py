@@ -1,4 +1,4 @@
-"""The first sentences are on the page before all are read, and what is wrong further on still ends the review."""
+"""The page shows the first sentences before all are read; a later error still ends the review."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIRST, SECOND = (Sentence((word,), (Entity(0, 1, type_),), id=word) for word, ty
 
 
 class SlowSource(Source):
-    """Two sentences; the second comes, or is broken, when somebody lets it."""
+    """Two sentences; the second waits for an event, and may be broken."""
 
     def __init__(self, path: Path, *, breaks: bool = False) -> None:
         super().__init__(TextFile(path, "utf-8"), ReadOptions())
@@ -63,7 +63,7 @@ def test_the_first_sentence_is_shown_while_others_are_read(path: Path) -> None:
         assert (review.search("ADA"), review.search("a o"), review.search("o")) == ([1], [], [0])
 
 
-def test_what_is_broken_further_on_ends_the_review(path: Path) -> None:
+def test_an_error_in_a_later_sentence_ends_the_review(path: Path) -> None:
     source = SlowSource(path, breaks=True)
     with Decisions.opened(SentenceTable(), path.parent / "review") as decisions:
         loader = ReviewLoader(source, decisions)
@@ -76,10 +76,10 @@ def test_what_is_broken_further_on_ends_the_review(path: Path) -> None:
             loader.finish()
 
 
-def test_a_decision_on_a_sentence_that_is_not_there_is_found_at_the_end(path: Path) -> None:
+def test_a_decision_on_a_missing_sentence_is_reported_at_the_end(path: Path) -> None:
     with Decisions.opened(SentenceTable([FIRST, SECOND]), path.parent / "review") as decisions:
         decisions.decide("Ada", Decision("accept", ()))
     with Decisions.opened(SentenceTable(), path.parent / "review") as decisions:
-        loader = ReviewLoader(io.open_corpus(path), decisions, by="sure")  # which waits until all is read
+        loader = ReviewLoader(io.open_corpus(path), decisions, by="sure")  # sorting waits until all sentences are read
         with pytest.raises(DataError, match="about a sentence that the input does not have"):
             loader.start()

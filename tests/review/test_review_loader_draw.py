@@ -26,7 +26,7 @@ def group(sentence: Sentence) -> tuple[str, str]:
     return sentence.entities[0].type if sentence.entities else "", sentence.origin.method if sentence.origin else ""
 
 
-def test_every_type_and_method_gets_as_many() -> None:
+def test_every_type_and_method_gets_an_equal_share() -> None:
     draw = StratifiedDraw(60)
     for number in range(1000):
         draw.add(number, made(number))
@@ -38,7 +38,7 @@ def test_every_type_and_method_gets_as_many() -> None:
     assert len({group(made(number)) for number in drawn[:6]}) == 6, "one that stops early is even too"
 
 
-def test_a_goal_above_what_is_there_takes_all_and_order_does_not_matter() -> None:
+def test_a_goal_above_the_total_draws_all_and_order_does_not_matter() -> None:
     forward, backward = StratifiedDraw(30), StratifiedDraw(30)
     for number in range(100):
         forward.add(number, made(number))

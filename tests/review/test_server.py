@@ -1,4 +1,4 @@
-"""What the page is told and what it may say, over a real connection."""
+"""Requests and answers of the page, over a real connection."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ask(server: ReviewServer, path: str, body: Any = None, **headers: str) -> tu
     return answer.status, value, answer.headers
 
 
-def test_the_page_runs_nothing_but_its_own_script(server: ReviewServer) -> None:
+def test_the_page_runs_only_its_own_script(server: ReviewServer) -> None:
     status, page, headers = ask(server, f"/{server.secret}/")
     assert status == 200
     assert b"<script src=" in page
@@ -66,7 +66,7 @@ def test_text_is_never_read_as_html() -> None:
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", script)
 
 
-def test_what_the_page_shows(server: ReviewServer) -> None:
+def test_the_page_gets_the_overview_and_the_sentences(server: ReviewServer) -> None:
     overview = ask(server, f"/{server.secret}/overview")[1]
     assert overview == {"name": "a.jsonl", "types": ["LOC", "PER", "ORG"], "verdicts": ["", ""], "isWhole": True}
     shown = ask(server, f"/{server.secret}/sentence/1")[1]
@@ -76,7 +76,7 @@ def test_what_the_page_shows(server: ReviewServer) -> None:
     assert shown["scores"] == {"sure": 0.5}
 
 
-def test_a_decision_is_written_down(server: ReviewServer) -> None:
+def test_a_decision_is_saved(server: ReviewServer) -> None:
     said = {"verdict": "accept", "labels": [[0, 2, "PER"]], "note": "whole", "version": 0}
     status, shown, _ = ask(server, f"/{server.secret}/sentence/1", said)
     assert (status, shown["verdict"], shown["corrected"]) == (200, "accept", [[0, 2, "PER"]])
@@ -84,7 +84,7 @@ def test_a_decision_is_written_down(server: ReviewServer) -> None:
     assert ask(server, f"/{server.secret}/overview")[1]["verdicts"] == ["", "accept"]
 
 
-def test_what_another_page_decided_is_not_overwritten(server: ReviewServer) -> None:
+def test_a_decision_of_another_page_is_not_overwritten(server: ReviewServer) -> None:
     path = f"/{server.secret}/sentence/1"
     mine = {"verdict": "accept", "labels": [[0, 2, "PER"]], "note": "", "version": 0}
     theirs = {"verdict": "reject", "labels": [], "note": "no", "version": 0}
@@ -124,7 +124,7 @@ def test_what_another_page_decided_is_not_overwritten(server: ReviewServer) -> N
         pytest.param(b"[" * 50_000, "expected JSON: ", id="deep"),
     ],
 )
-def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> None:
+def test_malformed_decisions_are_refused(server: ReviewServer, said: Any, message: str) -> None:
     status, answer, _ = ask(server, f"/{server.secret}/sentence/1", said)
     assert status == 400
     assert message in answer["error"]
@@ -132,12 +132,12 @@ def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> N
 
 
 @pytest.mark.parametrize("path", ["sentence/2", "sentence/-1", "sentence/x", "sentence/", "../../etc/passwd", "page"])
-def test_what_is_not_there(server: ReviewServer, path: str) -> None:
+def test_unknown_addresses_are_not_found(server: ReviewServer, path: str) -> None:
     assert ask(server, f"/{server.secret}/{path}")[0] == 404
 
 
-def test_many_pages_may_ask_at_the_same_moment(server: ReviewServer) -> None:
-    busy = ReviewServer(server.review)  # serves none until all have come
+def test_many_pages_can_ask_at_the_same_time(server: ReviewServer) -> None:
+    busy = ReviewServer(server.review)  # serves none until all have connected
     connections = [http.client.HTTPConnection(HOST, busy.server_port, timeout=10) for _ in range(40)]
     for connection in connections:
         connection.request("GET", f"/{busy.secret}/overview")
@@ -147,7 +147,9 @@ def test_many_pages_may_ask_at_the_same_moment(server: ReviewServer) -> None:
         connection.close()
 
 
-def test_the_overview_is_given_while_somebody_decides(server: ReviewServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_overview_is_consistent_while_somebody_decides(
+    server: ReviewServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     decisions = server.review.decisions
     number_of = decisions.corpus.number_of
     decisions.decide("a", Decision("reject", ()))
@@ -188,13 +190,13 @@ def test_a_search_gives_places_in_the_order_shown(server: ReviewServer) -> None:
     assert ask(server, f"/{server.secret}/search?text=%FF")[0] == 200
 
 
-def test_browsers_leave_the_port_of_http_out(server: ReviewServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_host_header_may_omit_the_http_port(server: ReviewServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(review_server, "HTTP_PORT", server.server_port)
     for host in ("127.0.0.1", "localhost", f"127.0.0.1:{server.server_port}"):
         assert ask(server, f"/{server.secret}/overview", Host=host)[0] == 200
 
 
-def test_strangers_get_nothing(server: ReviewServer) -> None:
+def test_requests_from_strangers_are_refused(server: ReviewServer) -> None:
     said = {"verdict": "reject", "labels": []}
     for path in ("/", "//[", "/overview", "/wrong/overview", f"/{server.secret[:-1]}/overview"):
         assert ask(server, path)[0] == 404
