@@ -114,7 +114,7 @@ def test_random_keywords_differ_from_round_to_round(tiny_masked_lm: str, written
     assert len({template.keywords for template in written if template.sentence.id == GOLD[0].id}) > 3
 
 
-def test_the_model_gets_only_entities_without_keywords(tiny_masked_lm: str, written: list[Template]) -> None:
+def test_without_keywords_only_the_entities_are_given(tiny_masked_lm: str, written: list[Template]) -> None:
     generated(fitted(tiny_masked_lm, keywords="none"))
     assert {template.keywords for template in written} == {()}
 
@@ -190,7 +190,7 @@ def test_mixner_joins_two_sentences_and_names_both(
 
 
 @pytest.mark.parametrize("neighbours", [1, 4])
-def test_mixner_does_not_join_a_sentence_with_its_copy(tiny_model: str, neighbours: int) -> None:
+def test_mixner_joins_no_sentence_with_its_copy(tiny_model: str, neighbours: int) -> None:
     """Otherwise, copies would be the most similar ones, and leave no room for others."""
     gold = [replace(GOLD[0], id=f"gold:{number}") for number in range(3)] + [GOLD[1]]
     partners = aclm._Partners(TextEncoder(ModelSource(tiny_model)), gold, neighbours)

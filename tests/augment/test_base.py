@@ -50,7 +50,7 @@ def test_entity_scores_of_the_parent_are_dropped():
         assert [entity.score for entity in sentence.entities] == [None]
 
 
-def test_a_new_sentence_keeps_the_extra_columns_of_the_draft():
+def test_extra_columns_of_a_new_sentence_are_those_of_the_draft():
     parent = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", columns=(("NNP", "VBD"), ("a", "b")))
     (new,) = augment_step(Fixed(parent.replace_span(0, 1, ["Grace", "Hopper"])), seed=0)([(parent, 1)])
     assert isinstance(new, Sentence)
@@ -143,7 +143,7 @@ def test_copies_below_one_are_refused():
         augment([PARENT], Fixed(PARENT), copies=0)
 
 
-def test_each_item_has_its_own_random_generator():
+def test_each_item_has_a_generator_of_its_own():
     class Dice(Fixed):
         def generate(self, sentence: Sentence, rng: random.Random) -> Sentence:
             return Sentence((str(rng.random()),))

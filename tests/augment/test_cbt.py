@@ -16,7 +16,7 @@ SENTENCE = Sentence(("Ada", "Lovelace", "saw", "Oslo", "."), (Entity(0, 2, "PER"
 SHOWN = {0: ("PER",), 1: ("PER",), 2: ("O",), 3: ("creative", "work")}
 
 
-def test_each_word_is_guessed_on_condition_of_its_label(tiny_masked_lm: str) -> None:
+def test_each_word_is_guessed_given_its_label(tiny_masked_lm: str) -> None:
     method = CBT(tiny_masked_lm, words=4, top_k=9, **QUICK)
     method.fit([SENTENCE])
     asked = Asked(method)

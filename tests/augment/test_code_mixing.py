@@ -147,7 +147,7 @@ class TestSimilaritySearch:
         method = fitted(gold, vectors=write(tmp_path))
         assert method.generate(gold[-1], random.Random(0)) == Reject("no known word in its mentions")
 
-    def test_words_that_cancel_out_count_as_unknown(self, tmp_path: Path) -> None:
+    def test_words_that_cancel_out_are_as_good_as_unknown(self, tmp_path: Path) -> None:
         gold = [sentence("en", "[a b]X und [a]X"), sentence("hi", "[p]X")]
         paths = write(tmp_path, {"en": {"a": (1, 0, 0), "b": (-1, 0, 0)}, "hi": {"p": (1, 0, 0)}})
         method = fitted(gold, vectors=paths)
@@ -182,7 +182,7 @@ class TestUnseen:
         assert set(drawn(method, new, 99, entity=2)) == {"लंदन", "伦 敦"}
         assert set(drawn(method, new, 9, entity=3)) == {"Unknown"}
 
-    def test_mentions_of_gold_give_the_same_results_on_demand(self, ess: CodeMixing) -> None:
+    def test_a_mention_of_gold_is_found_the_same_way(self, ess: CodeMixing) -> None:
         seen = {place: dict(found) for place, found in ess._nearest.items()}
         ess._nearest.clear()
         assert ess._search_unseen(GOLD) == {place: found for place, found in seen.items() if place != ("zh", "ORG")}
@@ -297,7 +297,7 @@ class TestModel:
 
 class TestBadInput:
     @pytest.mark.parametrize("gold", [[], [sentence("en", "[Ada]PER left")]])
-    def test_refuses_a_single_language(self, gold: list[Sentence]) -> None:
+    def test_one_language_is_too_few(self, gold: list[Sentence]) -> None:
         with pytest.raises(DataError, match="two languages") as error:
             CodeMixing(similarity="random").fit(gold)
         assert "--language" in error.value.fix
@@ -370,7 +370,7 @@ class TestBadInput:
         fitted(vectors=vectors)
         assert "en.vec: its first line announces 200000 words, but 199995 are missing" in capsys.readouterr().err
 
-    def test_contradictory_settings_are_refused(self, vectors: dict[str, str], tiny_model: str) -> None:
+    def test_settings_that_do_not_fit_together(self, vectors: dict[str, str], tiny_model: str) -> None:
         assert CodeMixing().model == "bundled-multilingual"
         assert not CodeMixing(vectors=vectors).model
         with pytest.raises(SettingsError, match="both are given"):
@@ -382,7 +382,7 @@ class TestBadInput:
         with pytest.raises(SettingsError, match=r"vectors\.hi is empty"):
             CodeMixing(vectors={**vectors, "hi": ""})
 
-    def test_a_failed_fit_does_not_change_the_method(self, vectors: dict[str, str]) -> None:
+    def test_a_fit_that_failed_leaves_the_method_as_it_was(self, vectors: dict[str, str]) -> None:
         method = fitted(vectors=vectors)
         expected = method.generate(GOLD[0], random.Random(1))
         with pytest.raises(DataError):
@@ -397,7 +397,7 @@ def test_a_run_notices_that_a_file_has_changed(vectors: dict[str, str]) -> None:
     assert {name for name in before if before[name] != after[name]} == {"vectors.hi"}
 
 
-def test_the_command_line_takes_vectors_as_a_table(vectors: dict[str, str]) -> None:
+def test_settings_come_from_the_command_line_as_a_table(vectors: dict[str, str]) -> None:
     from nersery.core import registry
     from nersery.experiments.recipe_file.overrides import settings_from
 

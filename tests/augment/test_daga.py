@@ -83,7 +83,7 @@ def test_an_entity_of_only_signs_is_rejected_unless_gold_has_it() -> None:
     assert isinstance(fitted(*text, gold=units).generate(GOLD[0], random.Random(0)), Sentence)
 
 
-def test_rare_words_are_restored_under_their_own_tags() -> None:
+def test_rare_words_come_back_under_their_own_tags() -> None:
     """Each word of gold occurs once, except we, won and the full stop."""
     method = fitted(B_PER, UNKNOWN, I_PER, UNKNOWN, UNKNOWN, B_LOC, UNKNOWN)
     texts = {method.generate(GOLD[0], random.Random(seed)) for seed in range(30)}

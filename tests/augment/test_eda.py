@@ -110,7 +110,7 @@ def test_swaps_take_place_only_outside_entities(rng: random.Random, rate: float)
 
 
 @pytest.mark.parametrize(("rate", "gone"), [(0.0, 1), (0.1, 1), (0.25, 2), (1.0, 5)])
-def test_deletions_keep_mentions(rate: float, gone: int):
+def test_deletions_leave_mentions_alone(rate: float, gone: int):
     found = outcomes(EDA(["deletion"], rate))
     assert {len(made) for made in found} == {len(SENTENCE) - gone}
     assert all(mentions(made) == mentions(SENTENCE) for made in found)
@@ -163,7 +163,7 @@ def test_refuses_only_synonym_operations_without_wordnet(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("setting", ["table", "stop_words", "wordnet"])
-def test_refuses_missing_files(setting: str):
+def test_files_that_are_named_must_be_there(setting: str):
     with pytest.raises(MissingResourceError, match="/none/such"):
         EDA(**{setting: "/none/such"})
 

@@ -117,7 +117,7 @@ def test_keeps_an_entity_that_cannot_flip(entity: Entity) -> None:
     assert {outcome.labels for outcome in made} == {sentence.labels}
 
 
-def test_nothing_flips_with_a_single_type() -> None:
+def test_with_one_type_nothing_flips() -> None:
     sentence = PARENT.with_entities(PARENT.entities[:1])
     assert fitted(types=("PER",), flip_rate=1.0).generate(sentence, random.Random(0)).labels == sentence.labels
 
@@ -197,7 +197,7 @@ def test_words_are_drawn_by_their_probability() -> None:
     assert writer.drawings == [Drawing(15, weighted=True)]
 
 
-def test_all_words_are_learnt_on_condition_of_their_labels(monkeypatch) -> None:
+def test_all_words_are_learnt_given_their_labels(monkeypatch) -> None:
     learnt: list[MaskedInput] = []
 
     class Learns(Writer):

@@ -27,7 +27,7 @@ def fitted(model: str, **settings: Any) -> LabelConditioned:
     return method
 
 
-def test_each_word_is_guessed_on_condition_of_its_definition(tiny_masked_lm: str) -> None:
+def test_each_word_is_guessed_given_the_definition_of_its_type(tiny_masked_lm: str) -> None:
     method = fitted(tiny_masked_lm)
     asked = Asked(method)
     augment(Corpus([SENTENCE]), method_without_fit(method), copies=100)

@@ -69,7 +69,7 @@ def test_stop_words_are_neither_replaced_nor_inserted(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("in_file", "in_corpus"), [("NFC", "NFD"), ("NFD", "NFC")])
-def test_the_encoding_of_accents_in_stop_words_does_not_matter(in_file: str, in_corpus: str, tmp_path: Path):
+def test_how_accents_of_stop_words_are_encoded_does_not_matter(in_file: str, in_corpus: str, tmp_path: Path):
     (tmp_path / "stop.txt").write_text(unicodedata.normalize(in_file, "Ọmọ\n"), "utf-8")
     word = unicodedata.normalize(in_corpus, "ọmọ")
     method = LabelWiseTokenReplacement(rate=1.0, stop_words=str(tmp_path / "stop.txt"))

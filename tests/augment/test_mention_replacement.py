@@ -51,7 +51,7 @@ def test_all_mentions_may_change_length_at_once(method: MentionReplacement):
     assert all(entity.type == "PER" and new.mention(entity) in MENTIONS for entity in new.entities)
 
 
-def test_the_only_mention_of_its_type_is_kept(method: MentionReplacement):
+def test_the_only_mention_of_its_type_stays(method: MentionReplacement):
     new = method.generate(CORPUS[1], random.Random(0))
     assert new.mention(new.entities[1]) == ("Oslo",)
 

@@ -45,7 +45,7 @@ def test_rate_is_the_share_of_segments_shuffled():
 
 
 @given(st.integers(1, 12), st.integers(0, 2**64))
-def test_segments_are_shuffled_as_by_the_standard_library(length: int, seed: int) -> None:
+def test_segments_are_shuffled_as_the_standard_library_does(length: int, seed: int) -> None:
     words = [f"w{number}" for number in range(length)]
     expected = [*words]
     random.Random(seed).shuffle(expected)

@@ -44,7 +44,7 @@ def test_synonyms_are_drawn_evenly_at_the_rate(table: str):
     assert counts["Motor"] / 5000 == pytest.approx(0.2, abs=0.03)
 
 
-def test_stop_words_are_kept(table: str, tmp_path: Path):
+def test_stop_words_stay(table: str, tmp_path: Path):
     (tmp_path / "stop.txt").write_text("OF\nmark\n")
     method = SynonymReplacement(1.0, table=table, stop_words=str(tmp_path / "stop.txt"))
     assert {new.words[-3:] for new in outcomes(method, 20)} == {("of", "Mark", "Twain")}
@@ -81,7 +81,7 @@ def test_refuses_to_run_without_wordnet_or_table(tmp_path: Path):
     assert "word<TAB>synonym" in str(error.value)
 
 
-def test_refuses_a_missing_table_instead_of_using_wordnet(tmp_path: Path):
+def test_a_missing_table_does_not_fall_back_on_wordnet(tmp_path: Path):
     with pytest.raises(MissingResourceError, match=r"no\.tsv"):
         SynonymReplacement(table=str(tmp_path / "no.tsv")).fit([])
 

@@ -97,7 +97,7 @@ def test_control_characters_in_types_are_escaped():
         assert "P\\x1b[2J  " in result.out
 
 
-def test_files_with_different_sentences_are_refused():
+def test_other_sentences_are_refused():
     io.write(FIRST[:1], "less.jsonl")
     result = call("inspect", "agreement", "anna.jsonl", "less.jsonl")
     assert result.code == 3

@@ -156,7 +156,7 @@ def test_impossible_options_are_refused(options: str, message: str, folder: Path
     assert files(folder) == before
 
 
-def test_a_folder_of_shards_is_projected_like_one_file(folder: Path) -> None:
+def test_a_folder_of_shards_is_projected_as_one_file(folder: Path) -> None:
     assert call(*ALIGN, "whole.align").code == 0
     assert call(*ALIGN, "cut.align", "--shards", "7").code == 0
     for name in ("whole", "cut"):

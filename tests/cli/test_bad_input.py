@@ -323,7 +323,7 @@ def test_the_current_folder_can_be_an_input(tmp_path: Path, monkeypatch: pytest.
     assert (found["sentences"], found["dropped"]) == (3, {"odd": 1})
 
 
-def test_stats_show_why_sentences_were_rejected(tmp_path: Path):
+def test_stats_say_why_sentences_were_rejected(tmp_path: Path):
     answers = [{"text": "Ada .", "spans": [], "answer": answer} for answer in ("accept", "reject", "ignore", "ignore")]
     path = tmp_path / "prodigy.jsonl"
     path.write_text("".join(f"{json.dumps(answer)}\n" for answer in answers), "utf-8")

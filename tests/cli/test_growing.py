@@ -64,7 +64,7 @@ class TestControlCharactersAreEscaped:
         assert shown == "best: \\x1b[2J\ntest: no\n\\x1b[2J\n"
 
 
-def test_the_proposed_free_folder_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_free_folder_that_is_proposed_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     io.write(sentences(9), "train.conll")
     Path("my out").mkdir()

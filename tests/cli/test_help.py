@@ -208,7 +208,7 @@ LIGHT = [
 
 
 class TestQuickness:
-    def test_no_heavy_library_is_imported(self, folder: Path):
+    def test_nothing_heavy_is_imported(self, folder: Path):
         """All commands run in one process, one after the other."""
         code = (
             "import contextlib, json, sys\n"

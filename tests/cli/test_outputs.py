@@ -100,7 +100,7 @@ class TestOutputs:
         assert "loop.conll: cannot be read: Too many levels of symbolic links" in result.err
 
     @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
-    def test_missing_folders_are_created(self, args: list[str]):
+    def test_missing_folders_are_made(self, args: list[str]):
         args = [arg.replace("OUT", "new/folder/OUT") for arg in args]
         assert call(*args).code == 0
         assert Path("new/folder/OUT.jsonl").exists()
@@ -137,7 +137,7 @@ class TestOutputs:
         assert "is an input and would be overwritten" in result.err
         assert files(Path()) == before
 
-    def test_the_file_of_ids_is_an_output_too(self):
+    def test_the_ids_are_an_output_too(self):
         sample = ["dataset", "sample", "train.conll", "x.jsonl", "--size", "3", "--ids"]
         result = call(*sample, "dev.conll")
         assert result.code == 2
@@ -271,7 +271,7 @@ class TestOutputs:
         assert call(*convert).out == whole.out
         assert Path("out.conll").read_bytes() == content
 
-    def test_what_a_format_does_not_store_is_noted_once(self):
+    def test_what_a_format_does_not_hold_is_noted_once(self):
         line = '{"id": "%s", "words": ["Ada", "wrote"], "language": "en", "scores": {"certainty": 0.5}}'
         Path("rich.jsonl").write_text(f"{line % 'a'}\n{line % 'b'}\n")
         said = "note: {} does not store what these sentences have: {}\n"

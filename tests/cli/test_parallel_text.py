@@ -158,7 +158,7 @@ def test_other_settings_do_not_resume():
     assert "settings.probability" in result.err
 
 
-def test_each_side_has_its_own_split_option():
+def test_text_is_split_on_each_side():
     Path("en.txt").write_text("Ada, wrote.\n")
     Path("de.txt").write_text("東京。\n")
     command = ["crosslingual", "align", "en.txt", "de.txt", "out.align", "--method", "in_place", "--plain"]

@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     io.write([*sentences(5, 200), sentences(1)[0]], "test.conll")
 
 
-def test_one_file_is_divided_into_splits():
+def test_one_file_is_divided():
     result = call("dataset", "publish", "all.conll", "data", "--no-parquet", "--similarity", "1", "--json")
     assert result.code == 0, result.err
     assert json.loads(result.out) == {
@@ -111,7 +111,7 @@ def test_nothing_is_overwritten_without_force():
     assert sorted(path.name for path in Path().iterdir() if path.is_dir()) == ["data"]
 
 
-def test_a_dataset_cannot_be_its_own_input():
+def test_a_dataset_is_not_its_own_input():
     """If it were divided again, sentences of test would be in train."""
     assert call("dataset", "publish", "all.conll", "data", "--no-parquet").code == 0
     Path("link").symlink_to("data", target_is_directory=True)

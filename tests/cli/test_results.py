@@ -27,7 +27,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_shows_a_row_for_each_system_of_each_run(runs: Path):
+def test_a_row_for_each_system_of_each_run(runs: Path):
     rows = json.loads(call("inspect", "results", "one", "two", "--json").out)
 
     assert [row["Run"] for row in rows] == ["demo"] * 4 + ["a | b & [bold]c[/]"] * 4

@@ -215,7 +215,7 @@ def test_wrong_options_are_refused(options: list[str], message: str) -> None:
     assert message in result.err
 
 
-def test_a_port_in_use_is_refused() -> None:
+def test_a_port_that_is_taken_is_named() -> None:
     import socket
 
     with socket.socket() as other:

@@ -94,7 +94,9 @@ def test_impossible_options_are_refused(options: str, code: int, message: str, f
 @pytest.mark.parametrize(
     ("options", "package"), [("cut --engine ray", "nersery[ray]"), ("cut.parquet", "nersery[parquet]")]
 )
-def test_a_missing_package_is_named(options: str, package: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_is_missing_is_named(
+    options: str, package: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("ray", "pyarrow"):
         monkeypatch.setitem(__import__("sys").modules, name, None)
     result = call("augment", "corpus", *options.split(), "--shards", "5", *AUGMENT)

@@ -183,7 +183,7 @@ class TestStreams:
         command = ["bash", "-c", 'exec "$0" -m nersery inspect stats - <&- >&-', sys.executable]
         assert subprocess.run(command, env=environment(), check=False).returncode == 0
 
-    def test_no_p_value_is_shown_as_zero(self):
+    def test_no_p_value_reads_zero(self):
         Path("gold.conll").write_text("w\tB-X\n\n" * 60)
         Path("none.conll").write_text("w\tO\n\n" * 60)
         files = ["gold.conll", "gold.conll", "--against", "none.conll"]

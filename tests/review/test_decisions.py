@@ -44,7 +44,7 @@ def test_the_last_decision_counts_and_is_read_again(tmp_path: Path) -> None:
     assert other.sentence.labels == OSLO.labels, "what was rejected stays as it was"
 
 
-def test_unchanged_labels_keep_their_scores(tmp_path: Path) -> None:
+def test_labels_that_stay_keep_their_scores(tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", Decision("accept", ((2, 3, "MISC"), (0, 1, "PER")), "both"))
         found = decisions.outcome(ADA)
@@ -69,7 +69,7 @@ def test_labels_that_do_not_fit_are_refused_and_not_written(labels, tmp_path: Pa
     assert (tmp_path / FILE).read_bytes() == b""
 
 
-def test_an_incomplete_last_line_is_cut_off(tmp_path: Path) -> None:
+def test_half_a_line_is_cut_off(tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", WHOLE)
         decisions.decide("o", Decision("accept", OSLO.labels))
@@ -81,7 +81,7 @@ def test_an_incomplete_last_line_is_cut_off(tmp_path: Path) -> None:
     assert (tmp_path / FILE).read_bytes() == whole
 
 
-def test_a_full_disk_leaves_no_incomplete_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(number: int) -> None:
         raise OSError(errno.ENOSPC, "full")
 

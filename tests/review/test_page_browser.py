@@ -129,7 +129,7 @@ def test_several_changes_of_one_sentence_are_undone_one_by_one(review) -> None:
     assert not page.is_visible("#conflict")
 
 
-def test_ctrl_z_in_the_note_is_left_to_the_browser(review) -> None:
+def test_ctrl_z_in_the_note_is_the_browsers_own(review) -> None:
     page, decisions = review
     press(page, "a", "n")
     page.keyboard.type("why")
@@ -199,7 +199,7 @@ def test_pending_changes_wait_for_the_choice_between_two_decisions(review, betwe
     other.close()
 
 
-def test_undo_reverts_the_choice_between_two_decisions(review) -> None:
+def test_undo_takes_back_the_choice_between_two_decisions(review) -> None:
     page, decisions = review
     other = page.context.new_page()
     other.goto(page.url)

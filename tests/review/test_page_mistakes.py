@@ -60,7 +60,7 @@ def test_a_key_that_changes_nothing_is_not_a_decision(review, keys: str) -> None
     assert page.is_disabled("#undo")
 
 
-def test_types_of_the_originals_have_their_own_colours(review) -> None:
+def test_types_of_the_originals_have_colours_of_their_own(review) -> None:
     page, _ = review
     beside = [{"id": "x", "language": "", "words": ["Oslo", "Ada"], "labels": [[0, 1, "CITY"], [1, 2, "WOMAN"]]}]
     page.evaluate("beside => take({...one, beside}, at)", beside)
@@ -68,7 +68,7 @@ def test_types_of_the_originals_have_their_own_colours(review) -> None:
     assert len({*hues}) == 2
 
 
-def test_an_address_without_a_trailing_slash_shows_the_page(review) -> None:
+def test_an_address_without_its_last_slash_shows_the_page(review) -> None:
     page, _ = review
     page.goto(page.url.rstrip("/"))
     page.wait_for_selector(".word")

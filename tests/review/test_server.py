@@ -51,7 +51,7 @@ def ask(server: ReviewServer, path: str, body: Any = None, **headers: str) -> tu
     return answer.status, value, answer.headers
 
 
-def test_the_page_runs_only_its_own_script(server: ReviewServer) -> None:
+def test_the_page_runs_nothing_but_its_own_script(server: ReviewServer) -> None:
     status, page, headers = ask(server, f"/{server.secret}/")
     assert status == 200
     assert b"<script src=" in page
@@ -76,7 +76,7 @@ def test_the_page_gets_the_overview_and_the_sentences(server: ReviewServer) -> N
     assert shown["scores"] == {"sure": 0.5}
 
 
-def test_a_decision_is_saved(server: ReviewServer) -> None:
+def test_a_decision_is_written_down(server: ReviewServer) -> None:
     said = {"verdict": "accept", "labels": [[0, 2, "PER"]], "note": "whole", "version": 0}
     status, shown, _ = ask(server, f"/{server.secret}/sentence/1", said)
     assert (status, shown["verdict"], shown["corrected"]) == (200, "accept", [[0, 2, "PER"]])
@@ -124,7 +124,7 @@ def test_a_decision_of_another_page_is_not_overwritten(server: ReviewServer) -> 
         pytest.param(b"[" * 50_000, "expected JSON: ", id="deep"),
     ],
 )
-def test_malformed_decisions_are_refused(server: ReviewServer, said: Any, message: str) -> None:
+def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> None:
     status, answer, _ = ask(server, f"/{server.secret}/sentence/1", said)
     assert status == 400
     assert message in answer["error"]
@@ -136,7 +136,7 @@ def test_unknown_addresses_are_not_found(server: ReviewServer, path: str) -> Non
     assert ask(server, f"/{server.secret}/{path}")[0] == 404
 
 
-def test_many_pages_can_ask_at_the_same_time(server: ReviewServer) -> None:
+def test_many_pages_may_ask_at_the_same_moment(server: ReviewServer) -> None:
     busy = ReviewServer(server.review)  # serves none until all have connected
     connections = [http.client.HTTPConnection(HOST, busy.server_port, timeout=10) for _ in range(40)]
     for connection in connections:
@@ -196,7 +196,7 @@ def test_the_host_header_may_omit_the_http_port(server: ReviewServer, monkeypatc
         assert ask(server, f"/{server.secret}/overview", Host=host)[0] == 200
 
 
-def test_requests_from_strangers_are_refused(server: ReviewServer) -> None:
+def test_strangers_get_nothing(server: ReviewServer) -> None:
     said = {"verdict": "reject", "labels": []}
     for path in ("/", "//[", "/overview", "/wrong/overview", f"/{server.secret[:-1]}/overview"):
         assert ask(server, path)[0] == 404

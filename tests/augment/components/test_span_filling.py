@@ -52,7 +52,7 @@ def test_the_model_reads_gaps_and_descriptions_of_types() -> None:
     assert made.labels == PARENT.labels
 
 
-def test_a_gap_takes_any_number_of_words_and_labels_move() -> None:
+def test_a_gap_takes_any_number_of_words_and_labels_move_with_them() -> None:
     made = fill(Writer("_ they just _ Grace _ New York City"), PARENT, [0, 2, 3, 5])
     assert isinstance(made, Sentence)
     assert made.text == "they just saw Grace in New York City ."
@@ -60,7 +60,7 @@ def test_a_gap_takes_any_number_of_words_and_labels_move() -> None:
     assert len(made.columns[0]) == len(made.words)
 
 
-def test_a_part_of_an_entity_can_be_replaced() -> None:
+def test_a_part_of_an_entity_is_replaced_within_it() -> None:
     made = fill(Writer("_ van der Berg"), PARENT, [3])
     assert isinstance(made, Sentence)
     assert made.mention(made.entities[0]) == ("Ada", "van", "der", "Berg")
@@ -77,13 +77,13 @@ def test_a_part_of_an_entity_can_be_replaced() -> None:
         ([3, 4, 5, 6], [(3, 4), (5, 6)]),
     ],
 )
-def test_no_gap_crosses_the_boundary_of_an_entity(hidden: list[int], gaps: list[tuple[int, int]]) -> None:
+def test_no_gap_crosses_the_border_of_an_entity(hidden: list[int], gaps: list[tuple[int, int]]) -> None:
     assert spans(PARENT, hidden) == gaps
     assert source(PARENT, gaps, {}).count(GAP) == len(gaps)
     assert all(pair != (GAP, GAP) for pair in zip(source(PARENT, gaps, {}), source(PARENT, gaps, {})[1:], strict=False))
 
 
-def test_adjacent_entities_keep_their_boundaries() -> None:
+def test_entities_side_by_side_keep_their_borders() -> None:
     sentence = Sentence(tuple("abc"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))
     assert spans(sentence, [0, 1, 2]) == [(0, 1), (1, 2)]
     assert source(sentence, [(0, 1), (1, 2)], {}) == ("(person)", GAP, "(location)", GAP, "c")
@@ -101,7 +101,7 @@ def test_adjacent_entities_keep_their_boundaries() -> None:
     ],
     ids=["a gap too few", "an empty gap", "an empty first gap", "nothing", "words before the first", "cut off"],
 )
-def test_texts_that_do_not_fill_every_gap_are_rejected(words: str, finished: bool) -> None:
+def test_texts_that_leave_a_gap_open_are_rejected(words: str, finished: bool) -> None:
     made = fill(Writer(words, finished=finished), PARENT, [2, 3, 5])
     assert isinstance(made, Reject)
     assert made.reason == NOT_FILLED

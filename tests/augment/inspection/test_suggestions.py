@@ -40,7 +40,7 @@ class Listing:
 # --- blanks ---------------------------------------------------------------------------------------------------------
 
 
-def test_words_without_a_letter_or_digit_are_not_hidden():
+def test_words_without_letter_or_digit_are_not_hidden():
     assert [blank.positions for blank in (ROCK, OSLO, SIGNS, ADA)] == [(0, 2), (5,), (), (2,)]
     assert blanks_of([sentence("[दिल्ली ।|LOC] [२०२४|DATE] [👩‍👩‍👧|X]")])[0].positions == (0,)
     assert [b.positions for b in blanks_of([sentence("[۲|A] [हाँ|B] [東京|C] [👩‍👩‍👧|D]")])] == [(0,), (1,), (2,), ()]
@@ -64,7 +64,7 @@ def test_nothing_is_suggested_if_there_is_nothing_to_hide():
 # --- comparing ------------------------------------------------------------------------------------------------------
 
 
-def test_the_oracle_judges_boundaries_and_type():
+def test_the_oracle_judges_borders_and_type():
     oracle = oracle_of("[0.1 & 2.1|CW]", "[0.2 &|CW]", "[5.1|PER]", "[lives|LOC]", "[Oslo|LOC]")
     blanks = [ROCK, OSLO, SIGNS]
     comparison = compare(blanks, {"a": suggestions(Listing(), blanks, 2)}, oracle)

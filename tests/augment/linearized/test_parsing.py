@@ -229,7 +229,7 @@ def test_a_word_with_a_space_equals_two_words() -> None:
     assert is_near_copy(Sentence(("Hà", "Nội", "won")), [Sentence(("hà nội", "won"))], 1.0)
 
 
-def test_everything_is_new_without_parents() -> None:
+def test_without_parents_everything_is_new() -> None:
     assert not is_near_copy(PARENT, [], 0.1)
 
 

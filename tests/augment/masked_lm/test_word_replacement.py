@@ -69,7 +69,7 @@ def test_a_word_has_the_type_of_its_entity() -> None:
     assert [type_at(SENTENCE, position) for position in range(7)] == ["PER", "PER", None, "LOC", None, None, None]
 
 
-def test_a_masked_input_hides_one_word_on_condition_of_its_type() -> None:
+def test_a_masked_input_hides_one_word_given_its_type() -> None:
     names = SENTENCE.inside
     assert METHOD.masked_input(SENTENCE, 1) == MaskedInput(SENTENCE.words, (1,), ("type", "PER"), names)
     assert METHOD.masked_input(SENTENCE, 2) == MaskedInput(SENTENCE.words, (2,), ("type", "none"), names)
@@ -98,7 +98,7 @@ def test_a_sentence_of_signs_has_no_gap() -> None:
     assert METHOD.random_masked_input(signs, random.Random(0)) == MaskedInput(signs.words, ())
 
 
-def test_only_one_word_is_replaced(model: Watched) -> None:
+def test_one_word_is_replaced_and_nothing_else(model: Watched) -> None:
     made = replaced(model, [SENTENCE] * 200, rngs(200), 1)
     positions = set()
     for new, masked_input in zip(made, model.asked[0], strict=True):

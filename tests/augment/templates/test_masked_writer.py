@@ -60,7 +60,7 @@ def filled(template: Template, lengths: GapLengths, **settings: int) -> tuple[Se
     return sentence, model
 
 
-def test_lengths_are_drawn_from_gaps_in_the_same_place() -> None:
+def test_lengths_are_those_of_gaps_in_the_same_place() -> None:
     lengths = GapLengths([TEMPLATE])
     rng = random.Random(0)
     assert [lengths.draw(TEMPLATE, gap, rng) for gap in TEMPLATE.gaps()] == [1, 1, 4]
@@ -69,7 +69,7 @@ def test_lengths_are_drawn_from_gaps_in_the_same_place() -> None:
     assert lengths.draw(other, (3, 6), rng) == 1
 
 
-def test_an_unseen_kind_of_gap_takes_any_length() -> None:
+def test_a_kind_of_gap_that_was_never_seen_takes_any_length() -> None:
     lengths = GapLengths([Template(Sentence(tuple("Jo a b Li".split()), (Entity(0, 1, "PER"), Entity(3, 4, "PER"))))])
     assert lengths.draw(TEMPLATE, (6, 10), random.Random(0)) == 2
     assert GapLengths([]).draw(TEMPLATE, (6, 10), random.Random(0)) == 4
@@ -135,7 +135,7 @@ def test_a_gap_takes_the_drawn_number_of_words_and_entities_move() -> None:
     assert sentence.labels == ((4, 6, "PER"),)
 
 
-def test_the_most_certain_words_are_filled_first_and_seen_later() -> None:
+def test_the_most_certain_words_come_first_and_are_seen_by_the_next() -> None:
     sentence, model = filled(TEMPLATE, GapLengths([TEMPLATE]), passes=3)
     assert sentence.words[0] == "w3"
     assert sentence.words[-2:] == ("w1", "w1")

@@ -107,7 +107,7 @@ def test_lists_have_different_words_without_punctuation(path: Path) -> None:
     assert [bare(word) for word in words] == words == list(dict.fromkeys(words))
 
 
-def test_rare_pronouns_and_prepositions_are_stop_words_too() -> None:
+def test_rare_pronouns_and_prepositions_count_too() -> None:
     found = stop_words(text("xylophone " * 5000 + "he", "en"))
     assert "he" in found["en"]
     assert "system" not in found["en"]
@@ -121,7 +121,7 @@ def test_a_language_that_is_not_in_gold_has_stop_words(tmp_path: Path) -> None:
     assert stop_words(text("the", "en"), path)["de"] == {"foo"}
 
 
-def test_words_of_entities_are_not_counted() -> None:
+def test_words_of_entities_do_not_count() -> None:
     group = [Sentence(("Der", "Plan", "spielte"), (Entity(0, 2, "GRP"),), language="de")]
     assert stop_words(group) == {"de": frozenset()}
 

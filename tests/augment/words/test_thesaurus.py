@@ -35,7 +35,7 @@ def test_synonyms_of_all_senses_are_sorted_without_the_word(wordnet: Path):
     assert synonyms["hellas"] == ("Greece",)
 
 
-def test_the_marker_of_an_adjective_is_removed(wordnet: Path):
+def test_the_mark_of_an_adjective_is_cut_off(wordnet: Path):
     assert read_wordnet(wordnet)["abounding"] == ("galore",)
     assert read_wordnet(wordnet)["galore"] == ("abounding",)
 
@@ -95,7 +95,7 @@ def test_reads_a_table(tmp_path: Path):
     assert read_table(path) == {"groß": ("GROSS", "von Rang", "weit", "wichtig"), "कार": ("गाड़ी",)}
 
 
-def test_the_encoding_of_accents_does_not_matter(tmp_path: Path):
+def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
     composed, decomposed = "caf\u00e9", "Cafe\u0301"
     path = write(tmp_path, f"{decomposed}\tbar\n{composed}\t{decomposed}\tkiosk\nzoo\tpark\n")
     thesaurus = Thesaurus(read_table(path))
@@ -103,7 +103,7 @@ def test_the_encoding_of_accents_does_not_matter(tmp_path: Path):
     assert Thesaurus(read_table(path), frozenset([composed])).of(decomposed) == ()
 
 
-def test_a_turkish_capital_matches_its_small_letter(tmp_path: Path):
+def test_a_turkish_capital_finds_its_small_letter(tmp_path: Path):
     thesaurus = Thesaurus(read_table(write(tmp_path, "iyi\tgüzel\nışık\tnur\nIsparta\til\n")))
     assert thesaurus.of("İyi") == thesaurus.of("İYİ".lower()) == ("güzel",)
     assert [thesaurus.of(word) for word in ("Işık", "IŞIK", "Isparta", "isik")] == [("nur",), ("nur",), ("il",), ()]
@@ -166,7 +166,7 @@ def test_notes_that_wordnet_covers_only_english(
     assert bool(said) == bool(told)
 
 
-def test_only_line_feeds_and_tabs_split_a_table(tmp_path: Path):
+def test_only_line_feeds_and_tabs_divide_a_table(tmp_path: Path):
     assert read_table(write(tmp_path, "a\u2028b\tc\u2029d\u3000e\n")) == {"a\u2028b": ("c\u2029d\u3000e",)}
 
 

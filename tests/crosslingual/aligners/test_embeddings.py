@@ -239,7 +239,7 @@ class TestSettings:
             ({"fine_tune": {"sso": 1.0}}, "sso"),
         ],
     )
-    def test_impossible_settings_are_refused(self, settings: dict[str, Any], message: str) -> None:
+    def test_settings_that_cannot_work_are_refused(self, settings: dict[str, Any], message: str) -> None:
         with pytest.raises(SettingsError, match=message):
             registry.create("align", "embeddings", settings)
 

@@ -137,7 +137,7 @@ def test_notes_missing_tables_and_gives_probability_1(give, capsys):
 
 
 @pytest.mark.parametrize("table", ["oops\n", "2 2\n", "2 2 0.5 1\n", "2 2 1.5\n", "-2 2 0.5\n", "2 2 nan\n"])
-def test_a_malformed_table_is_refused(give, table):
+def test_a_table_of_another_kind_is_refused(give, table):
     aligner = given_tables(give, table, TABLE)
     with pytest.raises(DataError, match=r"source_target\.t3\.final"):
         aligner.fit([Pair(("a", "b"), ("x", "y"))])
@@ -171,7 +171,7 @@ def test_a_failing_program_is_quoted(give):
     ],
 )
 @pytest.mark.parametrize("way", ["-f", "-r"])
-def test_an_output_that_does_not_fit_is_refused(give, answer, line, issue, way):
+def test_an_answer_that_does_not_fit_is_refused(give, answer, line, issue, way):
     right = "0-0\n" * 4
     texts = {"-f": right, "-r": right, way: answer}
     give(["eflomal-align"], "\n".join(f"pathlib.Path(option({w!r})).write_text({text!r})" for w, text in texts.items()))
@@ -181,7 +181,7 @@ def test_an_output_that_does_not_fit_is_refused(give, answer, line, issue, way):
     assert "eflomal" in str(error.value)
 
 
-def test_a_missing_output_is_refused(give):
+def test_no_answer_is_refused(give):
     give(["eflomal-align"], "")
     with pytest.raises(DataError, match="forward cannot be read"):
         External("eflomal").fit(PAIRS)
@@ -199,7 +199,7 @@ def test_a_missing_output_is_refused(give):
         ("", "0 pairs, expected 1"),
     ],
 )
-def test_an_output_of_giza_that_does_not_fit_is_refused(give, answer, issue):
+def test_an_answer_of_giza_that_does_not_fit_is_refused(give, answer, issue):
     give(["mkcls"])
     give(["mgiza"], f"pathlib.Path(option('-o') + '.A3.final.part000').write_text({answer!r})")
     with pytest.raises(DataError, match=issue):

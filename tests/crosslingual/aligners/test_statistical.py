@@ -77,7 +77,7 @@ def test_every_heuristic_finds_links_between_intersection_and_union(text, heuris
         assert all(0 < link.probability <= 1 for link in alignment)
 
 
-def test_a_higher_threshold_keeps_fewer_and_surer_links(text):
+def test_a_higher_threshold_leaves_fewer_and_surer_links(text):
     pairs = text[0][:30]  # few, so that much is unsure
     found = [fitted(pairs, threshold=threshold).align(pairs) for threshold in (0.05, 0.5, 0.9)]
     sizes = [sum(map(len, alignment)) for alignment in found]
@@ -202,7 +202,7 @@ def test_small_slices_of_the_lexicon_change_nothing(text, monkeypatch, priors, t
             assert getattr(found._lexicon, name).tolist() == values.tolist(), name
 
 
-def test_refuses_a_full_disk_before_any_learning(text, monkeypatch):
+def test_a_full_disk_is_refused_before_anything_is_learnt(text, monkeypatch):
     monkeypatch.setattr(temporary_array, "IN_MEMORY", 1)
     monkeypatch.setattr(temporary_array.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(DiskError, match=r"temporary files need at least \d+ MB in .* variable TMPDIR"):
@@ -261,7 +261,7 @@ def test_fit_starts_from_scratch(text):
     assert aligner.align(text[0]) == fitted(text[0]).align(text[0])
 
 
-def test_shows_progress_within_each_step(text):
+def test_shows_its_progress(text):
     """Also within a step, because it takes minutes with many pairs."""
     shown: list[tuple[int, str]] = []
 

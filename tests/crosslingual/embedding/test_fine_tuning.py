@@ -180,7 +180,7 @@ class TestLearning:
         fine_tune(encoder, PAIRS[:8], settings(tlm=0.0, mlm=0.0), Training(seed=1))
         assert not torch.equal(weights(encoder), before)
 
-    def test_guessing_needs_a_head(self, tiny_model: str) -> None:
+    def test_a_head_is_needed_for_guessing(self, tiny_model: str) -> None:
         with pytest.raises(MissingResourceError, match="head"):
             Embeddings(tiny_model, fine_tune={}).fit(PAIRS)
         Embeddings(tiny_model, fine_tune={"tlm": 0.0, "mlm": 0.0}).fit(PAIRS[:2])
@@ -282,7 +282,7 @@ class TestSettings:
             ({"learning_rate": 0.0}, "learning_rate"),
         ],
     )
-    def test_impossible_settings_are_refused(self, changes: dict[str, Any], message: str) -> None:
+    def test_settings_that_cannot_work_are_refused(self, changes: dict[str, Any], message: str) -> None:
         with pytest.raises(SettingsError, match=message):
             FineTuning(**changes)
 

@@ -86,7 +86,7 @@ def test_match_has_the_largest_sum(similarities: list[Tensor]) -> None:
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (40, 40), (25, 60), (60, 25)])
 @pytest.mark.parametrize("decimals", [1, 15])
-def test_matching_is_as_good_as_in_scipy(shape: tuple[int, int], decimals: int) -> None:
+def test_matching_is_as_good_as_that_of_scipy(shape: tuple[int, int], decimals: int) -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         weights = rng.normal(size=shape).round(decimals)  # with many equal values, or none
@@ -96,7 +96,7 @@ def test_matching_is_as_good_as_in_scipy(shape: tuple[int, int], decimals: int) 
         assert sum(weights[point] for point in found) == pytest.approx(weights[rows, columns].sum())
 
 
-def test_cosines_are_between_0_and_1_and_fall_with_distance() -> None:
+def test_cosines_lie_between_0_and_1_and_fall_with_the_distance() -> None:
     left = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]]])
     right = torch.tensor([[[3.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [9.0, 9.0]]])
     mask = torch.tensor([[[True] * 3 + [False]] * 2 + [[False] * 4]])

@@ -49,7 +49,7 @@ def test_smaller_numbers_can_overwrite_larger_ones(monkeypatch, room):
     assert large._file.seek(0, 2) == 40
 
 
-def test_too_little_room_is_refused_with_a_fix(monkeypatch):
+def test_too_little_room_is_refused_with_what_to_do(monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**9, 0, 2 * 10**8))
     check_room(2 * 10**8)
     with pytest.raises(DiskError) as caught:

@@ -8,7 +8,7 @@ import numpy as np
 from nersery.crosslingual.hmm.texts import UNKNOWN, TextNumbers, Texts
 
 
-def test_numbers_equal_those_of_a_dictionary():
+def test_numbers_are_those_of_a_dictionary():
     words = [f"w{number * number % 5000:x}" for number in range(9000)] + ["", "दिल्ली", "東京", "\ud800", "É"]
     numbers, expected = TextNumbers(), {}
     for word in words:

@@ -118,7 +118,7 @@ def test_rejects_a_sentence_if_sources_disagree(voters: list[Sentence]):
     assert "# disputed: PER a [0, 1)" in outcome.sentence.comments
 
 
-def test_weighted_votes_prefer_better_links():
+def test_better_links_weigh_more():
     outcome = vote([voter(A, quality=0.9), voter(WIDE, quality=0.2), voter(WIDE, quality=0.3)], "weighted")
     assert isinstance(outcome, Sentence)
     assert outcome.labels == (A,)

@@ -351,7 +351,7 @@ def test_recognizes_what_is_not_punctuation(word: str):
         ([*"威尔士议会"], 1, (1, 2)),
     ],
 )
-def test_a_span_includes_the_whole_foreign_name_in_katakana(words: list[str], link: int, span: tuple[int, int]):
+def test_a_span_takes_all_of_a_foreign_name_in_katakana(words: list[str], link: int, span: tuple[int, int]):
     source = Sentence(("Wales",), (Entity(0, 1, "LOC"),), id="s")
     outcome = Projection().project(source, Sentence(tuple(words), id="t"), (Link(0, link),))
     assert isinstance(outcome, Sentence)
@@ -378,7 +378,7 @@ GREECE = labelled("from Spain and Greece", (1, 2, "LOC"), (3, 4, "LOC"))
         ("từ Tây, Nha và Hy Lạp", "1-2 2-3 3-5", ["Nha", "Hy Lạp"]),
     ],
 )
-def test_a_span_includes_adjacent_capitalized_words_without_links(target: str, aligned: str, mentions: list[str]):
+def test_a_span_takes_words_beside_it_with_capitals_and_no_links(target: str, aligned: str, mentions: list[str]):
     outcome = projected(GREECE, target, aligned)
     assert [" ".join(outcome.mention(entity)) for entity in outcome.entities] == mentions
     as_linked = projected(GREECE, target, aligned, take_capitals=False)

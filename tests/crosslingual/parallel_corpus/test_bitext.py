@@ -230,7 +230,7 @@ def test_generated_numbers_are_not_ids():
     assert bitext("de/x.conll", "en/x.conll").paired_by == "order"
 
 
-def test_refuses_to_pair_text_by_ids():
+def test_text_has_no_ids():
     write("t.txt", "A")
     write("s.txt", "a")
     with pytest.raises(SettingsError, match=r"t\.txt is text and has no ids"):
@@ -341,7 +341,7 @@ def test_finds_no_divergence_if_there_is_no_evidence():
 # --- whole pairs ----------------------------------------------------------------------------------------------------
 
 
-def test_complete_pairs_are_read_again_each_time():
+def test_whole_pairs_are_read_again_each_time():
     write("en.txt", "a b", "", "c", "d")
     write("de.txt", "A B", "X", "C", "")
     pairs = WholePairs(bitext("de.txt", "en.txt"))
