@@ -15,6 +15,16 @@ from nersery.models.llm.prompt import Completion
 GOLD = [Sentence(("Ada", "Jr", "."), (Entity(0, 1, "PER"),), id="g")]
 
 
+def test_answers_vote_after_their_punctuation_is_stripped(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [json.dumps({"entities": [{"text": text, "type": "PER"}]}) for text in ("Ada ,", "Ada", "spoke")]
+    monkeypatch.setattr(ChatClient, "ask", lambda *_, **__: [Completion(text) for text in texts])
+    method = LlmLabels("m", server="http://localhost", samples=3, temperature=1.0)
+    method.fit(GOLD)
+    (labelled,) = method.annotate([Sentence(("Ada", ",", "spoke", ","), id="a")])
+    assert isinstance(labelled, Sentence)
+    assert list(labelled.labels) == [(0, 1, "PER")]
+
+
 @pytest.mark.parametrize(
     ("settings", "gold", "expected"),
     [

@@ -71,6 +71,29 @@ def test_a_type_in_brackets_is_allowed_if_gold_has_it(monkeypatch: pytest.Monkey
     assert made(monkeypatch, {"entities": ["Alien", "Oslo (LOC)"]}, write="entities") == reason
 
 
+def test_types_that_only_the_sentence_has_are_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Sentence(("Dune", "sold"), (Entity(0, 1, "WORK"),), id="w")
+    reason = "the answer has the name of a type in brackets"
+    assert made(monkeypatch, {"entities": ["Alien（WORK）"]}, other, write="entities") == reason
+    titled = Sentence(("Dune", "(", "work", ")", "sold"), (Entity(0, 4, "WORK"),), id="w")
+    assert made(monkeypatch, {"entities": ["Alien (work)"]}, titled, write="entities")[0] == "Alien ( work ) sold"
+
+
+def test_allows_the_script_of_entities_without_letters_around_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    score = Sentence(("Oslo", "3", "-", "2", "Bergen"), (Entity(0, 1, "LOC"), Entity(4, 5, "LOC")), id="s")
+    monkeypatch.setattr(f"{__name__}.GOLD", [score])
+    assert made(monkeypatch, {"sentence": "Oslo beat Bergen"}, score)[0] == "Oslo beat Bergen"
+
+
+def test_acronyms_are_of_every_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.GOLD", [CHARACTERS])
+    answer = {"entities": ["NHK", "上海"]}
+    assert made(monkeypatch, answer, CHARACTERS, write="entities")[0].startswith("NHK 在 上 海")
+    answer = {"entities": ["Ada", "上海"]}
+    reason = "the answer is in another script (Latin)"
+    assert made(monkeypatch, answer, CHARACTERS, write="entities") == reason
+
+
 def test_scripts_of_gold_and_of_the_sentence_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     hindi = Sentence(("Ada", "ने", "कहा"), (Entity(0, 1, "PER"),), id="h", language="hi")
     monkeypatch.setattr(LlmSentences, "_prompt", lambda *_: Prompt((), {}))

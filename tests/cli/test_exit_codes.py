@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from typing import Any
 import pytest
 import torch
 
+import nersery
 from nersery import io
 from nersery.cli import app
 from nersery.cli.app import Terminated, interrupt, stopped
 from nersery.core.errors import MissingResourceError
 from nersery.pipeline.job import FileJob
+from nersery.taggers.base import load_tagger
 from tests.cli.calls import AUGMENT, call
 from tests.forks import Server
 from tests.standins import files, sentences
@@ -210,7 +213,19 @@ class TestExitCodes:
         result = call("dataset", "convert", "train.conll", "x.jsonl", "-q")
         assert (result.code, result.out) == (1, "")
         assert result.err.startswith("error: not enough memory (")
-        assert result.err.endswith("batch size or model, and repeat the command: a long job resumes\n")
+        assert result.err.endswith("with a smaller batch size or model, and another output\n")
+
+    @pytest.mark.parametrize("loaded", [load_tagger, lambda folder: nersery.train("train.conll", model=str(folder))])
+    def test_lack_of_memory_is_not_called_damage(
+        self, loaded: Callable[[Path], object], tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+        nersery.train("train.conll", output="memory", model=str(tiny_model), steps=1, quiet=True)
+        monkeypatch.setattr("transformers.PreTrainedModel.from_pretrained", fail)
+        with pytest.raises(RuntimeError, match="can't allocate"):
+            loaded(Path("memory"))
 
     def test_reports_a_library_that_calls_sys_exit(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(FileJob, "run", lambda *_, **__: sys.exit(0))

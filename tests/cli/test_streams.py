@@ -203,8 +203,10 @@ class TestStreams:
     @pytest.mark.parametrize(
         ("target", "message"),
         [
-            ("s3://bucket/x.jsonl", "s3://bucket/x.jsonl is an address, and results go into a file. Choose a file"),
-            ("~/x.jsonl", "~/x.jsonl would be a folder in the current one: ~ does not stand for the home folder here"),
+            ("s3://bucket/x.jsonl", "s3://bucket/x.jsonl is an address, but results go into a file: choose a file"),
+            ("file:///tmp/x.jsonl", "file:///tmp/x.jsonl is an address, but results go into a file: leave out file://"),
+            ("~root/x.jsonl", "~root/x.jsonl would be a folder in the current one: ~root does not stand for a home"),
+            ("~/x.jsonl", "~/x.jsonl would be a folder in the current one: ~ does not stand for a home folder here"),
         ],
     )
     def test_refuses_an_address_or_a_tilde_as_output(self, target: str, message: str):

@@ -176,6 +176,8 @@ class LlmSentences(EndpointMethod, Augmenter):
         if names_a_type(made.words, self._types_no_title_has(sentence)):
             return TYPE_NAMED
         known = {"UNKNOWN", *self._scripts.get(sentence.language, ()), *self._scripts_of(sentence)}
+        if known == {"UNKNOWN"}:  # no letters around entities, as in lists and results of matches
+            known.add(main_script(sentence.words))
         written = (
             {_script_around(made)}
             if self.write == "sentences"
@@ -195,9 +197,8 @@ class LlmSentences(EndpointMethod, Augmenter):
 
 
 def _script_around(sentence: Sentence) -> str:
-    """The script of the words outside entities, as `main_script` names it; without letters there, that of all words."""
-    around = main_script(sentence.words[position] for position in sentence.outside)
-    return main_script(sentence.words) if around == "UNKNOWN" else around
+    """The script of the words outside entities, as `main_script` names it."""
+    return main_script(sentence.words[position] for position in sentence.outside)
 
 
 def _is_acronym(word: str) -> bool:

@@ -237,16 +237,35 @@ def test_questions_with_bad_answers_are_not_tried(
     assert any("Better definitions may help (--define" in line for line in said) != is_tried
 
 
-def test_a_failing_system_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "fate"),
+    [
+        (DataError("no word is left"), "failed: no word is left"),
+        (RuntimeError("CUDA out of memory"), "failed: there is not enough memory"),
+        (MemoryError(), "failed: there is not enough memory"),
+    ],
+)
+def test_a_failing_system_does_not_stop_the_others(
+    error: Exception, fate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(self: Search, system: Any) -> bool:
         if system.name == "self-training":
-            raise DataError("no word is left")
+            raise error
         return False
 
     monkeypatch.setattr(Search, "_answers_badly", fails)
     found = searched(monkeypatch, 30, names=("self-training", "mention replacement"))
-    assert found.tried["self-training"].fate == "failed: no word is left"
+    assert found.tried["self-training"].fate == fate
     assert found.tried["mention replacement"].folds == [0, 1]
+
+
+def test_an_error_of_the_code_stops_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Search, system: Any) -> bool:
+        raise RuntimeError("shapes do not fit")
+
+    monkeypatch.setattr(Search, "_answers_badly", fails)
+    with pytest.raises(RuntimeError, match="shapes do not fit"):
+        searched(monkeypatch, 30, names=("self-training",))
 
 
 def test_a_stopped_system_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def test_reports_a_missing_file_and_suggests_a_similar_name(tmp_path: Path) -> N
         (
             "~/a.conll",
             "there is no such file",
-            "~ does not stand for the home folder here: write that folder's whole name",
+            "~ does not stand for a home folder here: write that folder's whole name",
         ),
     ],
 )
