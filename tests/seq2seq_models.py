@@ -125,11 +125,11 @@ def tiny_seq2seqs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="session")
-def word_parting_seq2seq(tiny_seq2seqs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> str:
+def word_splitting_seq2seq(tiny_seq2seqs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> str:
     """A BART with BERT's vocabulary, which splits words at punctuation and around each Chinese character."""
     from tests.conftest import build_tokenizer
 
-    folder = Path(shutil.copytree(tiny_seq2seqs["bart"], tmp_path_factory.mktemp("word-parting"), dirs_exist_ok=True))
+    folder = Path(shutil.copytree(tiny_seq2seqs["bart"], tmp_path_factory.mktemp("word-splitting"), dirs_exist_ok=True))
     build_tokenizer("wordpiece", folder)
     return str(folder)
 

@@ -80,8 +80,8 @@ def test_a_word_with_a_space_is_split_under_tags_of_one_entity() -> None:
     assert all(isinstance(sentence, Sentence) and sentence.labels == ((0, 2, "PER"),) for sentence in made)
 
 
-def test_a_model_that_splits_words_learns_tags_for_all_their_parts(word_parting_seq2seq: str) -> None:
-    learnt = MulDA(model=word_parting_seq2seq, epochs=1, device="cpu")
+def test_a_model_that_splits_words_learns_tags_for_all_their_parts(word_splitting_seq2seq: str) -> None:
+    learnt = MulDA(model=word_splitting_seq2seq, epochs=1, device="cpu")
     learnt.fit([Sentence(("in", "東京", "."), (Entity(1, 2, "LOC"),), id="a")])
     i_loc = tag_token("LOC", begins=False)
     pair = _pair(learnt._lm, Sentence(("we", "saw", "東京", "today"), (Entity(2, 3, "LOC"),)), 3)

@@ -53,10 +53,10 @@ def masked_lm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return str(folder)
 
 
-@pytest.fixture(scope="session", params=[*SAVERS, "word-parting"])
-def seq2seq(request: pytest.FixtureRequest, tiny_seq2seqs: dict[str, Path], word_parting_seq2seq: str) -> str:
+@pytest.fixture(scope="session", params=[*SAVERS, "word-splitting"])
+def seq2seq(request: pytest.FixtureRequest, tiny_seq2seqs: dict[str, Path], word_splitting_seq2seq: str) -> str:
     """The folder of an untrained encoder-decoder."""
-    return str(tiny_seq2seqs.get(request.param, word_parting_seq2seq))
+    return str(tiny_seq2seqs.get(request.param, word_splitting_seq2seq))
 
 
 @pytest.fixture(scope="session")

@@ -88,8 +88,8 @@ def test_a_word_with_a_space_is_split_and_kept_together_by_its_tag_tokens() -> N
     assert (made.words, made.labels) == (("from", "Hà Nội"), ((1, 2, "PER"),))
 
 
-def test_a_model_that_splits_words_reads_its_mentions_back_whole(word_parting_seq2seq: str) -> None:
-    model = Seq2Seq(ModelSource(word_parting_seq2seq), "cpu", "fp32")
+def test_a_model_that_splits_words_reads_its_mentions_back_whole(word_splitting_seq2seq: str) -> None:
+    model = Seq2Seq(ModelSource(word_splitting_seq2seq), "cpu", "fp32")
     model.add_tokens(token_descriptions({"PER"}, (), {}))
     sentence = Sentence(("we", "saw", "日本", "Oslo&York", "today", "."), (Entity(2, 4, "PER"),), id="a")
     writer = Writer(*model.written(pair(model, Template(sentence, (4,))).target))

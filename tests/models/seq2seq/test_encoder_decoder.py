@@ -97,22 +97,22 @@ class TestWords:
         tokenization = opened(tiny_seq2seq).tokenization
         assert tokenization.words(tokenization.target(("saw", "\u200d", "\u0301"))) == ("saw", BROKEN, BROKEN)
 
-    def test_a_continuation_without_a_beginning_is_broken(self, word_parting_seq2seq: str) -> None:
-        tokenization = opened(word_parting_seq2seq).tokenization
-        rest = ModelSource(word_parting_seq2seq).tokenizer().convert_tokens_to_ids("##a")
+    def test_a_continuation_without_a_beginning_is_broken(self, word_splitting_seq2seq: str) -> None:
+        tokenization = opened(word_splitting_seq2seq).tokenization
+        rest = ModelSource(word_splitting_seq2seq).tokenizer().convert_tokens_to_ids("##a")
         saw = tokenization.target(("saw",))
         assert tokenization.words((rest, *saw)) == (BROKEN, "saw")
         assert tokenization.words((*saw, rest)) == ("sawa",)
 
-    def test_separate_signs_stay_separate_words(self, word_parting_seq2seq: str) -> None:
+    def test_separate_signs_stay_separate_words(self, word_splitting_seq2seq: str) -> None:
         """Decoders of WordPiece vocabularies write "Oslo ." as one word."""
         words = ("cars", "in", "oslo", ".")
-        assert opened(word_parting_seq2seq).written(words) == words
+        assert opened(word_splitting_seq2seq).written(words) == words
 
     def test_splits_a_word_into_the_parts_that_the_model_writes(
-        self, word_parting_seq2seq: str, tiny_seq2seq: str
+        self, word_splitting_seq2seq: str, tiny_seq2seq: str
     ) -> None:
-        parting, keeping = opened(word_parting_seq2seq), opened(tiny_seq2seq)
+        parting, keeping = opened(word_splitting_seq2seq), opened(tiny_seq2seq)
         for word, parts in {"東京": ("東", "京"), "Oslo.": ("oslo", "."), "New 東京": ("New", "東", "京")}.items():
             assert parting.parts(word) == parts
             assert keeping.parts(word) == tuple(word.split())
@@ -120,13 +120,13 @@ class TestWords:
             assert parting.parts(word) == (word,), "one word, not all of which can be written perhaps"
 
     def test_warns_if_many_words_are_split(
-        self, word_parting_seq2seq: str, tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]
+        self, word_splitting_seq2seq: str, tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         text = [Sentence(("日本", "in", "Oslo", "."))]
         warn_of_words_apart(opened(tiny_seq2seq), text)
-        warn_of_words_apart(opened(word_parting_seq2seq), text * 5 + [Sentence(("in",) * 80)])
+        warn_of_words_apart(opened(word_splitting_seq2seq), text * 5 + [Sentence(("in",) * 80)])
         assert not capsys.readouterr().err
-        warn_of_words_apart(opened(word_parting_seq2seq), text)
+        warn_of_words_apart(opened(word_splitting_seq2seq), text)
         assert 'splits 25 % of the words, e.g. "日本" into "日 本"' in capsys.readouterr().err
 
 
