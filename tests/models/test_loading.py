@@ -139,14 +139,3 @@ def test_concurrent_loading_gives_equal_models() -> None:
         models = [*pool.map(lambda _: ModelSource("bundled").masked_lm(), range(4))]
     first, *others = (model.state_dict() for model in models)
     assert all(torch.equal(weights, other[name]) for other in others for name, weights in first.items())
-
-
-def test_an_unreachable_hub_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(*_: object) -> None:
-        raise OSError(-2, "Name or service not known")
-
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("nersery.models.loading.getproxies", dict)
-    monkeypatch.setattr("socket.getaddrinfo", unknown)
-    with pytest.raises(MissingResourceError, match=r"neither a folder nor in the cache, and \S+ cannot be reached"):
-        ModelSource("no-such-model").config()

@@ -8,15 +8,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 import torch
 
@@ -26,6 +23,7 @@ from nersery.core.files import DESCRIPTION, content_hash
 from nersery.core.registry import BUNDLED
 from nersery.core.typed_settings import ModelName, Precision
 from nersery.models import bundled, bundled_heads
+from nersery.models.hub_connection import refuse_unreachable_hub
 from nersery.models.model_folder import refuse_damaged, refuse_without_weights
 from nersery.models.packed.packed_encoder import pack
 from nersery.models.torch_state import SharedSetting, kept_random_state
@@ -206,7 +204,7 @@ class ModelSource:
             settings["revision"] = self.revision
         try:
             with ONE_AT_A_TIME, quiet_transformers(), kept_random_state():
-                _check_hub(location)
+                refuse_unreachable_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except Exception as error:  # of any class, e.g. if values of a configuration have wrong types
             if is_lack_of_memory(error):
@@ -242,20 +240,6 @@ def output_settings(names: Sequence[str]) -> dict[str, Any]:
         "id2label": dict(enumerate(names)),
         "label2id": {name: index for index, name in enumerate(names)},
     }
-
-
-def _check_hub(name: str) -> None:
-    """Raise `OSError` at once for a model that is not local if the hub is unreachable. transformers takes a minute."""
-    from huggingface_hub import constants
-
-    cached = Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}")
-    if not (constants.HF_HUB_OFFLINE or Path(name).is_dir() or cached.exists() or getproxies()):
-        host = urlsplit(constants.ENDPOINT).hostname or ""
-        try:
-            socket.getaddrinfo(host, 443)
-        except OSError as error:
-            message = f"it is neither a folder nor in the cache, and {host} cannot be reached ({error.strerror})"
-            raise OSError(message) from None
 
 
 def import_libraries() -> None:
