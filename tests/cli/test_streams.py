@@ -261,14 +261,15 @@ class TestPipes:
         [("list", "repairs"), ("--help",), ("--version",), pytest.param(("list", "--help"), marks=pytest.mark.torture)],
         ids=" ".join,
     )
-    def test_reports_a_full_disk_on_standard_output(self, args: tuple[str, ...]):
+    @pytest.mark.parametrize("unbuffered", ["", "1"])
+    def test_reports_a_full_disk_on_standard_output(self, args: tuple[str, ...], unbuffered: str):
         with open("/dev/full", "w") as full:
             done = subprocess.run(
                 [sys.executable, "-m", "nersery", *args],
                 stdout=full,
                 stderr=subprocess.PIPE,
                 text=True,
-                env=environment() | {"PYTHONUNBUFFERED": ""},
+                env=environment() | {"PYTHONUNBUFFERED": unbuffered},
                 check=False,
             )
         assert done.returncode == 5

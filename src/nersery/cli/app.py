@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from nersery.core.errors import NerseryError, SettingsError, ended_by_exit, is_lack_of_memory, printable_lines
-from nersery.core.files import os_message
+from nersery.core.files import NO_SPACE, os_message
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
 from nersery.core.wording import command_line
@@ -182,7 +182,7 @@ def _errors_as_messages() -> Iterator[None]:
         drop_output(sys.stdout)
         raise typer.Exit(UNREAD_EXIT_CODE) from None
     except Exception as error:
-        if isinstance(error, OSError) and drop_output(sys.stdout):
+        if isinstance(error, OSError) and (drop_output(sys.stdout) or _is_of_unbuffered_output(error)):
             error.filename = error.filename or "standard output"
         if INTERRUPTIONS and not isinstance(error, typer.Exit):
             _fail(*stopped(INTERRUPTIONS[0]))
@@ -204,6 +204,11 @@ def drop_output(stream: TextIO) -> bool:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return True
     return False
+
+
+def _is_of_unbuffered_output(error: OSError) -> bool:
+    """Whether an error can only be about standard output: with PYTHONUNBUFFERED, `drop_output` has nothing to flush."""
+    return error.errno in NO_SPACE and getattr(sys.stdout, "write_through", False)
 
 
 def _fail(message: str, code: int) -> None:
