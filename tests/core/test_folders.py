@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -274,3 +275,18 @@ class TestReplacedFolder:
         with replaced_folder(folder):
             pass
         assert os.listdir(folder.parent / "x.part-20240101") == ["thesis.tex"]
+
+    def test_a_parent_that_may_be_written_to_but_not_read(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
+        def refusing(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+            def listed(path: Any) -> Any:
+                if path == folder.parent:
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+                return original(path)
+
+            return listed
+
+        for name in ("listdir", "scandir"):
+            monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+        with replaced_folder(folder) as new:
+            (new / "new").touch()
+        assert os.listdir(folder) == ["new"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 
 from nersery.core.errors import SettingsError
@@ -74,9 +74,9 @@ def _workshop(folder: Path) -> Iterator[Path]:
     workshop = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
     workshop.mkdir(parents=True)
     with locked(workshop):
-        pattern = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")
-        for leftover in folder.parent.iterdir():
-            if pattern.fullmatch(leftover.name) and leftover != workshop:
+        # unlike `iterdir`, `glob` finds nothing, without an error, in a folder that may be written to but not read
+        for leftover in folder.parent.glob(f"{escape(folder.name)}.part-{'[0-9a-f]' * 8}"):
+            if leftover != workshop:
                 with contextlib.suppress(SettingsError, OSError):  # another process is at work there
                     if {path.name for path in leftover.iterdir()} <= _IN_WORKSHOP:
                         with locked(leftover):
