@@ -376,6 +376,13 @@ def test_refuses_what_cannot_be_a_file_name(tmp_path: Path) -> None:
             call("Ada lives in Oslo. " * 50)
     with pytest.raises(SettingsError, match="the name of an input is empty"):
         nersery.align("", GOLD)
+    for call in (
+        lambda: nersery.write(GOLD, ""),
+        lambda: nersery.select(GOLD, "duplicates", output=""),
+        lambda: nersery.train(GOLD, output=""),
+    ):
+        with pytest.raises(SettingsError, match="output is an empty string, perhaps because a variable"):
+            call()
 
 
 INTO_INPUTS: dict[str, Callable[[Path], Any]] = {

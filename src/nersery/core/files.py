@@ -31,6 +31,8 @@ def as_path(value: object, name: str) -> Path:
     """Return a path that a user of the library gave, or raise `SettingsError` if it is not a usable path."""
     if not isinstance(value, str | Path):
         raise SettingsError(f"{name} is {value!r:.60}, expected the name of a file or folder, as text or as a Path")
+    if value == "":  # as a path it would be the current folder
+        raise SettingsError(f"{name} is an empty string, perhaps because a variable is not set. Name a file or folder")
     if "\0" in str(value):
         raise SettingsError(f"{name} is {str(value)!r:.60}, expected a name without null characters")
     try:
