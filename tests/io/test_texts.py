@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from nersery import Corpus
@@ -19,6 +20,14 @@ def test_splits_texts_like_lines_of_a_file_and_keeps_offsets() -> None:
     assert Corpus.from_texts("Ada ran.")[0].words == ("Ada", "ran", ".")
     assert Corpus.from_texts(iter(["Ada ran."]), split="spaces")[0].words == ("Ada", "ran.")
     assert len(Corpus.from_texts([])) == 0
+
+
+def test_refuses_a_table() -> None:
+    columns = {"text": ["Ada ran."], "label": ["x"]}
+    for table in (columns, pd.DataFrame(columns)):
+        with pytest.raises(SettingsError, match=r"expected a list of strings, such as a column: texts\['text'\]"):
+            Corpus.from_texts(table)  # type: ignore[arg-type]
+    assert len(Corpus.from_texts(pd.DataFrame(columns)["text"])) == 1
 
 
 def test_reports_invalid_texts() -> None:

@@ -213,6 +213,11 @@ def text_sentences(texts: Iterable[str], options: Mapping[str, Any]) -> Iterator
     """See `nersery.Corpus.from_texts`."""
     if not hasattr(texts, "__iter__"):
         raise SettingsError(f"the texts are {texts!r:.60}, expected a list of strings")
+    if isinstance(texts, Mapping) or hasattr(texts, "columns"):  # its items would be the names of its columns
+        raise SettingsError(
+            f"the texts are a {type(texts).__name__}, expected a list of strings, such as a column: "
+            f"texts[{next(iter(texts), '')!r}]"
+        )
     texts = [texts] if isinstance(texts, str) else [*texts]
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
