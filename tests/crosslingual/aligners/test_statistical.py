@@ -343,6 +343,12 @@ class TestAdvice:
             [True] if installed and few == 150 else []
         )
 
+    def test_recommends_nothing_without_pairs(self, monkeypatch):
+        monkeypatch.setattr(bundled, "is_installed", lambda name: True)
+        with collected_notes() as notes:
+            fitted([])
+        assert notes == []
+
     def test_recommends_nothing_with_priors_or_suggestions(self, text, monkeypatch, tmp_path, aligner):
         monkeypatch.setattr(bundled, "is_installed", lambda name: True)
         aligner.save(tmp_path / "known")

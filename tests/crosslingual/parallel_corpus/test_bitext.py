@@ -337,6 +337,11 @@ def test_finds_no_divergence_if_there_is_no_evidence():
     with pytest.raises(DataError, match="it is unclear where they stop matching"):
         list(bitext("t.txt", "s.txt"))
 
+    write("empty.txt")
+    for names in (("t.txt", "empty.txt"), ("empty.txt", "t.txt")):
+        with pytest.raises(DataError, match=r"; empty\.txt has no text\nFix: check how empty\.txt was made$"):
+            list(bitext(*names))
+
 
 # --- whole pairs ----------------------------------------------------------------------------------------------------
 

@@ -171,7 +171,7 @@ class Statistical(Aligner):
     def _advise(self, pairs: int) -> None:
         """Recommend the better aligner if there are few pairs."""
         alone = self._suggestions is None and not self.priors
-        if alone and pairs <= FEW and bundled.is_installed(bundled.MULTILINGUAL):
+        if alone and 0 < pairs <= FEW and bundled.is_installed(bundled.MULTILINGUAL):
             advise(
                 f'"statistical" learns from only {plural(pairs, "pair")}. With so few, the aligner "ensemble" usually '
                 "makes fewer errors, but aligns only about 40 pairs per second"

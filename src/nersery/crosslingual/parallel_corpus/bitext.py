@@ -126,7 +126,10 @@ class Bitext:
             counts = f"{reached.last:,} sentences, but {target.last:,} in {self.target.file.name}"
             sides = sorted([(reached, source), (target, self.target)], key=lambda side: side[0].last)
             (shorter, short), (longer, long) = sides
-            if longer.last - longer.blank == shorter.last:
+            if not shorter.last:
+                seen = f"{short.file.name} has no text"
+                fixes[f"check how {short.file.name} was made"] = None
+            elif longer.last - longer.blank == shorter.last:
                 seen = f"blank lines in {long.file.name}: {longer.blank:,}, the first is line {longer.first_blank:,}"
                 fixes[BLANK_FIX.format(short.file.name, shlex.quote(long.file.name))] = None
             else:
