@@ -157,6 +157,8 @@ def test_messages_say_what_is_legal() -> None:
     assert issue.message == (
         "'I-A' continues an entity, but no entity of its type is open after the start of the sentence; expected O, B-A"
     )
+    (issue,) = decode(["B-AS", "I-A"], "IOB2")[1]
+    assert issue.message.endswith("after 'B-AS'; expected O, B-A, or the same type if both words are one entity")
     messages = [issue.message for tags in ("B-A I-A O", "O S-A B-A") for issue in decode(tags.split(), "BIOES")[1]]
     assert messages == [
         "the entity at 'I-A' is not ended before 'O'; expected I-A or E-A after it",

@@ -20,3 +20,25 @@ def test_suggests_only_models_with_words_in_the_script(
 ) -> None:
     assert warn_if_unsuited("bundled", "100 % of the words are unknown to it", [""], ADVICE, words=words)
     assert capsys.readouterr().err.strip().endswith(f"Name another, e.g. {example}")
+
+
+SWAHILI = "Rais wa nchi alitembelea mji huo kwa siku mbili na kuzungumza na watu wengi".split() * 10
+ENGLISH = "the president of the country visited this town for two days and spoke to people".split() * 10
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "languages", "is_unsuited"),
+    [
+        ("bundled", SWAHILI, [""], True),
+        ("bundled", SWAHILI[:50], [""], False),
+        ("bundled", ENGLISH, [""], False),
+        ("bundled", SWAHILI, ["en"], False),
+        ("bundled-multilingual", SWAHILI, [""], False),
+        ("someone/model", SWAHILI, [""], False),
+    ],
+)
+def test_recognizes_other_languages_than_english_unless_one_is_named(
+    name: str, words: list[str], languages: list[str], is_unsuited: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert warn_if_unsuited(name, "", languages, ADVICE, words=words) == is_unsuited
+    assert ("covers only English, and this does not look like English" in capsys.readouterr().err) == is_unsuited

@@ -339,6 +339,8 @@ def _orphan(index: int, tags: Sequence[str], scheme: Scheme) -> TagIssue:
     tag, before = tags[index], repr(tags[index - 1]) if index else "the start of the sentence"
     legal = " or ".join(f"{letter}-{tag[2:]}" for letter in dict.fromkeys((scheme.begin, scheme.single)))
     message = f"{tag!r} continues an entity, but no entity of its type is open after {before}; expected O, {legal}"
+    if index and tags[index - 1][:2] in (f"{scheme.begin}-", f"{scheme.inside}-"):
+        message += ", or the same type if both words are one entity"
     return TagIssue(index, "entity without beginning", message, "orphan-inside")
 
 

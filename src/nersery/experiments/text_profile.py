@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from nersery.augment.words.thesaurus import FUNCTION_WORDS
+from nersery.core.english import ENOUGH, looks_english
 from nersery.core.errors import DataError
 from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
@@ -18,10 +18,6 @@ from nersery.models.known_languages import knows, knows_script
 
 READ = 2000
 """Maximum number of sentences that are inspected."""
-ENGLISH = 0.15
-"""Minimum share of English function words, among words with a letter, for text in Latin script to count as English."""
-ENOUGH = 100
-"""Number of words below which the language is uncertain."""
 CASED = 0.02
 """Minimum share of capitalized words for text to count as cased."""
 
@@ -63,15 +59,9 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     script = main_script(words)
     languages = Counter(sentence.language for sentence in sample).most_common(1)
     named_language = language or (languages[0][0] if languages else "")
-    detected = "en" if _looks_english(words, script) else ""
+    detected = "en" if looks_english(words) else ""
     cased = sum(word[:1].isupper() for word in words) / max(1, len(words)) >= CASED
     return TextProfile(script, named_language or detected, cased)
-
-
-def _looks_english(words: Iterable[str], script: str) -> bool:
-    lettered = [word.lower() for word in words if any(map(str.isalpha, word))]
-    function_words = sum(word in FUNCTION_WORDS for word in lettered) / max(1, len(lettered))
-    return script == "LATIN" and function_words >= ENGLISH
 
 
 def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
@@ -82,7 +72,7 @@ def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
     for language, words in words_by_language.items():
         script = main_script(words)
         claims_english = TextProfile(script, language, cased=False).is_english
-        if claims_english and len(words) >= ENOUGH and not _looks_english(words, script):
+        if claims_english and len(words) >= ENOUGH and not looks_english(words):
             return (
                 f"the language of {label} is {language}, but the text looks like another ({script_name(script)} script)"
             )

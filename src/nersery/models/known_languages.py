@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
+from nersery.core.english import ENOUGH, looks_english
 from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
 from nersery.core.scripts import main_script, script_name
@@ -52,10 +53,11 @@ def warn_if_unsuited(
         fills_gaps: See `knows`.
         whose: What the model belongs to, e.g. " of the tagger".
         text: How the warning names the text.
-        words: The text. If no bundled model has words in its script, the warning names the script, not the examples.
+        words: The text, to recognize text in another language if none is named. If no bundled model has words in its
+            script, the warning names the script, not the examples.
     """
-    present = {*languages}
-    issue = vocabulary_issue or unknown_languages(name, present, fills_gaps=fills_gaps)
+    present, words = {*languages}, [*words]
+    issue = vocabulary_issue or unknown_languages(name, present, fills_gaps=fills_gaps, words=words)
     if issue:
         spelt_alike = fills_gaps and not vocabulary_issue
         examples = examples or ("xlm-roberta-base" if spelt_alike else other_vocabularies(name))
@@ -92,14 +94,19 @@ def knows(language: str, name: str = ENGLISH, *, fills_gaps: bool = False) -> bo
     )
 
 
-def unknown_languages(name: str, present: Iterable[str], *, fills_gaps: bool = False) -> str:
+def unknown_languages(
+    name: str, present: Collection[str], *, fills_gaps: bool = False, words: Sequence[str] = ()
+) -> str:
     """The part of a warning about languages that a bundled model does not know; empty if it knows all.
 
     It is empty for other models, because their languages are unknown.
 
     Args:
         fills_gaps: See `knows`.
+        words: The text, to tell English from other languages if none is named.
     """
+    if name in BUNDLED and not is_multilingual(name) and not any(present) and len(words) >= ENOUGH:
+        return "" if looks_english(words) else "it covers only English, and this does not look like English"
     unknown = (
         sorted({code for code in present if not knows(code, name, fills_gaps=fills_gaps)}) if name in BUNDLED else []
     )

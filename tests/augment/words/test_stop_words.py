@@ -6,7 +6,7 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.words.stop_words import LISTS, bare, function_words, stop_words
-from nersery.augment.words.thesaurus import FUNCTION_WORDS
+from nersery.core.english import FUNCTION_WORDS
 from nersery.core.errors import DataError, MissingResourceError
 
 

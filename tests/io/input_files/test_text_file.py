@@ -42,6 +42,7 @@ def test_reports_a_missing_file_and_suggests_a_similar_name(tmp_path: Path) -> N
     path = tmp_path / "trian.conll"
     assert issues(path) == ([("there is no such file", str(path), None)], "did you mean trian.conllu?")
     assert issues(tmp_path / "x")[1] == "check the name and the folder"
+    assert issues(Path("Ada lives here"))[1].endswith("; to use text in memory, give Corpus.from_texts([text])")
     assert issues(tmp_path / "x/y")[1] == "check the name and the folder"
     (tmp_path / "odd.txt").touch()
     (tmp_path / "news.txt.part").touch()

@@ -43,6 +43,13 @@ def test_each_link_has_a_cell_as_dark_as_its_score():
     assert "<b> → &: 1.000" in titles
 
 
+def test_the_legend_fits_into_the_picture():
+    picture = draw()
+    longest = max(len("".join(text.itertext())) for text in picture.iter(f"{SVG}text"))
+    assert longest > 80, "the legend"
+    assert float(picture.attrib["viewBox"].split()[2]) >= 7 * longest
+
+
 def test_escapes_words():
     text = str(alignment_map(SOURCE, Sentence(("&", "<i>", "c"), id="t"), LINKS))
     assert "<b>" not in text

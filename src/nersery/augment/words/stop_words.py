@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.augment.words.word_lists import read_words
+from nersery.core.english import FUNCTION_WORDS
 from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import DOTTED_I, composed

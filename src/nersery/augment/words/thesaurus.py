@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from nersery.augment.words.word_lists import check_file, read_lines, read_words
+from nersery.core.english import FUNCTION_WORDS
 from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.languages import primary
 from nersery.core.registry import Method
@@ -26,12 +27,6 @@ Synonyms = Mapping[str, tuple[str, ...]]
 WORDNET = "/usr/share/wordnet"
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 SHORTEST_LEMMA = 3
-FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
-"""English articles, pronouns, quantifiers, prepositions, conjunctions and auxiliaries.
-
-WordNet has nouns, verbs, adjectives and adverbs. An entry that is spelled like one of these words mostly means
-something else: ``who`` is the World Health Organization, ``may`` the hawthorn.
-"""
 
 _SYNSET = re.compile(r"\d{8} \d\d [nvasr] ([0-9a-f]{2}) ")
 
@@ -142,6 +137,7 @@ def read_wordnet(folder: str | Path) -> Synonyms:
     """Synonyms of all single words in WordNet, over all senses.
 
     Entries of one or two characters (mostly symbols: ``in`` is indium) or spelled like `FUNCTION_WORDS` are skipped.
+    The latter mostly mean something else: ``who`` is the World Health Organization, ``may`` the hawthorn.
 
     Args:
         folder: Folder of ``data.noun``, ``data.verb``, ``data.adj`` and ``data.adv``.

@@ -103,6 +103,8 @@ class GrowResult:
             return "the time was too short to train and score on all sentences"
         if gold is None or self.test is None:
             return f"F1 {100 * best:.1f}; the time was too short to train gold only for comparison"
+        if self.best == GOLD:
+            return f"F1 {100 * best:.1f}, gold only"
         return f"F1 {100 * best:.1f}, gold only {100 * gold:.1f} ({self.test})"
 
 

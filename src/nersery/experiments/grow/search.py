@@ -310,6 +310,4 @@ def _free_text(seconds: float, *, is_later: bool) -> str:
     """The time that is left for a system, in words."""
     left = in_minutes(seconds) if seconds > 0 else "no time"
     final_training = "the training on all sentences"
-    return (
-        f"more promising systems and {final_training} leave {left}" if is_later else f"{final_training} leaves {left}"
-    )
+    return f"other planned systems and {final_training} leave {left}" if is_later else f"{final_training} leaves {left}"

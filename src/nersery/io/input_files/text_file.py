@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import address_in, advice_for_address, naming_the_full_disk, unexpanded_home
+from nersery.core.wording import either
 from nersery.io.input_files import binary
 from nersery.io.input_files.garbled import note_of_garbled
 
@@ -26,6 +27,7 @@ STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 """Prefixes of the names of pipes. The numbers after them are arbitrary."""
 _NAMES_OF_STANDARD_INPUT = [Path("/dev/stdin"), *(Path(descriptor, "0") for descriptor in DESCRIPTORS)]
+CHECK_NAME = "check the name and the folder"
 READABLE = "allow to read it, or name another one"
 BYTE_ORDER_MARK = "\ufeff"
 MARK_HINT = r"delete it: sed 's/^\xEF\xBB\xBF//' old > new"
@@ -225,9 +227,9 @@ class TextFile:
                     Issue(f"this is a link to {target}, which is missing", self.name), fix="correct the link"
                 )
             close = difflib.get_close_matches(self.path.name, alike, n=1)
-            fix = (
-                f"did you mean {close[0]}?" if close else unexpanded_home(self.path) or "check the name and the folder"
-            )
+            fix = f"did you mean {close[0]}?" if close else unexpanded_home(self.path) or CHECK_NAME
+            if fix == CHECK_NAME and " " in self.name:
+                fix = either(fix, f"{fix}; to use text in memory, give Corpus.from_texts([text])")
             return DataError(Issue("there is no such file", self.name), fix=fix)
         if self.path.is_dir():
             return DataError(Issue("this is a folder, expected a file", self.name), fix="name a file in it")

@@ -65,7 +65,8 @@ def matrix(
     """
     left, top = (GAP + max(_pixels(label.shown) for label in labels) for labels in (rows, columns))
     width, height = CELL * len(columns), CELL * len(rows)
-    page = max(NARROWEST, round(left + width + GAP)), round(top + height + FOOT)
+    widest = max(left + width, *(GAP + _pixels(line.striptags()) for line in legend))
+    page = max(NARROWEST, round(widest + GAP)), round(top + height + FOOT)
     values = {"title": title, "rows": rows, "columns": columns, "inside": inside, "legend": legend}
     sizes = {"left": left, "top": top, "width": width, "height": height, "page": page, "gap": GAP, "cell": CELL}
     return Markup(html_template("matrix.svg.j2").render(values | sizes) + "\n")
