@@ -16,7 +16,10 @@ HEADER = ("scenario", "tried", "result", "seconds")
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print the table if a scenario was run."""
-    ended = [report for result in RESULTS for report in terminalreporter.stats.get(result, ())]
+    reports = [report for result in RESULTS for report in terminalreporter.stats.get(result, ())]
+    ended = [
+        report for report in reports if isinstance(report, pytest.TestReport)
+    ]  # pytest lists the files with errors
     scenarios = sorted(filter(is_scenario, ended), key=lambda report: report.nodeid)
     if not scenarios:
         return
