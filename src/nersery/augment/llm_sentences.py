@@ -209,7 +209,6 @@ def _is_acronym(word: str) -> bool:
 def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Reject:
     """The text as words, with the entities of the sentence in it."""
     words = tuple(cut(without_bold(text))) if isinstance(text, str) else ()
-    types = {entity.type for entity in sentence.entities}
     if not words:
         return WRONG_FORM
     if len(words) > max(LONGEST_SENTENCE, len(sentence)):
@@ -219,7 +218,7 @@ def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Rejec
     columns = tuple((UNKNOWN_COLUMN,) * len(words) for _ in sentence.columns)
     blank = replace(sentence, entities=(), comments=(), soft_labels=(), document="", offsets=())
     made = replace(blank, words=words, columns=columns)
-    entities = placed_mentions(mention_list(sentence), made, types)
+    entities = placed_mentions(mention_list(sentence), made, {entity.type for entity in sentence.entities})
     if isinstance(entities, Reject):
         return entities
     given = {spelled(sentence.mention(entity)): sentence.mention(entity) for entity in sentence.entities}
