@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError
+from nersery.core.warnings import without_notes
 from nersery.io.base import Pass, ReadOptions, Source
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.temporary_tables.sentence_table import SentenceTable
@@ -45,6 +47,21 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(review_loader, "PATIENCE", 0.0)
     io.write([FIRST], tmp_path / "in.jsonl")
     return tmp_path / "in.jsonl"
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_reading_in_the_background_is_quiet_if_the_caller_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], quiet: bool
+) -> None:
+    (tmp_path / "raw.txt").write_text("Ada came .\n\nAda left .\n")
+    with (
+        without_notes() if quiet else nullcontext(),
+        Decisions.opened(SentenceTable(searchable=True), tmp_path / "review") as decisions,
+    ):
+        loader = ReviewLoader(io.open_corpus(tmp_path / "raw.txt"), decisions)
+        loader.start()
+        loader.finish()
+    assert ("blank line" in capsys.readouterr().err) is not quiet
 
 
 def test_the_first_sentence_is_shown_while_others_are_read(path: Path) -> None:

@@ -8,6 +8,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
+from contextvars import copy_context
 from heapq import heappush, heappushpop
 
 from nersery import io
@@ -64,7 +65,9 @@ class ReviewLoader:
         Raises:
             NerseryError: If the sentences cannot be read, and that is known by then.
         """
-        threading.Thread(target=self._load, daemon=True).start()  # no executor, whose threads would delay Ctrl-C
+        in_this_context = copy_context().run  # which keeps --quiet
+        # no executor, whose threads would delay Ctrl-C
+        threading.Thread(target=in_this_context, args=(self._load,), daemon=True).start()
         wait([self.whole], None if self._by or self._sample else PATIENCE)
         self._first.wait()
         self._known_first = sorted(self._types)
