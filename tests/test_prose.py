@@ -21,6 +21,7 @@ PHRASES = (
     r"has the last word\b",
     r"slip of the pen\b",
     r"where there is little of it\b",
+    r"when you have little of it\b",
     r"What it kept\b",
     r"in its stead\b",
     r"labelled by hand it is\b",
