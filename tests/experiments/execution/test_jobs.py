@@ -6,6 +6,7 @@ import errno
 import json
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,17 @@ class TestJobs:
         assert jobs.threads_of_jobs([Path("new"), Path("run")], 3) == 3
         monkeypatch.setenv("OMP_NUM_THREADS", "5")
         assert jobs.threads_of_jobs([Path("run")], 3) == 5
+
+
+def test_a_line_of_wide_characters_fits_into_its_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("COLUMNS", "10")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    board = jobs.Board(quiet=False)
+    board.show("同义词替换: 1/3", [(Cell(0, 0, "同义词替换"), 0)])
+    board.show("gold: 1/30", [(Cell(0, 0, "gold"), 1)])
+    assert capsys.readouterr().err.endswith("\r\x1b[J同义词替 \ngold: 1/3\x1b[1A\r")
 
 
 def test_a_full_disk_has_the_same_message_as_in_a_command():

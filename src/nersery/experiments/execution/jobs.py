@@ -238,8 +238,10 @@ class Board:
 
     def _draw(self) -> None:
         """Draw all lines, and leave the cursor in front of them, where notes of the jobs may overwrite them."""
+        from rich.cells import cell_len, set_cell_size  # Chinese characters are two columns wide
+
         if not self._quiet and sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
-            lines = "\n".join(line[:width] for line in self._lines.values())
+            lines = "\n".join(set_cell_size(line, min(width, cell_len(line))) for line in self._lines.values())
             up = f"\x1b[{len(self._lines) - 1}A" if len(self._lines) > 1 else ""
             print_error(f"\r\x1b[J{lines}{up}\r", end="")
