@@ -60,6 +60,11 @@ class TestSettings:
         assert float(row[5]) == pytest.approx(100 * result["scores"]["micro"]["f1"], abs=1e-3)
         assert [row[:2] for row in table("2-rate-copies")[1:]] == [["run", "copies = 1"], ["run", "copies = 2"]]
 
+    def test_gold_sentences_with_another_tagger_have_the_name_of_all_reports(self):
+        other = 'systems=[{ name = "gold, longer", tagger_settings = { longest = 2 } }]'
+        sweep(other, "sweep.sizes=[16]").execute()
+        assert [row[:2] for row in table("systems")[1:]] == [["16", "gold only"], ["16", "gold only, longer"]]
+
     def test_equal_selectors_run_once(self, monkeypatch: pytest.MonkeyPatch):
         selected = list[str]()
         fit = SelectStage.fit

@@ -13,6 +13,7 @@ from nersery.experiments.results import both_trainings
 from nersery.experiments.run_state.run_folder import RunFolder, read_record
 from nersery.experiments.sweep import Part, SettingsTable, SweepSettings
 from nersery.experiments.systems import System
+from nersery.report.model import label_of
 from nersery.report.parts import Measure, SweepCell
 from nersery.report.tables.table_columns import MEASURE, NAME, TEXT, Column, ReportTable
 
@@ -71,8 +72,7 @@ class SweepResults:
             ]
             averages = [average.mean if average else None for average in map(_measure, zip(*by_language, strict=True))]
             measures = [*map(_measure, by_language), *([_measure(averages)] if len(languages) > 1 else [])]
-            name = "gold only" if system.is_baseline else system.name
-            rows.append((str(size or self.recipe.sample.size or "all"), name, *measures))
+            rows.append((str(size or self.recipe.sample.size or "all"), label_of(system.name), *measures))
         headings = [*(languages or ["F1"]), *([AVERAGE] if len(languages) > 1 else [])]
         columns = [Column("Sentences", TEXT), Column("Method", NAME), *(Column(name, MEASURE) for name in headings)]
         return ReportTable("systems", self._caption, columns, rows)

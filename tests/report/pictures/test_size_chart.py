@@ -26,6 +26,12 @@ def test_each_system_has_a_panel_with_gold_only_in_the_background():
     assert [tick.text for tick in elements(other, "tick")] == ["100", "400"]
 
 
+def test_gold_sentences_with_another_tagger_have_the_name_of_all_reports():
+    rows = cells(*((size, name, 0.5) for name in ("gold", "gold, roberta") for size in (100, 400)))
+    assert [label for label, _ in size_panels(rows)] == ["gold only", "gold only, roberta"]
+    assert "F1 by training sentences: gold only, roberta" in size_panels(rows)[1][1]
+
+
 def test_higher_f1_is_higher_and_sizes_are_on_a_log_scale():
     rows = cells(*((size, "gold", f1) for size, f1 in ((100, 0.4), (200, 0.5), (400, 0.6))))
     ((_, panel),) = size_panels(rows)

@@ -16,7 +16,7 @@ from unicodedata import east_asian_width
 from markupsafe import Markup
 
 from nersery.report.escaping import html_template
-from nersery.report.model import SystemReport
+from nersery.report.model import SystemReport, label_of
 from nersery.report.parts import AgainstGold, SweepCell, TrainingReport
 
 Systems = list[SystemReport]
@@ -253,16 +253,15 @@ def size_panels(cells: Iterable[SweepCell]) -> list[tuple[str, Markup]]:
         return []
     up = scale_around((value for curve in curves.values() for values in curve.values() for value in values), 10.0)
     scales = Scale(math.log(sizes[0]), math.log(sizes[-1])), Scale(max(0.0, up.low), min(100.0, up.high))
-    labels = {name: "gold only" if name == GOLD else name for name in curves}
     return [
-        (labels[name], _panel(number, labels[name], curve, curves.get(GOLD) if name != GOLD else None, scales, sizes))
+        (label_of(name), _panel(number, name, curve, curves.get(GOLD) if name != GOLD else None, scales, sizes))
         for number, (name, curve) in enumerate(curves.items(), start=1)
     ]
 
 
 def _panel(
     number: int,
-    label: str,
+    system: str,
     curve: Mapping[int, Sequence[float]],
     behind: Mapping[int, Sequence[float]] | None,
     scales: tuple[Scale, Scale],
@@ -272,7 +271,7 @@ def _panel(
         ((math.log(size), value), f"{size}: {value:.1f}") for size, values in sorted(curve.items()) for value in values
     ]
     summary = "; ".join(f"{size}: {fmean(values):.1f}" for size, values in sorted(curve.items()))
-    title, ghosts = f"F1 by training sentences: {label}", [_means(behind)] if behind else []
+    title, ghosts = f"F1 by training sentences: {label_of(system)}", [_means(behind)] if behind else []
     line = _means(curve), dots
     return panel(("size", number), title, summary, scales, _ticks(sizes, scales), ghosts, [line], radius=2.5)
 
