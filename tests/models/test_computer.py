@@ -12,8 +12,8 @@ from nersery import io
 from nersery.core.errors import SettingsError
 from nersery.models.computer import ANY, computer, environment
 from nersery.models.loading import autocast, resolved
-from nersery.models.training.checkpoint import OtherTrainingError
 from nersery.models.training.trainer import TrainingPlan, train
+from nersery.models.training.training_state import OtherTrainingError
 from nersery.pipeline.job import FileJob
 from nersery.pipeline.stage_job import stage_job
 from nersery.pipeline.stage_options import JobOptions

@@ -24,6 +24,7 @@ from nersery.core.version import __version__
 from nersery.core.warnings import print_error
 from nersery.io.temporary_tables.ids import Ids
 from nersery.models.torch_state import torch_defaults
+from nersery.models.training.training_state import BrokenStateError, OtherTrainingError, is_foreign
 from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_options import JobOptions
@@ -270,11 +271,7 @@ def unchanged(rows: Rows, before: Any) -> Iterator[Any]:
 
 def check_training(folder: Path) -> None:
     """Raise `SettingsError` if the folder for a training's state, which is removed in the end, holds other files."""
-    if not folder.exists():
-        return
-    from nersery.models.training.checkpoint import is_foreign
-
-    if is_foreign(folder):
+    if folder.exists() and is_foreign(folder):
         raise foreign_files(folder, "an unfinished training", "folder")
 
 
@@ -287,11 +284,7 @@ def resume_training(fit: Callable[[], T], folder: Path, *, force: bool) -> T:
     """
     try:
         return fit()
-    except NerseryError as error:
-        from nersery.models.training.checkpoint import BrokenStateError, OtherTrainingError
-
-        if not isinstance(error, BrokenStateError | OtherTrainingError):
-            raise
+    except (BrokenStateError, OtherTrainingError) as error:
         if not force:
             raise type(error)(f"{error}, or use --force") from None
     shutil.rmtree(folder)

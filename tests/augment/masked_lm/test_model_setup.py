@@ -22,7 +22,7 @@ from nersery.core.training_context import Training
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.tokens import TOKEN_PREFIX
-from nersery.models.training.checkpoint import OtherTrainingError
+from nersery.models.training.training_state import OtherTrainingError
 from tests.augment.learning import assert_it_ignores_labels
 
 FINE_TUNED = ("cbt", "label_conditioned", "melm")

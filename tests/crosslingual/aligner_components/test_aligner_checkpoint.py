@@ -12,11 +12,11 @@ from safetensors import SafetensorError
 
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.crosslingual.aligner_components.aligner_checkpoint import LEARNT, STATE, pairs_digest
+from nersery.crosslingual.aligner_components.aligner_checkpoint import LEARNT, pairs_digest
 from nersery.crosslingual.aligners.base import Pair, Pairs
 from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.aligners.statistical import Statistical
-from nersery.models.training.checkpoint import BrokenStateError, OtherTrainingError, is_foreign
+from nersery.models.training.training_state import RECORD, BrokenStateError, OtherTrainingError, is_foreign
 from tests.crosslingual.fakes import put_on_path
 
 WORDS = {"the": "el", "house": "casa", "river": "río", "big": "grande", "Ada": "Ada", "sees": "ve"}
@@ -98,7 +98,7 @@ def test_a_full_disk_raises_an_os_error(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_refuses_a_record_that_a_power_failure_has_emptied(tmp_path: Path) -> None:
-    (tmp_path / STATE).touch()
+    (tmp_path / RECORD).touch()
     (tmp_path / LEARNT).mkdir()
     with pytest.raises(BrokenStateError, match="cannot be read"):
         Statistical().fit(PAIRS, Training(folder=tmp_path))

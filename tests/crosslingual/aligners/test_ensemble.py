@@ -14,7 +14,7 @@ from nersery.crosslingual.aligners.base import Aligner, Link, Pair
 from nersery.crosslingual.aligners.ensemble import OUT_OF_RANGE, WEIGHTS, Ensemble
 from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.models import multilingual_e5
-from nersery.models.training.checkpoint import OtherTrainingError
+from nersery.models.training.training_state import OtherTrainingError
 from tests.crosslingual.models import f1, translations
 
 PAIR = Pair(("a", "b"), ("x", "y"))

@@ -21,8 +21,8 @@ from nersery.crosslingual.embedding.fine_tuning import FineTuning, consistency, 
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import ModelSource
-from nersery.models.training.checkpoint import OtherTrainingError
 from nersery.models.training.trainer import History
+from nersery.models.training.training_state import OtherTrainingError
 from tests.crosslingual.models import build_bilingual, f1, translations
 from tests.killing import KilledError, KillingProgress
 

@@ -15,7 +15,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.experiments import runner
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from nersery.models.training.checkpoint import training_seconds
+from nersery.models.training.training_state import training_seconds
 from tests.experiments.trying import Trainings, each_or_some, execute, killing, system
 from tests.forks import Server
 from tests.killing import KilledError

@@ -21,7 +21,7 @@ from nersery.models.masked import adaptation
 from nersery.models.masked.adaptation import adapt, check_text
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_subwords import MaskedWindow
-from nersery.models.training.checkpoint import OtherTrainingError
+from nersery.models.training.training_state import OtherTrainingError
 from tests.killing import KilledError, stop_at
 from tests.models.masked_texts import opened, weights
 

@@ -16,7 +16,8 @@ from nersery.core.errors import SettingsError
 from nersery.core.locks import TURN, locked, turn
 from nersery.core.progress import Progress
 from nersery.models.training import checkpoint
-from nersery.models.training.checkpoint import BrokenStateError, Checkpoint, OtherTrainingError, is_foreign
+from nersery.models.training.checkpoint import Checkpoint
+from nersery.models.training.training_state import BrokenStateError, OtherTrainingError, is_foreign
 from tests.killing import KilledError, stop_at
 from tests.models.trainings import STEPS, Tied, Wider, fit, outcome
 from tests.standins import files

@@ -12,9 +12,8 @@ from nersery.core.files import write_atomic
 from nersery.core.typed_settings import settings_of
 from nersery.crosslingual.aligners.base import Aligner, Pairs
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
+from nersery.models.training.training_state import RECORD, read_state
 
-STATE = "state.json"
-"""The same name as in `nersery.models.training.checkpoint`, so that the folder is recognized as a training folder."""
 LEARNT = "learnt"
 
 
@@ -34,11 +33,9 @@ def learnt_path(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | N
     if folder is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    record = folder / STATE
+    record = folder / RECORD
     wanted = training_fingerprint(aligner, pairs)
     if record.exists() and any(path != record for path in folder.iterdir()):
-        from nersery.models.training.checkpoint import read_state  # imports torch, which takes seconds
-
         read_state(folder, wanted)
     else:
         write_atomic(record, json.dumps({"fingerprint": wanted}))

@@ -12,9 +12,10 @@ from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.outcome import Tally
 from nersery.core.registry import name_of
 from nersery.core.typed_settings import settings_of
-from nersery.crosslingual.aligner_components.aligner_checkpoint import LEARNT, STATE, training_fingerprint
+from nersery.crosslingual.aligner_components.aligner_checkpoint import LEARNT, training_fingerprint
 from nersery.crosslingual.aligners.base import Aligner, AlignStage
 from nersery.io.jsonl import rejects_of
+from nersery.models.training.training_state import RECORD
 from nersery.pipeline.stage_job import StageJob
 
 
@@ -70,7 +71,7 @@ def _only_copy_is_missing(job: StageJob, keep: Path) -> bool:
         return False
     assert isinstance(job.stage, AlignStage)
     try:
-        record = json.loads((job.training / STATE).read_text("utf-8"))
+        record = json.loads((job.training / RECORD).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     return bool(record == {"fingerprint": training_fingerprint(job.stage.create_method(), job.stage.pairs)})

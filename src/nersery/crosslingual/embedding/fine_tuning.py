@@ -30,8 +30,8 @@ from nersery.models.masked.masked_lm import masked_loss, tokenizer_with_mask
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
 from nersery.models.subwords.windows import Window
 from nersery.models.tokens import Token
-from nersery.models.training.checkpoint import RECORD
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
+from nersery.models.training.training_state import RECORD
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.core.typed_settings import settings_of
 from nersery.experiments.systems import TEACHERS
-from nersery.models.training.checkpoint import training_seconds
+from nersery.models.training.training_state import training_seconds
 from nersery.taggers.base import LOADING, Tagger, load_tagger, training_folder, training_record
 
 TEACHER_FILE = "teacher.json"

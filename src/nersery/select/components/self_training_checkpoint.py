@@ -10,8 +10,8 @@ from typing import Any
 
 from nersery.core.files import write_atomic
 from nersery.core.sentence import Entity, Sentence
+from nersery.models.training.training_state import RECORD, read_state, readable
 
-STEPS_FILE = "state.json"
 CERTAINTY = "self_training.certainty"
 """The score for the certainty of the tagger when a candidate joined. The selector `certainty` has its own score."""
 
@@ -54,8 +54,6 @@ def tagger_folder(folder: Path, steps: int) -> Path:
 
 def read_checkpoint(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[TrainingStep]:
     """Read the steps that an earlier call finished."""
-    from nersery.models.training.checkpoint import read_state, readable
-
     state = read_state(folder, fingerprint) if folder is not None else None
     if folder is None or state is None:
         return []
@@ -71,4 +69,4 @@ def read_checkpoint(folder: Path | None, fingerprint: Mapping[str, Any]) -> list
 def write_checkpoint(folder: Path, fingerprint: Mapping[str, Any], steps: Sequence[TrainingStep]) -> None:
     """Write the finished steps."""
     state = {"fingerprint": fingerprint, "steps": [asdict(step) for step in steps]}
-    write_atomic(folder / STEPS_FILE, json.dumps(state, ensure_ascii=False))
+    write_atomic(folder / RECORD, json.dumps(state, ensure_ascii=False))
