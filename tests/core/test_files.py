@@ -95,6 +95,16 @@ class TestWrittenBeside:
             assert re.fullmatch(r"nersery-[0-9a-f]{16}\.tmp", one.name)
         assert os.listdir(tmp_path) == [foreign.name]
 
+    @pytest.mark.parametrize("kind", ["file", "folder"])
+    def test_removes_what_a_killed_process_had_packed(self, kind: str, tmp_path: Path):
+        left, foreign = tmp_path / f"nersery-{'0' * 16}.packed", tmp_path / f"nersery-{'1' * 16}.packed"
+        left.with_suffix(".tmp").touch()
+        for path in (left, foreign):  # only the first belongs to a temporary file
+            path.touch() if kind == "file" else (path / "data").mkdir(parents=True)
+        with written_beside(tmp_path / "x"):
+            assert not left.exists()
+        assert os.listdir(tmp_path) == [foreign.name]
+
     def test_removes_all_left_files_despite_folders_with_similar_names(self, tmp_path: Path):
         for number in range(8):
             (tmp_path / f"nersery-{number:016}.tmp").touch()

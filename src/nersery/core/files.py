@@ -23,6 +23,8 @@ DESCRIPTION = "nersery.json"
 """The file that identifies a folder with a tagger or a published dataset."""
 DEVICES = Path("/dev")
 """The folder of devices. A file moved there would even replace its links to files, such as /dev/stdout."""
+PACKED = ".packed"
+"""The extension of what is made from a finished temporary file, beside it; see `written_beside`."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error codes for a full disk, an exhausted quota, and a file that is too large for the disk."""
 
@@ -165,6 +167,14 @@ def cache_folder() -> Path:
         raise SettingsError(f"{message} to the full path of a writable folder") from None
 
 
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it exists."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def unfinished_path(path: Path) -> Path:
     """The path of a file or folder while it is being made."""
     return path.with_name(path.name + ".part")
@@ -256,7 +266,7 @@ def refuse_within(path: Path, source: str | Path) -> None:
 def written_beside(path: Path) -> Iterator[Path]:
     """Yield a new, locked file to write before it replaces ``path``; remove it at the end.
 
-    Files that killed processes left are removed too: they are no longer locked.
+    Files that killed processes left are removed too: they are no longer locked. So is what was packed from them.
     """
     with contextlib.ExitStack() as stack:
         while True:  # another process may have removed the file, as a leftover, before it was locked
@@ -270,6 +280,7 @@ def written_beside(path: Path) -> Iterator[Path]:
                 continue
             with contextlib.suppress(OSError), leftover.open("rb") as other:
                 if try_lock(other):
+                    remove(leftover.with_suffix(PACKED))
                     leftover.unlink()
         yield temporary
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue, SettingsError, checked_text, did_you_mean
-from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable, written_beside
+from nersery.core.files import PACKED, as_path, naming_the_full_disk, refuse_unwritable, remove, written_beside
 from nersery.core.sentence import Sentence, checked_sentences
 from nersery.core.wording import either
 from nersery.io.base import AUTO, Writer
@@ -133,17 +132,9 @@ def as_written(sentences: Iterable[Sentence], format: Format) -> Iterable[Senten
 
 def _pack(pack: Callable[[Path, Path], None], lines: Path, target: Path) -> None:
     """Make the target from what a writer wrote, completely or not at all."""
-    packed = lines.with_suffix(".packed")
+    packed = lines.with_suffix(PACKED)
     try:
         pack(lines, packed)
         os.replace(packed, target)
     finally:  # after an error, the file is still there
         remove(packed)
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, if it exists."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

@@ -27,7 +27,6 @@ from nersery.core.sentence import Sentence
 from nersery.io.input_files.text_file import as_beginning
 from nersery.io.jsonl import rejects_of
 from nersery.io.losses import Losses
-from nersery.io.writing import remove
 from nersery.pipeline.error_policy import ErrorPolicy, sentence_in
 from nersery.pipeline.record import JobRecord
 
@@ -246,7 +245,7 @@ class FileJob:
             os.replace(rejects, self.rejects)
         if self.pack is not None:
             if output.exists():  # else a killed call has packed it
-                remove(packed)  # it may be half done
+                files.remove(packed)  # it may be half done
                 self.pack(output, packed)
                 output.unlink()
             output = packed
