@@ -124,19 +124,20 @@ def open_new(path: Path) -> BinaryIO:
 
 
 @contextlib.contextmanager
-def _written_atomically(path: Path) -> Iterator[BinaryIO]:
+def written_atomically(path: Path) -> Iterator[Path]:
+    """Yield the path ``NAME.tmp`` to write, and replace ``path`` by it, so that others see the old or the new file.
+
+    Use this only in nersery's own folders; elsewhere, use `written_beside`.
+    """
     temporary = path.with_name(path.name + ".tmp")
-    with naming_the_full_disk(path), open_new(temporary) as stream:
-        yield stream
+    with os_errors(path):
+        yield temporary
     os.replace(temporary, path)  # not reached after an error: the old file stays
 
 
 def write_atomic(path: Path, text: str | Iterable[str]) -> None:
-    """Write a file from a text or its parts, so that readers and later runs see either the old or the new file.
-
-    The file is written as ``NAME.tmp`` first. Use this only in nersery's own folders; elsewhere, use `write_output`.
-    """
-    with _written_atomically(path) as stream:
+    """Write a file from a text or its parts; see `written_atomically`."""
+    with written_atomically(path) as temporary, open_new(temporary) as stream:
         stream.writelines(part.encode() for part in ([text] if isinstance(text, str) else text))
 
 
@@ -298,5 +299,5 @@ def check_writable(path: Path) -> None:
 def copy_atomic(file: Path, target: Path) -> None:
     """Copy a file, if it exists, so that the copy is complete or does not exist under its new name."""
     if file.exists():
-        with file.open("rb") as source, _written_atomically(target) as stream:
+        with file.open("rb") as source, written_atomically(target) as temporary, open_new(temporary) as stream:
             shutil.copyfileobj(source, stream)

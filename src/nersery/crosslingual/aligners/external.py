@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.files import os_errors
+from nersery.core.files import written_atomically
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero
 from nersery.core.registry import unfitted
@@ -86,10 +86,8 @@ class External(Aligner):
             self._from_program({_digest(pair): pair for pair in pairs if not self._refused(pair)})
         )
         if learnt is not None:
-            unfinished = learnt.with_name(f".tmp{learnt.name}")
-            with os_errors(unfinished):
+            with written_atomically(learnt) as unfinished:
                 save_file(vars(self._answer), unfinished)
-            unfinished.replace(learnt)
 
     def _from_program(self, by_digest: Mapping[int, Pair]) -> dict[int, Alignment]:
         self.check()

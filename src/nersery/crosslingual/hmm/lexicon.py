@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import os_errors, write_atomic
+from nersery.core.files import write_atomic, written_atomically
 from nersery.core.other_jobs import differences
 from nersery.crosslingual.hmm import hidden_markov
 from nersery.crosslingual.hmm.texts import TextNumbers
@@ -91,13 +91,11 @@ class Lexicon(Parameters):
             facts: The stems by number, as ``source`` and ``target``, and JSON values.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f"{TENSORS}.tmp"
-        with os_errors(temporary):
+        with written_atomically(folder / TENSORS) as unfinished:
             save_file(
-                {field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, temporary
+                {field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, unfinished
             )
-        (folder / FACTS).unlink(missing_ok=True)  # without this file, what a kill leaves is no lexicon
-        temporary.replace(folder / TENSORS)
+            (folder / FACTS).unlink(missing_ok=True)  # without this file, what a kill leaves is no lexicon
         write_atomic(folder / FACTS, _json({"format": FORMAT, **facts}))
 
     @classmethod
