@@ -10,6 +10,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.taggers.base import check_tagger_folder, load_tagger, predict
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.components import onnx_export, onnx_network
+from tests.killing import KilledError
 from tests.taggers.small_taggers import GOLD, small
 
 
@@ -22,7 +23,7 @@ def test_the_export_predicts_the_same_labels(tiny_model, tmp_path: Path) -> None
     with pytest.raises(MissingResourceError, match=r"has no model.onnx"):
         load_tagger(tmp_path, backend="onnx")
     assert onnx_export.export_onnx(tmp_path).stat().st_size > 1000
-    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
     again = load_tagger(tmp_path, backend="onnx")
     for size in (1, 5, len(GOLD)):
         assert again.predict(GOLD[:size]) == tagger.predict(GOLD[:size])
@@ -47,6 +48,23 @@ def test_names_the_missing_package_and_extra(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingResourceError, match=r"onnxruntime is not installed.*nersery\[onnx\]"):
         onnx_network.OnnxNetwork(tmp_path)
+
+
+def test_force_replaces_a_tagger_whose_export_was_killed(
+    tiny_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def export(network: object, inputs: object, path: Path, **options: object) -> None:
+        path.touch()
+        raise KilledError
+
+    tagger = small(tiny_model, steps=1)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path)
+    monkeypatch.setattr(onnx_export, "check_onnx", lambda: None)
+    monkeypatch.setattr(torch.onnx, "export", export)
+    with pytest.raises(KilledError):
+        onnx_export.export_onnx(tmp_path)
+    check_tagger_folder(tmp_path, force=True)
 
 
 def test_error_about_a_network_that_cannot_be_exported(

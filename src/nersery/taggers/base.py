@@ -32,9 +32,9 @@ from nersery.taggers.components.description import DESCRIPTION, attached_share_l
 
 FILES = (
     *("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes"),
-    *("crf_pipeline.py", "model.onnx"),
+    *("crf_pipeline.py", "model.onnx", "model.onnx.tmp"),
 )
-"""Patterns of all files that taggers and their tokenizers write."""
+"""Patterns of all files that taggers and their tokenizers write, and of what a killed export leaves."""
 
 
 class Tagger(Method, ABC):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.extras import required
-from nersery.core.files import unfinished_path
+from nersery.core.files import written_atomically
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.onnx_network import ONNX_FILE
 from nersery.taggers.transformer import TransformerTagger
@@ -53,12 +52,12 @@ def export_onnx(folder: str | Path) -> Path:
     ids = torch.full((2, 8), encoder.pad)
     sizes = {0: torch.export.Dim("rows", max=MOST), 1: torch.export.Dim("subwords", min=2, max=encoder.max_subwords)}
     try:
-        with _only_errors("torch.onnx"), warnings.catch_warnings():
+        with _only_errors("torch.onnx"), warnings.catch_warnings(), written_atomically(path) as unfinished:
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 _Logits(network.float().cpu()),
                 (ids, torch.ones_like(ids)),
-                unfinished_path(path),
+                unfinished,
                 input_names=["input_ids", "attention_mask"],
                 output_names=["logits"],
                 dynamic_shapes={"input_ids": sizes, "attention_mask": sizes},
@@ -71,7 +70,6 @@ def export_onnx(folder: str | Path) -> Path:
             f"PyTorch cannot export a {type(network).__name__} as ONNX. The tagger in {folder} works without it; to "
             "export one, train on another model"
         ) from error
-    os.replace(unfinished_path(path), path)
     return path
 
 
