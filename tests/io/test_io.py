@@ -334,7 +334,7 @@ def test_refuses_to_write_duplicate_ids(tmp_path: Path, name: str) -> None:
     if name != "a.jsonl":  # its files have no ids
         assert write(twice, path) == len(read(path)) == 2
         return
-    with pytest.raises(DataError, match="sentence x: an earlier sentence has the same id"):
+    with pytest.raises(DataError, match="sentence x: another sentence has the same id"):
         write(twice, path)
     assert not path.exists()
     assert write([Sentence(("Ada",)), Sentence(("Bo",))], path) == len(read(path)) == 2

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from nersery.core.errors import DataError, Issue, SettingsError, checked_text, did_you_mean
+from nersery.core.errors import SettingsError, checked_text, did_you_mean
 from nersery.core.files import PACKED, as_path, naming_the_full_disk, refuse_unwritable, remove, written_beside
 from nersery.core.sentence import Sentence, checked_sentences
 from nersery.core.wording import either
@@ -14,7 +14,7 @@ from nersery.io.base import AUTO, Writer
 from nersery.io.columns_and_rows.document_marks import with_marks
 from nersery.io.formats import IDS, Format, extensions, formats, writable
 from nersery.io.input_files.text_file import as_beginning
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import with_distinct_ids
 
 
 def format_of(path: str | Path, *, can_be_named: bool = False) -> str:
@@ -101,7 +101,8 @@ def write(
     count = 0
     with naming_the_full_disk(path), written_beside(path) as temporary:
         with temporary.open("w", encoding="utf-8", newline="\n") as stream:
-            given = _with_distinct_ids(sentences) if IDS in encoder.format.keeps else checked_sentences(sentences)
+            given = checked_sentences(sentences)
+            given = with_distinct_ids(given) if IDS in encoder.format.keeps else given
             for sentence in as_written(given, encoder.format):
                 text = encoder.encode(sentence)
                 stream.write(text if count else as_beginning(text))
@@ -111,18 +112,6 @@ def write(
         else:
             _pack(encoder.format.pack, temporary, path)
     return count
-
-
-def _with_distinct_ids(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences. Raise `DataError` if two have the same id, because the file could not be read."""
-    ids = Ids()
-    for number, sentence in enumerate(checked_sentences(sentences), start=1):
-        if sentence.id and ids.add(sentence.id, number) is not None:
-            raise DataError(
-                Issue("an earlier sentence has the same id", sentence=sentence.id),
-                fix="give every sentence an id of its own",
-            )
-        yield sentence
 
 
 def as_written(sentences: Iterable[Sentence], format: Format) -> Iterable[Sentence]:

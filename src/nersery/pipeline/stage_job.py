@@ -14,7 +14,7 @@ from types import MappingProxyType, NoneType
 from typing import Any, Protocol, TypeVar
 
 from nersery import io
-from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
+from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.files import as_path, refuse_unwritable
 from nersery.core.other_jobs import foreign_files
 from nersery.core.outcome import Reject, Result, Tally, collect
@@ -22,7 +22,7 @@ from nersery.core.own_process import wanted_threads
 from nersery.core.progress import Progress
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import with_distinct_ids
 from nersery.models.torch_state import torch_defaults
 from nersery.models.training.training_state import BrokenStateError, OtherTrainingError, is_foreign
 from nersery.pipeline.job import FileJob, run
@@ -58,13 +58,8 @@ def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, opt
 
 def refuse_shared_ids(rows: Rows) -> None:
     """Raise `DataError` if two sentences in memory share an id. Ids in files have already been checked."""
-    ids = Ids()
-    for number, sentence in enumerate(rows if isinstance(rows, io.InMemory) else (), start=1):
-        if sentence.id and ids.add(sentence.id, number) is not None:
-            raise DataError(
-                Issue("another sentence has the same id", sentence=sentence.id),
-                fix="give every sentence an id of its own",
-            )
+    for _ in with_distinct_ids(rows if isinstance(rows, io.InMemory) else ()):
+        pass
 
 
 def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOptions) -> StageJob:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from nersery.core.errors import DiskError
+from nersery.core.errors import DataError, DiskError, Issue
+from nersery.core.sentence import Sentence
 
 if TYPE_CHECKING:
     import sqlite3
@@ -59,6 +61,20 @@ class Ids:
             )
             self._table.executemany("insert into ids values (?, ?, ?)", rows)
         self._lines.clear()
+
+
+def with_distinct_ids(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences, one by one. Raise `DataError` if two have the same id; the empty id may occur often."""
+    ids = Ids()
+    for number, sentence in enumerate(sentences, start=1):
+        if sentence.id and ids.add(sentence.id, number) is not None:
+            raise repeated_id(sentence.id)
+        yield sentence
+
+
+def repeated_id(id: str) -> DataError:
+    """The error for a sentence with the id of another one."""
+    return DataError(Issue("another sentence has the same id", sentence=id), fix="give every sentence an id of its own")
 
 
 def _bytes(text: str) -> bytes:

@@ -10,10 +10,9 @@ from operator import attrgetter
 from typing import Any, overload
 
 from nersery.core.entity import SoftLabel
-from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded
-from nersery.io.temporary_tables.ids import naming_the_temporary_folder, temporary_table
+from nersery.io.temporary_tables.ids import naming_the_temporary_folder, repeated_id, temporary_table
 
 _parts_of = attrgetter(*(field.name for field in fields(Sentence)))
 
@@ -47,10 +46,7 @@ class SentenceTable(Sequence[Sentence]):
         row = self._size, sentence.id, folded(sentence.text) if self._searchable else "", _packed(sentence)
         with self._lock, naming_the_temporary_folder():
             if not self._table.execute("insert or ignore into sentences values (?, ?, ?, ?)", row).rowcount:
-                raise DataError(
-                    Issue("another sentence has the same id", sentence=sentence.id),
-                    fix="give every sentence an id of its own",
-                )
+                raise repeated_id(sentence.id)
         self._size += 1
 
     def __len__(self) -> int:
