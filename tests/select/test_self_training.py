@@ -64,7 +64,7 @@ class Scripted(Tagger):
         return [(1.0, 2 * float(s.words[1]) - 1.0) for s in sentences]  # the mean is the number in the word
 
     def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "done").write_text(str(self.done))
 
     @classmethod
@@ -323,7 +323,7 @@ class TestResume:
 
     def test_resumes_after_a_kill_during_the_first_save(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def killed(tagger: Scripted, folder: Path) -> None:
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)
             (folder / "half").touch()
             raise KeyboardInterrupt
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue, SettingsError, at
+from nersery.core.folders import replaced_folder
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
@@ -310,11 +310,8 @@ class SelfTraining(Selector):
             folder.mkdir(parents=True, exist_ok=True)
             write_checkpoint(folder, self._fingerprint, [])
         # Write the tagger, then the record that names it, then remove the old tagger: a kill leaves a complete pair.
-        unfinished = tagger_folder(folder, number).with_suffix(".part")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        tagger.save(unfinished)
-        shutil.rmtree(tagger_folder(folder, number), ignore_errors=True)
-        os.replace(unfinished, tagger_folder(folder, number))
+        with replaced_folder(tagger_folder(folder, number)) as unfinished:
+            tagger.save(unfinished)
         write_checkpoint(folder, self._fingerprint, self._finished_steps)
         shutil.rmtree(tagger_folder(folder, number - 1), ignore_errors=True)
         shutil.rmtree(folder / f"training-{number - 1}", ignore_errors=True)
