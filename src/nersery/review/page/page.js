@@ -53,13 +53,8 @@ function inTurn(work) {
   return waiting;
 }
 
-function show(number) {
-  return inTurn(async () => {
-    take(await ask(`sentence/${number}`), number);
-  });
-}
-
 function take(sentence, number) {
+  const isNew = !one || number !== at;
   one = sentence;
   at = number;
   labels = sentence.corrected.map((label) => [...label]);
@@ -70,6 +65,15 @@ function take(sentence, number) {
   $("note").value = sentence.note;
   document.querySelector("main").hidden = false;
   draw();
+  if (!isNew) return;
+  $("place").scrollIntoView({ block: "nearest" });  // the page may still show the end of a long sentence
+  $("told").textContent = `${$("place").textContent}: ${spoken(one.words, labels)}`;
+}
+
+// The sentence for screen readers, each entity with its type behind it.
+function spoken(words, entities) {
+  const types = new Map(entities.map(([, stop, type]) => [stop - 1, ` (${type})`]));
+  return words.map((word, i) => word + (types.get(i) ?? "")).join(" ");
 }
 
 function isCorrected() {
@@ -82,8 +86,10 @@ function drawProgress() {
   $("name").textContent = all.name;
   document.title = `${counts.accept + counts.reject} of ${all.verdicts.length} reviewed`;
   $("bar").value = (counts.accept + counts.reject) / Math.max(1, all.verdicts.length);
+  const isShown = all.verdicts.some((_, number) => matches(number, $("filter").value));
   $("counts").textContent = `${counts.accept} accepted, ${counts.reject} rejected, ${counts[""]} to go`
-    + (found ? `, ${found.size} found` : "") + (all.isWhole ? "" : " (still reading)");
+    + (found ? `, ${found.size} found` : "") + (all.isWhole ? "" : " (still reading)")
+    + (isShown ? "" : ". No sentence matches, so the last one stays.");
   $("place").textContent = `${at + 1} of ${all.verdicts.length}`;
 }
 
@@ -121,17 +127,18 @@ function written(words, entities, isOpen) {
     if (!entity) { parts.push(word(i)); i += 1; continue; }
     const mark = coloured(make("mark", "entity"), entity[2]);
     for (; i < entity[1]; i += 1) mark.append(...(i > entity[0] ? [" "] : []), word(i));
-    mark.append(make("bdi", "type", entity[2]));
-    if (isOpen) mark.append(eraser(entity));
+    const label = make("span", "label");
+    label.append("\u00a0", make("bdi", "type", entity[2]), ...(isOpen ? [eraser(words, entity)] : []));
+    mark.append(label);
     parts.push(mark);
   }
   return parts;
 }
 
-function eraser(entity) {
+function eraser(words, entity) {
   const button = make("button", "", "×");
   button.type = "button";
-  button.title = button.ariaLabel = `Remove the label ${entity[2]}`;
+  button.title = button.ariaLabel = `Remove the label ${entity[2]} from ${words.slice(entity[0], entity[1]).join(" ")}`;
   button.addEventListener("click", () => relabel(entity[0], entity[1], null));
   return button;
 }
@@ -158,7 +165,8 @@ function drawTypes() {
   const none = make("button", "plain", "no label ");
   none.append(make("kbd", "", "0"));
   none.addEventListener("click", () => label(null));
-  const other = make("button", "plain", "another type …");
+  const other = make("button", "plain", "another type … ");
+  other.append(make("kbd", "", "t"));
   other.addEventListener("click", another);
   for (const button of [...buttons, none]) button.disabled = !chosen;
   other.disabled = !chosen;
@@ -166,8 +174,10 @@ function drawTypes() {
 }
 
 function another() {
+  if (!chosen) return;
   const type = (prompt("Name of the type, e.g. PER") || "").trim();
-  if (type) label(type);
+  const known = all.types.find((other) => other.toLowerCase() === type.toLowerCase());
+  if (type) label(all.types.includes(type) ? type : known ?? type);
 }
 
 function span() {
@@ -180,7 +190,10 @@ function drawChoice() {
     const i = Number(word.dataset.at);
     word.classList.toggle("chosen", Boolean(range) && range[0] <= i && i < range[1]);
   }
-  $("told").textContent = range ? `selected: ${one.words.slice(...range).join(" ")}` : "";
+  if (!range) { $("told").textContent = ""; return; }
+  const inside = labels.filter(([start, end]) => range[0] <= start && end <= range[1]);
+  const moved = inside.map(([start, end, type]) => [start - range[0], end - range[0], type]);
+  $("told").textContent = `selected: ${spoken(one.words.slice(...range), moved)}`;
 }
 
 function choose(anchor, focus) {
@@ -219,12 +232,18 @@ function showMatching() {
 // The next sentence that the filter shows; behind a decision the next that is not reviewed, from the beginning again.
 async function move(step, wanted) {
   const count = all.verdicts.length;
+  const from = at;
   const filter = wanted && $("filter").value === "all" ? wanted : $("filter").value;
-  for (let i = 1; i <= count; i += 1) {
-    const number = (at + step * i + count * i) % count;
-    if (matches(number, filter)) return show(number);
-  }
-  return draw();
+  await inTurn(async () => {
+    for (let i = 1; i <= count; i += 1) {
+      const number = (from + step * i + count * i) % count;
+      if (!matches(number, filter)) continue;
+      const sentence = await ask(`sentence/${number}`);
+      all.verdicts[number] = sentence.verdict;  // somebody else may have decided meanwhile
+      if (matches(number, filter)) return take(sentence, number);
+    }
+    return draw();
+  });
 }
 
 async function end() {
@@ -248,16 +267,17 @@ function step(direction, isFurther) {
   const forward = getComputedStyle($("sentence")).direction === "rtl" ? -direction : direction;
   const last = one.words.length - 1;
   const inside = (i) => Math.min(last, Math.max(0, i));
-  if (!chosen) return choose(...unit(forward > 0 ? 0 : last));
-  if (isFurther) return choose(chosen[0], inside(chosen[1] + forward));
-  return choose(...unit(inside(forward > 0 ? Math.max(...chosen) + 1 : Math.min(...chosen) - 1)));
+  if (!chosen) choose(...unit(forward > 0 ? 0 : last));
+  else if (isFurther) choose(chosen[0], inside(chosen[1] + forward));
+  else choose(...unit(inside(forward > 0 ? Math.max(...chosen) + 1 : Math.min(...chosen) - 1)));
+  $("sentence").querySelector(`[data-at="${chosen[1]}"]`).scrollIntoView({ block: "nearest" });
 }
 
 const KEYS = {
   a: () => decide("accept"), r: () => decide("reject"), u: undo, c: () => one.verdict && save(""), Enter: () => decide("accept"),
   j: () => move(1), k: () => move(-1),
   n: () => $("note").focus(), "/": () => $("find").focus(), Escape: () => { chosen = null; draw(); }, o: () => restore(),
-  "?": () => $("help").showModal(),
+  t: another, "?": () => $("help").showModal(),
   0: () => label(null), Delete: () => label(null), Backspace: () => label(null),
 };
 
@@ -286,7 +306,10 @@ document.addEventListener("keydown", (event) => {
     undo();
     return;
   }
-  if (event.repeat && /^([aruco]|Enter)$/.test(key)) return;  // a key held down decides one sentence, not many
+  if (event.repeat && !isText && /^([aructo]|Enter)$/.test(key)) {
+    event.preventDefault();  // a key held down decides one sentence, not many, also on a button
+    return;
+  }
   const tag = event.target.tagName;
   if (isText) {
     if (key === "Escape" || key === "Enter") $("sentence").focus();
@@ -333,6 +356,10 @@ $("find").addEventListener("change", () => inTurn(async () => {
 for (const [id, work] of Object.entries({
   accept: KEYS.a, reject: KEYS.r, undo: KEYS.u, next: KEYS.j, before: KEYS.k, over: end, keys: KEYS["?"],
 })) $(id).addEventListener("click", work);
+
+addEventListener("beforeunload", (event) => {
+  if (one && $("note").value !== one.note) event.preventDefault();  // the browser asks whether to leave the note unsaved
+});
 
 function readLater() {
   if (!all.isWhole) setTimeout(() => inTurn(readOn), WAIT);
