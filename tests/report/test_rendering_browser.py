@@ -12,7 +12,8 @@ from tests.report.pages import EVIL, HEADLINE, render_html, with_evil
 from tests.report.report_fixture import build
 
 pytestmark = in_browser
-WIDE, NARROW = 1280, 390
+WIDE, NARROW, PAPER = 1280, 390, 673
+"""Widths in CSS pixels; `PAPER` is A4 without its margins."""
 
 
 @pytest.fixture(scope="module")
@@ -215,6 +216,20 @@ def test_collapsed_sections_are_printed(visit):
     assert page.locator("#rejected details .sentence").first.is_visible()
     assert page.get_by_text("optimizer.learning_rate").is_visible()
     assert not page.get_by_role("navigation", name="Sections").is_visible()
+
+
+def test_tables_fit_the_paper_in_no_larger_letters_than_the_text(visit):
+    report = build()
+    for system in report["systems"][1:]:
+        system["name"] = "label_wise_token_replacement"
+    page = visit(report, PAPER)
+    page.emulate_media(media="print")
+    of_text, of_table = (
+        page.locator(name).first.evaluate("one => parseFloat(getComputedStyle(one).fontSize)")
+        for name in ("body", "td")
+    )
+    assert of_table <= of_text
+    assert fits(page)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
