@@ -263,6 +263,7 @@ def test_a_key_held_down_decides_one_sentence(review) -> None:
     for _ in range(5):
         page.keyboard.down("a")
         page.evaluate(SETTLED)
+    page.keyboard.up("a")  # the next test shares the keyboard
     assert decisions.counts["accept"] == 1
 
 

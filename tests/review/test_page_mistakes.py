@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nersery.review.decisions import Decision
 from tests.browser import in_browser, sync_api
 from tests.review.conftest import EVIL, SETTLED, press
 
@@ -72,3 +73,15 @@ def test_an_address_without_its_last_slash_shows_the_page(review) -> None:
     page, _ = review
     page.goto(page.url.rstrip("/"))
     page.wait_for_selector(".word")
+
+
+@pytest.mark.parametrize(("name", "message"), [("B-PER", 'did you mean "PER"?'), ("O", "words outside entities")])
+def test_a_tag_is_not_a_type(review, name: str, message: str) -> None:
+    page, decisions = review
+    page.once("dialog", lambda dialog: dialog.accept(name))
+    press(page, "ArrowRight", "t")
+    assert message in page.inner_text("#error")
+    assert decisions[EVIL].labels == ((2, 3, "PER"),)
+    assert page.locator("#types button:not(.plain)").count() == 2, "no button offers it"
+    press(page, "a")
+    assert decisions[EVIL] == Decision("accept", ((2, 3, "PER"),))

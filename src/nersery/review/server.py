@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+from nersery.core.definitions import check_types
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
 from nersery.review.decisions import Decision, Decisions, OutdatedError, whole
@@ -99,7 +100,7 @@ class Review:
         """Write the decision that the page sends about a sentence.
 
         Raises:
-            NerseryError: If the decision is invalid, or the review has ended.
+            NerseryError: If the decision is invalid, has a tag in place of a new type, or the review has ended.
             OutdatedError: If another page has decided since the version that this one saw.
         """
         try:
@@ -109,6 +110,8 @@ class Review:
         with self._lock:
             if self.over.is_set():
                 raise NerseryError("the review has ended; start it again to continue")
+            known = self.types
+            check_types((type_ for _, _, type_ in decision.labels if type_ not in known), "the decision", beside=known)
             self.decisions.decide(self.decisions.corpus[self.order[number]].id, decision, version)
             return self.shown(number)
 

@@ -208,16 +208,20 @@ function label(type) {
 }
 
 // The words get the type alone: what overlaps them loses its label.
-function relabel(start, end, type) {
+async function relabel(start, end, type) {
+  const sentence = one;
   const before = JSON.stringify(labels);
+  const isNew = type !== null && !all.types.includes(type);
   labels = labels.filter(([s, e]) => e <= start || s >= end);
-  if (type !== null) {
-    labels.push([start, end, type]);
-    if (!all.types.includes(type)) all.types.push(type);
-  }
+  if (type !== null) labels.push([start, end, type]);
+  if (isNew) all.types.push(type);
   labels.sort((a, b) => a[0] - b[0]);
-  if (JSON.stringify(labels) !== before) save(one.verdict);
   $("sentence").focus();
+  if (JSON.stringify(labels) === before || await save(one.verdict) || $("conflict").open || !isNew) return;
+  all.types = all.types.filter((other) => other !== type);  // it was refused
+  if (one !== sentence) return;
+  labels = JSON.parse(before);
+  draw();
 }
 
 function matches(number, filter) {
