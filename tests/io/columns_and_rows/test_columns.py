@@ -315,3 +315,27 @@ def test_notes_a_missing_blank_line_with_a_command_to_split_sentences(
     forget_notes()
     assert [len(sentence) for sentence in read(path)] == [3] * 200
     assert not capsys.readouterr().err
+
+
+PLACES_FIRST = "d 0:3 Ada B-PER\nd 4:9 wrote O\n"
+
+
+@pytest.mark.parametrize("options", [{}, {"word_column": 2}])
+def test_a_word_column_without_letters_gets_a_note_that_names_another_column(
+    tmp_path: Path, options: dict[str, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found(tmp_path, PLACES_FIRST, **options)
+    assert "column 2 has no letters, e.g. '0:3'" in (note := capsys.readouterr().err)
+    assert "add word_column=3" in note
+    found(tmp_path, PLACES_FIRST, word_column=3)
+    found(tmp_path, "12 O\n13 B-X\n")  # no other column has letters
+    assert capsys.readouterr().err == ""
+
+
+def test_a_tag_column_without_tags_names_the_column_that_has_them(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"column 3 has no tags, e.g. 'Ada', but column 4 has\nFix: .*tag_column=4"):
+        found(tmp_path, PLACES_FIRST, tag_column=3)
+    (tmp_path / "types.conll").write_text("Ada PER B-NP\nwrote O O\n", "utf-8")
+    with pytest.raises(DataError, match="bare-type"):  # O is a tag
+        read(tmp_path / "types.conll", tag_column=2)
+    assert read(tmp_path / "types.conll", tag_column=2, repair="bare-type")[0].labels == ((0, 1, "PER"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
 from nersery.core.errors import DataError, Issue
@@ -14,9 +14,9 @@ from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.core.warnings import warn
 from nersery.io.base import ReadOptions, lone_return
 from nersery.io.columns_and_rows.untagged_columns import no_tags, outside_value, types_without_prefixes
-from nersery.io.columns_and_rows.word_column import NEARLY_ALL, word_and_number
+from nersery.io.columns_and_rows.word_column import NEARLY_ALL, column_with_letters, word_and_number
 from nersery.io.input_files.text_file import BLANKS, TextFile
-from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
+from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, REPAIRS, WORD_DIGIT
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
@@ -186,6 +186,8 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
         _refuse_words(file, sample)
         return None
     tag = _tag_position(sample, tags)
+    if options.tag_column is not None and not sure:
+        _refuse_other_column(file, sample.columns, options)
     named = None if options.word_column is None else options.word_column - 1
     word, number = word_and_number(sample.runs, [tag, *tags], named, is_conllu=sample.is_conllu)
     if sample.sentence_count == 1 and len(sample.rows) > MOST_WORDS and not sure:
@@ -194,6 +196,10 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
     rivals = tuple(at for at in tags if at not in (tag, word))
     words = sample.columns[word]
+    other = None if sure else column_with_letters(sample.columns, word, [tag, *rivals])
+    if other is not None:
+        example = f"column {word + 1} has no letters, e.g. {words[0]!r:.40}, but its values are read as words"
+        warn(f"{file.name}: {example}. If column {other + 1} has the words, add --word-column {other + 1}")
     affixes = tuple((name, words[0]) for name, pattern in AFFIXES.items() if all(map(pattern.search, words)))
     return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number, affixes)
 
@@ -231,6 +237,18 @@ def check_named_columns(file: TextFile, options: ReadOptions, width: int) -> Non
     if options.tag_column is not None and width == 1:
         issue = Issue("its lines have one column, expected a word and a tag", file.name)
         raise DataError(issue, fix="separate word and tag with a tab or a space, or name the format by --format text")
+
+
+def _refuse_other_column(file: TextFile, columns: Sequence[Sequence[str]], options: ReadOptions) -> None:
+    """Raise `DataError` if the column that the user names for tags has nearly none, but another one has tags."""
+    named = (options.tag_column or 0) - 1
+    mends = any(REPAIRS[name].mend for name in options.repair)
+    if mends or _looks_like_tags(columns[named], 1 - NEARLY_ALL, broken=True):
+        return
+    others = _tag_positions(columns, replace(options, tag_column=None), _SURE_SIGNS)
+    if others:
+        message = f"column {named + 1} has no tags, e.g. {columns[named][0]!r:.40}, but column {others[0] + 1} has"
+        raise DataError(Issue(message, file.name), fix=f"name the column of the tags: --tag-column {others[0] + 1}")
 
 
 def _refuse_words(file: TextFile, sample: _Sample) -> None:

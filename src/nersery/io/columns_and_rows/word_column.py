@@ -41,6 +41,25 @@ def word_and_number(
     return word, None if word == number else number
 
 
+def column_with_letters(columns: Sequence[Sequence[str]], word: int, tags: Sequence[int]) -> int | None:
+    """A column that may have the words if nearly no value in the column of the words has a letter; otherwise None.
+
+    Offsets have no letters. Of several columns with letters, the one with the most different values has the words.
+
+    >>> column_with_letters([("0:3", "4:9"), ("Ada", "ran"), ("B-PER", "O")], word=0, tags=[2])
+    1
+    """
+    if _share_of_letters(columns[word]) > 1 - NEARLY_ALL:
+        return None
+    others = [at for at, column in enumerate(columns) if at not in tags and _share_of_letters(column) > 0.5]
+    return max(others, key=lambda at: len({*columns[at]}), default=None)
+
+
+def _share_of_letters(values: Sequence[str]) -> float:
+    """The share of values with a letter."""
+    return sum(any(map(str.isalpha, value)) for value in values) / len(values)
+
+
 def _after_offsets(rows: Sequence[_Row], columns: Sequence[int], word: int) -> int:
     """The third column if the first two hold the word's first character and the one after its last; otherwise ``word``.
 
