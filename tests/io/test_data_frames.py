@@ -40,6 +40,23 @@ def test_data_frames_survive_a_round_trip(tmp_path: Path) -> None:
         Corpus.from_pandas(frame.drop(columns="sentence"))
 
 
+def test_data_frames_keep_the_language_of_each_sentence() -> None:
+    frame = CORPUS.to_pandas()
+    languages = [sentence.language for sentence in CORPUS]
+    assert any(languages)
+    assert [sentence.language for sentence in Corpus.from_pandas(frame)] == languages
+    unknown = frame.assign(language=frame.language.where(frame.language != "", 3.5))  # not text
+    others = [language or "de" for language in languages]
+    assert [sentence.language for sentence in Corpus.from_pandas(unknown, language="de")] == others
+    lists = frame.groupby("sentence", as_index=False).agg({"word": list, "tag": list, "language": "first"})
+    assert [sentence.language for sentence in Corpus.from_pandas(lists)] == languages
+    mixed = pd.DataFrame({"sentence": [1, 1], "word": ["ok", "danke"], "tag": ["O"] * 2, "language": ["en", "de"]})
+    assert Corpus.from_pandas(mixed)[0].language == ""
+    tagged = mixed.drop(columns="tag").replace({"en": "O", "de": "B-de"})
+    assert Corpus.from_pandas(tagged, tags="language")[0].labels == ((1, 2, "de"),)
+    assert [*Corpus.from_bio([["Oslo"]], [["B-LOC"]]).to_pandas()] == ["sentence", "word", "tag"]
+
+
 def test_a_data_frame_with_a_row_for_each_sentence_is_read() -> None:
     words, tags = CORPUS.to_bio()
     frame = pd.DataFrame({"id": ["a", "b", "c"], "tokens": words, "tags": tags})

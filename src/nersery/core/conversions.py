@@ -127,6 +127,8 @@ class Conversions:
     ) -> Self:
         """The sentences of a data frame with a row for each word, or with lists and a row for each sentence.
 
+        A column ``language`` gives the language of its sentences.
+
         Args:
             words: Column of the words; None takes ``word``, ``words``, ``token`` or ``tokens``.
             tags: Column of the tags; None takes ``tag``, ``tags``, ``ner_tag``, ``ner_tags``, ``label`` or ``labels``.
@@ -141,7 +143,7 @@ class Conversions:
         return cls(_functions().pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
 
     def to_pandas(self, *, scheme: str = "IOB2") -> DataFrame:
-        """A data frame with a row for each word: ``sentence``, ``word``, ``tag``.
+        """A data frame with a row for each word: ``sentence``, ``word``, ``tag``, and ``language`` if known.
 
         Raises:
             MissingResourceError: If pandas is not installed.

@@ -7,7 +7,7 @@ The functions for spaCy are in `nersery.io.annotation_tools.spacy_documents`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
@@ -289,6 +289,7 @@ def pandas_sentences(
     id_column = _found_column(columns, sentence, "sentence", SENTENCES)
     if not len(frame):
         return iter(())
+    languages = _languages(frame.drop(columns=[word_column, tag_column]))
     word = next(iter(frame[word_column].dropna()), None)
     # Cells may hold several tags as text, as in a CSV file.
     is_written = any(isinstance(cell, str) and cell_holds_several(cell) for cell in frame[tag_column])
@@ -301,25 +302,40 @@ def pandas_sentences(
             table[tag_column] = table[tag_column].map(partial(_cut_text, _numbers_or_tags))
         if id_column:
             table["id"] = frame[id_column].astype(object).where(frame[id_column].notna(), None)
+        if any(languages):
+            table["language"] = languages
         return dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
     if id_column is None:
         has_ids = any(frame.index.names) or not frame.index.is_unique
         raise _ids_in_index(frame) if has_ids else _no_column(columns, sentence, "sentence", SENTENCES)
     ids = _sentence_ids(frame[[id_column, word_column, tag_column]])
     numbers = _numbered(names)
-    triples = zip(ids, frame[word_column], frame[tag_column], strict=True)
+    words_with_ids = zip(ids, frame[word_column], frame[tag_column], languages, strict=True)
     rows = [
         with_names(
             {
                 "id": _id_text(json_value(id)),
-                "tokens": [str(word) for _, word, _ in group],
-                "tags": [_whole(json_value(tag)) for _, _, tag in group],
+                "tokens": [str(word) for _, word, _, _ in group],
+                "tags": [_whole(json_value(tag)) for _, _, tag, _ in group],
+                "language": _only({language for *_, language in group}),
             },
             {"tags": numbers},
         )
-        for id, group in ((id, list(group)) for id, group in groupby(triples, itemgetter(0)))
+        for id, group in ((id, list(group)) for id, group in groupby(words_with_ids, itemgetter(0)))
     ]
     return iter(_RowsSource("pandas", lambda: rows, options))
+
+
+def _languages(frame: Any) -> list[str | None]:
+    """The language of each row, from a column of this name."""
+    values = frame["language"] if list(frame.columns).count("language") == 1 else [None] * len(frame)
+    return [value if isinstance(value, str) and value else None for value in values]
+
+
+def _only(languages: Set[str | None]) -> str | None:
+    """The language of the words of a sentence; None if there is none, or more than one."""
+    known = languages - {None}
+    return next(iter(known)) if len(known) == 1 else None
 
 
 def _ids_in_index(frame: Any) -> DataError:
@@ -371,8 +387,9 @@ def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
     library = required("pandas", "datasets")
     sentences = list(corpus)
     rows = [
-        (sentence.id, *pair)
+        (sentence.id, *pair, sentence.language)
         for sentence, words, tags in zip(sentences, *to_bio(sentences, scheme), strict=True)
         for pair in zip(words, tags, strict=True)
     ]
-    return library.DataFrame(rows, columns=["sentence", "word", "tag"])
+    frame = library.DataFrame(rows, columns=["sentence", "word", "tag", "language"])
+    return frame if any(sentence.language for sentence in sentences) else frame.drop(columns="language")
