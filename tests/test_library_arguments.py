@@ -407,3 +407,33 @@ def test_no_input_is_overwritten(call: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"gold.jsonl is an input and would be overwritten. Choose another output"):
         INTO_INPUTS[call](file)
     assert nersery.read(file) == GOLD
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: nersery.augment("mention_replacement", GOLD),  # type: ignore[arg-type, call-overload]
+        lambda: nersery.augment(MELM(), GOLD),  # type: ignore[arg-type, call-overload]
+        lambda: nersery.annotate("qa_prompting", "raw.txt"),
+        lambda: nersery.annotate(QaPrompting, GOLD),  # type: ignore[arg-type, call-overload]
+        lambda: nersery.select("duplicates", "more.jsonl", GOLD),
+        lambda: nersery.train("bilstm_crf", GOLD),  # type: ignore[arg-type, call-overload]
+        lambda: nersery.train(BiLSTMCRF(), GOLD),  # type: ignore[arg-type, call-overload]
+    ],
+)
+def test_swapped_arguments_are_named(call: Callable[[], object]) -> None:
+    with pytest.raises(SettingsError, match=r"the first two arguments are swapped: .* is a method, expected the sent"):
+        call()
+
+
+@pytest.mark.parametrize("tagger", ["my-tagger", BiLSTMCRF()])
+def test_predict_names_a_tagger_in_place_of_the_sentences(tagger: Any) -> None:
+    with pytest.raises(SettingsError, match=r"nersery\.predict takes the sentences first, then the tagger"):
+        nersery.predict(tagger, GOLD)  # type: ignore[arg-type, call-overload]
+
+
+def test_sentences_in_place_of_the_method_of_a_training_are_named(tmp_path: Path) -> None:
+    nersery.write(GOLD, tmp_path / "dev.jsonl")
+    for dev in (GOLD, [*GOLD], str(tmp_path / "dev.jsonl"), tmp_path / "dev.jsonl"):
+        with pytest.raises(SettingsError, match="Give the sentences that choose the best weights as dev=…"):
+            nersery.train(GOLD, dev)  # type: ignore[call-overload]

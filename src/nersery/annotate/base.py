@@ -12,7 +12,7 @@ from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import Issue, MethodError, SettingsError, did_you_mean
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import Method, name_of
+from nersery.core.registry import Method, name_of, refuse_swapped
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
@@ -211,6 +211,7 @@ def annotate(
     Returns:
         The corpus, the rejects and their counts. With ``output``, only the counts.
     """
+    refuse_swapped("annotate", corpus, method)
     refuse_overwriting(output, corpus, gold, dev)
     tagger = options.get("tagger", getattr(method, "tagger", None))
     training, options = training_from(

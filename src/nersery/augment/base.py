@@ -14,7 +14,7 @@ from nersery.core.errors import DataError, Issue, MethodError, NerseryError, Set
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
-from nersery.core.registry import Method, name_of
+from nersery.core.registry import Method, name_of, refuse_swapped
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
@@ -301,6 +301,7 @@ def augment(
     >>> [sentence.text for sentence in result.corpus]
     ['Grace Hopper wrote', 'Ada spoke']
     """
+    refuse_swapped("augment", corpus, method)
     refuse_overwriting(output, corpus, gold, dev)
     training, options = training_from(
         "augment", method, options, list(opened_if_given(dev, "dev")), seed, NO_TRAINING, output

@@ -152,6 +152,22 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
     return method
 
 
+def refuse_swapped(kind: str, corpus: object, method: object) -> None:
+    """Raise `SettingsError` if a user of the library gives a method in place of the corpus."""
+    if _is_method(kind, corpus) and not _is_method(kind, method):
+        name = corpus if isinstance(corpus, str) else name_of(corpus)
+        raise SettingsError(
+            f"the first two arguments are swapped: {name} is a method, expected the sentences first, then the method"
+        )
+
+
+def _is_method(kind: str, value: object) -> bool:
+    """Whether a value is a name, a class or an object of a method of a kind."""
+    if isinstance(value, str):
+        return value in names(kind)
+    return issubclass(value if isinstance(value, type) else type(value), _base(kind))
+
+
 def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | None = None) -> Any:
     """Create a method from its name or class, and check all its settings.
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from nersery.core.errors import Issue, MethodError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import Method, name_of, unfitted
+from nersery.core.registry import Method, name_of, refuse_swapped, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.typed_settings import ModelName, hidden
@@ -238,6 +238,7 @@ def select(
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
+    refuse_swapped("select", corpus, method)
     refuse_overwriting(output, corpus, gold, held_out, dev)
     training, options = training_from(
         "select", method, options, list(opened_if_given(dev, "dev")), seed, training, output

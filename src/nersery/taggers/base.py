@@ -18,7 +18,7 @@ from nersery.core.files import as_path, content_hash
 from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import Method, get, instance, name_of
+from nersery.core.registry import Method, get, instance, name_of, names, refuse_swapped
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
 from nersery.core.typed_settings import settings_of
@@ -285,6 +285,11 @@ def predict(
         if backend != "torch":
             raise SettingsError("a tagger in memory runs on PyTorch: name its folder, or leave out backend")
     else:
+        if not isinstance(tagger, str | Path):
+            raise SettingsError(
+                f"the tagger is {tagger!r:.60}, expected a folder, the name of a model or a trained tagger; "
+                "nersery.predict takes the sentences first, then the tagger"
+            )
         as_path(tagger, "tagger")
         tagger = str(tagger)
     refuse_overwriting(output, corpus)
@@ -318,6 +323,8 @@ def train(
     training = Training(seed=seed)  # refuses an invalid seed before anything is read
     JobOptions(force=force, quiet=quiet)  # refuses values that are not booleans
     folder = None if output is None else as_path(output, "output")
+    refuse_swapped("tagger", gold, method)
+    _refuse_sentences(method)
     tagger: Tagger = instance("tagger", method, text_paths(settings))
     tagger.check()
     if folder is not None:
@@ -330,6 +337,16 @@ def train(
         with Progress("train", quiet=quiet) as progress:
             tagger.fit(sentences, replace(training, progress=progress))
     return tagger
+
+
+def _refuse_sentences(method: object) -> None:
+    """Raise `SettingsError` if sentences, probably of dev, are given in place of the method."""
+    is_file = isinstance(method, str | Path) and method not in names("tagger") and Path(method).is_file()
+    if is_file or (hasattr(method, "__iter__") and not isinstance(method, str | Path)):
+        raise SettingsError(
+            f"the method is {method!r:.60}, expected {' or '.join(names('tagger'))}. Give the sentences that choose "
+            "the best weights as dev=…, and join those to train on: train + more"
+        )
 
 
 def training_folder(folder: Path) -> Path:
