@@ -289,6 +289,12 @@ def test_fix_for_joining_corpora_with_equal_ids_works() -> None:
     assert [s.id for s in first + others] == ["x", "b:x"]
 
 
+def test_the_error_for_a_corpus_added_to_itself_is_short() -> None:
+    corpus = Corpus([Sentence(("a",))] * 1500)
+    with pytest.raises(DataError, match="share 1,500 ids: '1', '2', '3' and 1,497 more\nFix: leave out sentences that"):
+        corpus + corpus
+
+
 def test_two_sentences_may_not_share_an_id() -> None:
     with pytest.raises(DataError, match="2 sentences share the id 'x'"):
         Corpus([Sentence(("a",), id="x"), Sentence(("b",), id="x")])

@@ -20,6 +20,8 @@ __all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "
 UNKNOWN_COLUMN = "_"
 """The value of an extra column for a word that was added later."""
 
+SHOWN_IDS = 3
+"""The number of repeated ids that an error names."""
 Edit = tuple[int, int, Sequence[str]]
 """The positions ``[start, end)`` of words, and the words that replace them."""
 
@@ -311,6 +313,15 @@ def checked_sentences(rows: Iterable[Any], name: str = "the corpus") -> Iterator
         yield row
 
 
+def _repeated_ids(counts: Mapping[str, int]) -> list[Issue]:
+    """An issue for each id that occurs more than once; for many ids, a single issue."""
+    repeated = [(id_, n) for id_, n in counts.items() if n > 1]
+    if len(repeated) <= SHOWN_IDS:
+        return [Issue(f"{n} sentences share the id {id_!r}") for id_, n in repeated]
+    shown = ", ".join(repr(id_) for id_, _ in repeated[:SHOWN_IDS])
+    return [Issue(f"sentences share {len(repeated):,} ids: {shown} and {len(repeated) - SHOWN_IDS:,} more")]
+
+
 class Corpus(Conversions, Sequence[Sentence]):
     """Sentences in order, with unique ids. A sentence without an id gets its number.
 
@@ -329,11 +340,10 @@ class Corpus(Conversions, Sequence[Sentence]):
         )
         self._by_id = {sentence.id: sentence for sentence in self.sentences}
         if len(self._by_id) < len(self.sentences):
-            counts = Counter(sentence.id for sentence in self.sentences)
             raise DataError(
-                [Issue(f"{n} sentences share the id {id_!r}") for id_, n in counts.items() if n > 1],
-                fix="give every sentence its own id; for those of a second corpus, use "
-                'Corpus(dataclasses.replace(s, id=f"b:{s.id}") for s in second)',
+                _repeated_ids(Counter(sentence.id for sentence in self.sentences)),
+                fix="leave out sentences that are in the corpus already, and give every other sentence its own id; for "
+                'those of a second corpus, use Corpus(dataclasses.replace(s, id=f"b:{s.id}") for s in second)',
             )
 
     @overload
