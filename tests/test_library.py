@@ -24,6 +24,7 @@ from nersery.augment.mention_replacement import MentionReplacement
 from nersery.core import registry
 from nersery.core.alignments import Link
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.training_context import Training
 from nersery.crosslingual.aligners.ensemble import Ensemble
 from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.label_projection.projection import NO_WORD
@@ -319,6 +320,20 @@ def test_an_editor_completes_functions_and_settings() -> None:
         ('nersery.select(more, "agreement", gold, ', {"threshold=", "tagger=", "seed="}),
     ):
         assert expected <= {found.name for found in jedi.Script(f"import nersery\n{code}").complete()}
+
+
+def test_a_saved_tagger_is_loaded_once_for_several_calls(tmp_path: Path) -> None:
+    nersery.train(GOLD, "bilstm_crf", steps=2, output=tmp_path / "tagger", quiet=True)
+    tagger = nersery.load_tagger(tmp_path / "tagger")
+    first, second = nersery.predict(GOLD[:5], tagger), nersery.predict(GOLD[5:], tagger)
+    assert [*first, *second] == [*nersery.predict(GOLD, tmp_path / "tagger")]
+    with pytest.raises(MissingResourceError, match=r"there is no folder .*taggers \(did you mean .*tagger"):
+        nersery.load_tagger(tmp_path / "taggers")
+
+
+def test_signatures_show_no_default_of_a_training_context() -> None:
+    assert "training: 'Training' = Training(), **" in str(inspect.signature(nersery.select))
+    assert repr(Training(seed=3)) == "Training(seed=3)"
 
 
 def test_evaluate_pairs_sentences_with_other_ids_by_order() -> None:

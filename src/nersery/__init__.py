@@ -23,17 +23,19 @@ if TYPE_CHECKING:
     from nersery.io import read, write
     from nersery.io.input_files.shipped import example
     from nersery.select.base import select
-    from nersery.taggers.base import predict, train
+    from nersery.taggers.base import load_tagger, predict, train
 
 __all__ = [
     "Corpus", "DataError", "DiskError", "Entity", "JobFailedError", "MissingResourceError", "NerseryError", "Origin",
     "Sentence", "SettingsError", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow",
-    "next_sentences", "predict", "project", "read", "run", "sample", "select", "train", "without_notes", "write",
+    "load_tagger", "next_sentences", "predict", "project", "read", "run", "sample", "select", "train",
+    "without_notes", "write",
 ]  # fmt: skip
 _FUNCTIONS = {
     "align": "nersery.crosslingual.aligners.base",
     "example": "nersery.io.input_files.shipped",
     "grow": "nersery.experiments.grow.session",
+    "load_tagger": "nersery.taggers.base",
     "next_sentences": "nersery.experiments.active_learning.next_sentences",
     "predict": "nersery.taggers.base",
     "project": "nersery.crosslingual.label_projection.project_stage",

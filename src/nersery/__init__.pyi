@@ -66,6 +66,7 @@ from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity
 from nersery.select.reviewed import Reviewed
 from nersery.select.self_training import SelfTraining
+from nersery.taggers.base import load_tagger as load_tagger
 from nersery.taggers.base import predict as predict
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.transformer import TransformerTagger
@@ -242,4 +243,4 @@ def train(gold: Sentences, method: str, *, output: str | Path | None = None, dev
 def train(gold: Sentences, method: type[_Tagger], *, output: str | Path | None = None, dev: Sentences | None = (), seed: int = 0, force: bool = False, quiet: bool = False, **settings: Any) -> _Tagger: ...
 @overload
 def train(gold: Sentences, method: _Tagger, *, output: str | Path | None = None, dev: Sentences | None = (), seed: int = 0, force: bool = False, quiet: bool = False) -> _Tagger: ...
-__all__ = ["Corpus", "DataError", "DiskError", "Entity", "JobFailedError", "MissingResourceError", "NerseryError", "Origin", "Sentence", "SettingsError", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow", "next_sentences", "predict", "project", "read", "run", "sample", "select", "train", "without_notes", "write"]
+__all__ = ["Corpus", "DataError", "DiskError", "Entity", "JobFailedError", "MissingResourceError", "NerseryError", "Origin", "Sentence", "SettingsError", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow", "load_tagger", "next_sentences", "predict", "project", "read", "run", "sample", "select", "train", "without_notes", "write"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from nersery.core.sentence import Sentence
 BY_SETTING = "Name a model of its language with the tagger's setting model, e.g. {}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Training:
     """The inputs of methods that train a model, besides gold sentences.
 
@@ -47,6 +47,12 @@ class Training:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))
+
+    def __repr__(self) -> str:
+        """The inputs that are given: the signatures of functions show the default, `Training()`."""
+        values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
+        given = [f"{name}={value!r}" for name, value, default in values if value != default]
+        return f"Training({', '.join(given)})"
 
     def within(self, name: str) -> Training:
         """The same context with a subfolder of that name in place of the folder, if there is a folder."""
