@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import sys
 from collections import Counter
@@ -137,6 +138,8 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; raise `SettingsError` for a repeated option and for a missing one with choices."""
+        if not ctx.resilient_parsing:
+            self._refuse_value_apart(ctx, args)
         values, _, given = ({}, [], []) if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))
         for option, count in Counter(given).items():
             takes_one = isinstance(option, TyperOption) and not option.multiple and not option.is_flag
@@ -152,6 +155,15 @@ class Command(TyperCommand):
             if choices:
                 raise SettingsError(f"{name} is missing, expected one of {', '.join(choices)}")
         return super().parse_args(ctx, args)
+
+    def _refuse_value_apart(self, ctx: Any, args: Sequence[str]) -> None:
+        """Raise `SettingsError` for ``--set rate 0.5``: the value would be an argument of the command."""
+        pairs = {name for one in self.get_params(ctx) if "=" in (one.metavar or "") for name in one.opts}
+        for place, key in enumerate(args[1:], start=1):
+            value = next((text.removeprefix("=") for text in args[place + 1 : place + 3] if text != "="), "-")
+            if args[place - 1] in pairs and "=" not in key and value[:1] != "-" and not os.path.exists(value):
+                option = args[place - 1]
+                raise SettingsError(f"{option} {key} has no value: write {option} {shlex.quote(f'{key}={value}')}")
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The arguments as most tools show them; Typer 0.29 would write ``{INPUT...}...``."""
