@@ -137,6 +137,8 @@ def test_entities_are_replaced_in_their_places(monkeypatch: pytest.MonkeyPatch) 
         (["Grace", " "], "a new entity has no word, or more than 15"),
         (["Grace", "a " * 20], "a new entity has no word, or more than 15"),
         (["Grace", "..."], "a new entity has no letter or digit"),
+        (["N/A", "Oslo"], "a new entity is a placeholder such as N/A"),
+        (["Grace", '"Unknown"'], "a new entity is a placeholder such as N/A"),
         (["Grace", "Oslo (LOC)"], "the answer has the name of a type in brackets"),
         (["Grace", "北京大学"], "the answer is in another script (Chinese or Japanese)"),
         (["Grace", 1], "the answer has no JSON of the expected form"),

@@ -49,6 +49,8 @@ LONGEST_MENTION = 15
 LONGEST_SENTENCE = 200
 """Maximum number of words of a new sentence; a longer answer is probably a text, or a model that repeats itself."""
 RUNS_ON = Reject('the answer has no spaces between words (the split "characters" cuts it)')
+PLACEHOLDERS = frozenset({"n/a", "none", "not applicable", "null", "undefined", "unknown"})
+"""What a model answers, in lower case, if no other entity fits."""
 TYPE_NAMED = Reject("the answer has the name of a type in brackets")
 TWO_TYPES = "entities of the same words and different types"
 
@@ -236,6 +238,8 @@ def _filled(sentence: Sentence, mentions: object, cut: Splitter) -> Sentence | R
         return Reject(f"a new entity has no word, or more than {LONGEST_MENTION}")
     if not all(any(map(has_letter_or_digit, words)) for words in new):
         return Reject("a new entity has no letter or digit")
+    if any(bare_mention(mention).casefold() in PLACEHOLDERS for mention in mentions):
+        return Reject("a new entity is a placeholder such as N/A")
     return sentence.replace_spans(
         (entity.start, entity.end, words) for entity, words in zip(sentence.entities, new, strict=True)
     )

@@ -15,6 +15,8 @@ ENTITIES = '{"entities": [{"text": "Ada", "type": "PER"}]}'
         f'<think>Perhaps {{"entities": []}}? No.</think>{ENTITIES}',
         f'An example is {{"text": "x"}}, and the answer {ENTITIES}',
         f"{{{{ {ENTITIES} }}}}",
+        ENTITIES.replace("}]", "},]").replace("]}", "],}"),
+        f"Here it is: ```{ENTITIES.replace(chr(34), chr(39))}```",
     ],
 )
 def test_json_is_found_in_prose_and_markdown(text: str) -> None:
@@ -30,6 +32,11 @@ def test_json_is_found_in_prose_and_markdown(text: str) -> None:
         (Completion('{"names": []}'), "no JSON"),
         (Completion("[" * 10_000), "no JSON"),
         (Completion('{"a":' * 5_000), "no JSON"),
+        (Completion('{"a":' * 5_000 + "}" * 5_000), "no JSON"),
+        (Completion("{'entities': " + "-" * 50_000 + "1}"), "no JSON"),
+        (Completion("{'entities': open('a')}"), "no JSON"),
+        (Completion("{'entities', 'names'}"), "no JSON"),
+        (Completion("{'entities': ['O'Brien']}"), "no JSON"),
         (Completion(ENTITIES[:20], "length"), "cut off"),
         (Completion('<think>Perhaps {"entities": []}? Ada', "length"), "cut off"),
         (Completion('Perhaps {"entities": []}? Ada', "length"), "cut off"),

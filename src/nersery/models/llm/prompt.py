@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +65,8 @@ class Completion:
             return Reject("the model refused to answer")
         text = _THOUGHTS.sub("", self.text)
         objects = json_objects(text)
+        if not any(key in found for found in objects):
+            objects = loose_objects(text)
         if self.finish == "length":  # an object before the end may be a draft
             objects = objects[-1:] if text.rstrip("` \t\r\n").endswith("}") else []
         for answer in reversed(objects):
@@ -88,6 +92,23 @@ def json_objects(text: str) -> list[dict[str, Any]]:
             place += 1
         place = text.find("{", place)
     return objects
+
+
+def loose_objects(text: str) -> list[dict[str, Any]]:
+    """The object from the first to the last brace of a text, if it is valid in Python.
+
+    Small models write single quotes, or commas after the last item, which JSON does not allow.
+
+    >>> loose_objects("Here it is: {'entities': ['Ada', 'Grace',],}")
+    [{'entities': ['Ada', 'Grace']}]
+    """
+    written = text[text.find("{") : text.rfind("}") + 1]
+    try:
+        with warnings.catch_warnings(action="ignore"):  # Python's, of escapes that only JSON has
+            value = ast.literal_eval(written)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return []
+    return [value] if isinstance(value, dict) else []
 
 
 def estimated_tokens(text: str) -> int:
