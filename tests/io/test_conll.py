@@ -135,14 +135,17 @@ def test_reads_a_file_of_only_hash_words(path: Path) -> None:
 
 def test_reads_ids_from_comments(path: Path) -> None:
     text = "# id 3-a\tdomain=en\na\tO\n\n# newdoc id = d\nb\tO\n\n#sent_id = s 1\nc\tO\n\n# id = z\nd\tO\n\ne\tO\n"
-    assert [sentence.id for sentence in opened(path, text)] == ["3-a", "train:2", "s", "z", "train:5"]
+    assert [sentence.id for sentence in opened(path, text)] == ["3-a", "train:2", "s 1", "z", "train:5"]
 
 
 @pytest.mark.parametrize(
     ("comment", "id"),
     [
         ("# id: x", "x"),
-        ("# id:x y", "x"),
+        ("# id:x y", "x y"),
+        ("# sent_id = my file.txt 7  ", "my file.txt 7"),
+        ("# id = x y domain=en", "x y"),
+        ("# id = x\tdomain en", "x"),
         ("# id x", "x"),
         ("# id x domain=en split=a=b ", "x"),
         ("# id card shown at the door", "train:1"),

@@ -2,7 +2,8 @@
 
 Extra columns keep their order. Comments (``#``) and ``-DOCSTART-`` lines belong to the sentence after them. A document
 begins at ``-DOCSTART-`` and at ``# newdoc``. A comment ``# sent_id = X``, ``# id: X`` or ``# id X``, optionally
-followed by ``key=value``, gives the id of the sentence. Otherwise the id is ``{file}:{number}``.
+followed by ``key=value``, gives the id of the sentence; only after ``=`` or ``:`` may it have spaces. Otherwise the id
+is ``{file}:{number}``.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ _ON_WORDS: Mapping[str, Callable[[str], str]] = {
 
 _ID = re.compile(
     r"#[ \t]*(?:sent_id|id)"
-    r"(?:[ \t]*[=:][ \t]*(?P<marked>[^ \t]+)|[ \t]+(?P<alone>[^ \t=:][^ \t]*)(?:[ \t]+[^ \t=]+=[^ \t]*)*[ \t]*$)"
+    r"(?:[ \t]*[=:][ \t]*(?P<marked>[^ \t][^\t]*?)|[ \t]+(?P<alone>[^ \t=:][^ \t]*))"
+    r"(?:[ \t]+[^ \t=]+=[^ \t]*)*[ \t]*(?(marked)(?:\t.*)?)$"
 )
 
 
