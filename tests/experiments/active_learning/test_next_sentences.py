@@ -14,6 +14,7 @@ import nersery
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.files import write_json
+from nersery.core.warnings import forget_notes
 from nersery.experiments import corpus_notes
 from nersery.experiments.active_learning import next_sentences as module
 from nersery.experiments.active_learning.next_sentences import taggers_of
@@ -134,11 +135,17 @@ def test_refuses_wrong_numbers_and_missing_taggers(tagger: Path, tmp_path: Path)
         taggers_of(tmp_path)
 
 
-def test_finds_the_taggers_of_the_first_seed_that_has_any(tmp_path: Path) -> None:
+def test_finds_the_taggers_of_the_first_seed_that_has_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("seed-10/a", "seed-2/b", "seed-2/a", "seed-1/none"):
         (tmp_path / name / "tagger").mkdir(parents=True)
     (tmp_path / "seed-1/none/tagger").rmdir()
-    assert [str(path.relative_to(tmp_path)) for path in taggers_of(tmp_path)] == ["seed-2/a/tagger", "seed-2/b/tagger"]
+    expected = ["seed-2/a/tagger", "seed-2/b/tagger"]
+    assert [str(path.relative_to(tmp_path)) for path in taggers_of(tmp_path)] == expected
+    assert "has not finished, so only these of its systems are used: a, b" in capsys.readouterr().err
+    forget_notes()
+    (tmp_path / "report.json").touch()
+    assert [str(path.relative_to(tmp_path)) for path in taggers_of(tmp_path)] == expected
+    assert capsys.readouterr().err == ""
 
 
 def test_uses_a_folder_with_a_tagger_only_if_a_job_wrote_it(tmp_path: Path) -> None:

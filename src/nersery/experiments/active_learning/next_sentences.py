@@ -222,7 +222,10 @@ def taggers_of(folder: str | Path) -> list[Path]:
     taggers = taggers or [path for path in [root / "tagger"] if path.is_dir() and (root / "grow.json").exists()]
     if not taggers:
         raise MissingResourceError(
-            f"{folder} holds no tagger: expected the folder of `nersery grow`, or of a run whose recipe has "
-            "keep_taggers = true"
+            f"{folder} holds no tagger: expected the folder of `nersery grow`, or of a run whose recipe does not say "
+            "keep_taggers = false"
         )
+    if not (root / "report.json").exists():
+        found = ", ".join(path.parent.name for path in taggers)
+        warn(f"the run in {folder} has not finished, so only these of its systems are used: {found}")
     return taggers
