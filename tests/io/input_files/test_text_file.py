@@ -23,7 +23,7 @@ def issues(path: Path, encoding: str = "utf-8") -> tuple[list[tuple[str, str | N
 
 
 def naming(encoding: str) -> str:
-    iconv = {"latin-1": "iso8859-1", "utf-16-le": "utf-16le", "utf-16-be": "utf-16be"}.get(encoding, encoding)
+    iconv = {"latin-1": "iso8859-1"}.get(encoding, encoding.replace("-le", "le").replace("-be", "be"))
     fix = f"name the encoding that the file was written in, e.g. --encoding {encoding}"
     return f"{fix}, or convert the file: iconv -f {iconv} -t utf-8 OLD > NEW"
 
@@ -151,9 +151,15 @@ def test_refuses_a_git_lfs_pointer(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("text", ["Ada lives here\nZoë lives in Köln\n", "वह कल दिल्ली गई थी और आज लौटी ।\n" * 9])
 @pytest.mark.parametrize(
-    ("written", "read_as"), [("utf-16-le", "utf-8"), ("utf-16-be", "utf-16"), ("utf-16-be", "gbk")]
+    ("written", "read_as"),
+    [
+        *[("utf-16-le", "utf-8"), ("utf-16-be", "utf-16"), ("utf-16-be", "gbk")],
+        *[("utf-32-le", "utf-8"), ("utf-32-be", "utf-8"), ("utf-32-le", "utf-16")],
+    ],
 )
-def test_reports_utf_16_without_a_byte_order_mark(tmp_path: Path, text: str, written: str, read_as: str) -> None:
+def test_reports_utf_16_and_utf_32_without_a_byte_order_mark(
+    tmp_path: Path, text: str, written: str, read_as: str
+) -> None:
     path = tmp_path / "x.txt"
     path.write_text(text, written)
     assert issues(path, read_as) == ([(f"this seems to be {written}", str(path), None)], naming(written))

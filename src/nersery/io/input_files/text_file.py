@@ -175,7 +175,7 @@ class TextFile:
     def _opened(self) -> Iterator[TextIO]:
         try:
             if self.path.is_file():
-                self._refuse_utf_16()
+                self._refuse_wide()
             with self.path.open(encoding=self.encoding, newline="\n") as stream:
                 yield stream
         except UnicodeError as error:
@@ -246,15 +246,15 @@ class TextFile:
             with contextlib.suppress(OSError):  # reported when the file is read
                 binary.refuse_pointer(self._bytes(binary.MOST_BYTES), self.name)
 
-    def _refuse_utf_16(self) -> None:
-        """Raise `DataError` if the file seems to be UTF-16 without a mark, but is read in another encoding."""
-        name, likely = codecs.lookup(self.encoding).name, self._utf_16()
+    def _refuse_wide(self) -> None:
+        """Raise `DataError` if a file without a mark seems to be UTF-16 or UTF-32, but is read in another encoding."""
+        name, likely = codecs.lookup(self.encoding).name, self._wide()
         if not self._marked and likely not in ("", name, f"{name}-le"):  # which is how Python reads utf-16
             self.refuse_binary()
             raise DataError(Issue(f"this seems to be {likely}", self.name), fix=_naming(likely))
 
-    def _utf_16(self, least: int = LEAST_LINE_ENDS) -> str:
-        """The kind of UTF-16 that a file without a mark seems to have; empty if it seems to have another encoding.
+    def _wide(self, least: int = LEAST_LINE_ENDS) -> str:
+        """The kind of UTF-16 or UTF-32 that a file without a mark seems to have; empty for another encoding.
 
         Args:
             least: The number of line ends that show UTF-16 if spaces do not, as in Chinese.
@@ -265,7 +265,7 @@ class TextFile:
             for part in (beginning[:1000:2], beginning[1:1000:2])
         ]
         if any(nulls):
-            return "" if all(nulls) else "utf-16-be" if nulls[0] else "utf-16-le"
+            return _utf_32(beginning[:1000]) if all(nulls) else "utf-16-be" if nulls[0] else "utf-16-le"
         units = Counter(zip(beginning[::2], beginning[1::2], strict=False))
         ends = {"utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}
         found = [name for name, end in ends.items() if units[*end] >= least]
@@ -302,8 +302,8 @@ class TextFile:
                     is_windows = is_windows or (match is not None and bool(_BYTE_OF_WINDOWS.match(match[0])))
         except UnicodeError:  # an encoding with several bytes per character cannot be read past its first issue
             bad = []
-        likely = self._utf_16(least=1) or ("cp1252" if bad and is_windows else "latin-1")
-        is_right = bool(self._marked or self._utf_16()) or (encoding == "utf-8" and self.seems_utf_8())
+        likely = self._wide(least=1) or ("cp1252" if bad and is_windows else "latin-1")
+        is_right = bool(self._marked or self._wide()) or (encoding == "utf-8" and self.seems_utf_8())
         fix = "copy the file again" if is_right else _naming("utf-8" if self._begins_in_utf_8() else likely)
         if is_right and bad:
             fix = f"write these lines in {encoding} like the others; --encoding {likely} would garble the others"
@@ -326,8 +326,18 @@ def _naming(encoding: str) -> str:
     'convert the file: iconv -f utf-16le -t utf-8 OLD > NEW'
     """
     fix = f"name the encoding that the file was written in, e.g. --encoding {encoding}"
-    name = codecs.lookup(encoding).name.replace("utf-16-", "utf-16")
+    name = re.sub(r"(?<=utf-\d\d)-", "", codecs.lookup(encoding).name)
     return fix if name == "utf-8" else f"{fix}, or convert the file: iconv -f {name} -t utf-8 OLD > NEW"
+
+
+def _utf_32(beginning: bytes) -> str:
+    """The kind of UTF-32 of a beginning with many nulls; empty for other files.
+
+    >>> _utf_32("Zoë 北京".encode("utf-32-le")), _utf_32("Zoë 北京".encode("utf-32-be")), _utf_32(bytes(8))
+    ('utf-32-le', 'utf-32-be', '')
+    """
+    first, last = any(beginning[::4]), any(beginning[3::4])  # one of the two is null in all characters
+    return "" if first == last else "utf-32-le" if first else "utf-32-be"
 
 
 def _consume_standard_input() -> None:
