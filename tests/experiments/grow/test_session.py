@@ -13,10 +13,10 @@ import pytest
 import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, SettingsError
-from nersery.experiments import run_time
+from nersery.experiments import run_time, runner
 from nersery.experiments.grow import candidates, plan, search, session
 from nersery.experiments.grow.grow_result import GrowResult
-from nersery.experiments.grow.schedules import Schedule
+from nersery.experiments.grow.schedules import Schedule, schedule_text
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.session import GrowJob
 from nersery.experiments.recipe import load
@@ -139,6 +139,26 @@ def test_too_little_time_results_in_gold_only(folder: Path) -> None:
     assert result.best == GOLD
     assert "too short to try another system" in str(result)
     assert load_tagger("out/tagger").types == ("LOC", "PER")
+
+
+def test_the_report_has_no_notes_on_systems_that_were_not_tried(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ["tagger: on gold", 'system "mention replacement": on others', 'system "self-training", tagger: on others']
+    monkeypatch.setattr(runner, "check_prerequisites", lambda *_: found)
+    assert grow(minutes=0.001).best == GOLD
+    notes = json.loads(Path("out/report.json").read_text("utf-8"))["notes"]
+    assert [note for note in notes if note in found] == found[:1]
+
+
+def test_notes_name_the_schedule_of_the_last_training(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = schedule_text(Schedule(8, 4), Schedule(8, 4))
+    monkeypatch.setattr(plan._PlanDraft, "note", lambda *_: [f"{planned}: the time allows no more"])
+    text = (
+        "each training of the search has 8 steps with 4 sentences, the one on all sentences 12 steps with 4 sentences"
+    )
+    for _ in range(2):  # the second call finds everything finished
+        result = grow(minutes=10, raw=None, test=None)
+        assert any(note.startswith(text) for note in result.notes)
+    assert text in Path("out/report.md").read_text("utf-8")
 
 
 def test_too_little_time_for_one_tagger_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

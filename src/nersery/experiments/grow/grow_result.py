@@ -192,7 +192,9 @@ def _report(trials: Trials, folder: Path, best: SystemTrial, seed: int | None, r
     report.files = _files(report.files)
     if seed is None:
         report.data.pop("test", None)  # nothing in the report was scored on it
-    report.notes = [*dict.fromkeys([*result.notes, *report.notes])]
+    others = {one.name for one in recipe.systems} - {name for name, tried in trials.tried.items() if tried.folds}
+    untried = tuple(f'system "{name}"' for name in others)  # how notes on them begin, see `Recipe.methods`
+    report.notes = [note for note in dict.fromkeys([*result.notes, *report.notes]) if not note.startswith(untried)]
     report.next_sentences = _valuable(trials, folder)
     all_tried = sorted(trials.tried.values(), key=lambda tried: -len(tried.folds))
     report.search = [_tried(trials, tried, best) for tried in all_tried]

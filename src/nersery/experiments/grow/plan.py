@@ -20,7 +20,7 @@ from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for
 from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.grow_data import GrowData
-from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, STAGE_STEPS, Schedule
+from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, STAGE_STEPS, Schedule, schedule_text
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.run_time import RunTime
@@ -315,12 +315,7 @@ class _PlanDraft:
         """A note on what short schedules mean; empty if the schedule of the search is the longest."""
         if search == SCHEDULES[0]:
             return []
-        text = f"each training has {search}"
-        if final != search:
-            text = f"each training of the search has {search}, the one on all sentences {final}"
-        if final != SCHEDULES[0]:
-            text += f", instead of {SCHEDULES[0]}"
-        text += ": the time allows no more"
+        text = f"{schedule_text(search, final)}: the time allows no more"
         if final.is_poor:
             needed = [
                 self.seconds(ENOUGH, is_final=False) / SEARCH_SHARE,

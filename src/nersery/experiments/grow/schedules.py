@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -54,3 +55,25 @@ LONGEST_POOR = Schedule(100, 8)
 def with_schedule(recipe: Recipe, schedule: Schedule) -> Recipe:
     """A recipe whose taggers are trained by a schedule."""
     return replace(recipe, tagger=recipe.tagger.with_changes(schedule._asdict()))
+
+
+def schedule_text(search: Schedule, final: Schedule) -> str:
+    """The schedules of the search and of the training on all sentences, for a note.
+
+    >>> schedule_text(Schedule(300, 8), Schedule(600, 16))
+    'each training of the search has 300 steps with 8 sentences, the one on all sentences 600 steps with 16 sentences'
+    """
+    text = f"each training has {search}"
+    if final != search:
+        text = f"each training of the search has {search}, the one on all sentences {final}"
+    return text if final == SCHEDULES[0] else f"{text}, instead of {SCHEDULES[0]}"
+
+
+def with_last(notes: Iterable[str], recipe: Recipe, planned: Schedule, last: Schedule) -> list[str]:
+    """The notes of a plan with the schedule of the training on all sentences in place of the planned one.
+
+    Args:
+        recipe: The recipe of the search.
+    """
+    search = Schedule(*(recipe.tagger.settings[name] for name in Schedule._fields))
+    return [note.replace(schedule_text(search, planned), schedule_text(search, last)) for note in notes]

@@ -50,7 +50,7 @@ from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.grow_data import GrowData, read_data, save_data
 from nersery.experiments.grow.grow_result import GrowResult, remove_other_taggers, save_result
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
-from nersery.experiments.grow.schedules import Schedule, with_schedule
+from nersery.experiments.grow.schedules import Schedule, with_last, with_schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.trials import SystemTrial
 from nersery.experiments.recipe import Recipe, load
@@ -321,6 +321,8 @@ class GrowJob:
                 raise
             finally:
                 save()
+            if seed is not None:
+                notes = with_last(notes, recipe, planned, Schedule(*record["final"]["schedule"]))
             result = save_result(search, self.folder, seed, notes)
             if seed is not None and not self.keep_taggers:
                 remove_other_taggers(search, keep=(seed, recipe.system(result.best)))
