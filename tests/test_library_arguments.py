@@ -437,3 +437,25 @@ def test_sentences_in_place_of_the_method_of_a_training_are_named(tmp_path: Path
     for dev in (GOLD, [*GOLD], str(tmp_path / "dev.jsonl"), tmp_path / "dev.jsonl"):
         with pytest.raises(SettingsError, match="Give the sentences that choose the best weights as dev=…"):
             nersery.train(GOLD, dev)  # type: ignore[call-overload]
+
+
+def test_a_tagger_names_texts_in_place_of_sentences() -> None:
+    tagger = nersery.train(GOLD, "bilstm_crf", steps=1, quiet=True)
+    with pytest.raises(
+        SettingsError, match=r"item 1 of the input is 'Oslo', expected a Sentence\..*Corpus\.from_texts"
+    ):
+        tagger.predict(["Oslo"])  # type: ignore[list-item]
+    assert len(tagger.predict(GOLD)) == len(GOLD)
+
+
+def test_several_files_to_read_are_refused_with_the_way_to_join_them(tmp_path: Path) -> None:
+    (tmp_path / "a.conll").write_text("Oslo B-LOC\n", "utf-8")
+    with pytest.raises(SettingsError, match=r"expected the name of a file or folder\. Name one file, or join several"):
+        nersery.read([tmp_path / "a.conll"])  # type: ignore[arg-type]
+
+
+def test_an_encoder_in_place_of_a_tagger_and_a_name_in_capitals_are_recognised() -> None:
+    with pytest.raises(SettingsError, match="To name an encoder, use the setting model"):
+        nersery.train(GOLD, "bert-base-cased")
+    with pytest.raises(SettingsError, match='did you mean "melm"'):
+        nersery.augment(GOLD, "MELM")

@@ -330,6 +330,7 @@ def test_control_characters_are_refused_with_their_place(character: str) -> None
 def test_adds_anything_with_sentences_to_a_corpus() -> None:
     corpus, other = Corpus([Sentence(("a",), id="1")]), Sentence(("b",), id="2")
     made = Result(Corpus([other]), (), Tally(1, 1))
+    assert repr(made) == f"Result({made.corpus!r}, read 1, wrote 1, rejected 0)"
     for added in (Corpus([other]), made, [other], iter([other])):
         assert [sentence.id for sentence in corpus + added] == ["1", "2"]
     assert [sentence.id for sentence in made + corpus] == ["2", "1"]

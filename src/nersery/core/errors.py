@@ -218,7 +218,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     ('did you mean "agreement"? Known: agreement, duplicates', 'known: duplicates, qa_prompting')
     """
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1) or [other for other in known if name and other.startswith(name)]
+    same = [other for other in known if other.casefold() == name.casefold()]
+    close = same or difflib.get_close_matches(name, known, n=1)
+    close = close or [other for other in known if name and other.startswith(name)]
     listed = ", ".join(known)
     if close:
         return f'did you mean "{close[0]}"? Known: {listed}'

@@ -76,13 +76,17 @@ class Tally:
         return f"{text} ({reasons})" if reasons else text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The result of a stage in memory. The next stage accepts it as a corpus."""
 
     corpus: Corpus
     rejects: tuple[Reject, ...]
     tally: Tally
+
+    def __repr__(self) -> str:
+        """A short description without the sentences, which may be many."""
+        return f"Result({self.corpus!r}, {self.tally})"
 
     def __iter__(self) -> Iterator[Sentence]:
         return iter(self.corpus)

@@ -83,7 +83,8 @@ def get(kind: str, name: str) -> type[Any]:
         return _own_class(kind, name)
     if name in _entry_points(kind):
         return _loaded(kind, _entry_points(kind)[name], _base(kind))
-    raise SettingsError(f'no {kind} method is called "{name}"; {did_you_mean(name, names(kind))}')
+    encoder = ". To name an encoder, use the setting model" if kind == "tagger" else ""
+    raise SettingsError(f'no {kind} method is called "{name}"; {did_you_mean(name, names(kind))}{encoder}')
 
 
 def _base(kind: str) -> type[Any]:

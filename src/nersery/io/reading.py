@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from nersery.core.conversions import conversion_of
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import warn
@@ -169,6 +170,9 @@ def read(path: str | Path, **options: Any) -> Corpus:
         DataError: With all issues of the file.
         SettingsError: With all wrong options.
     """
+    if isinstance(path, list | tuple):
+        advice = conversion_of(path, next(iter(path), None))
+        raise SettingsError(f"the input is {path!r:.60}, expected the name of a file or folder{advice}")
     return Corpus(open_corpus(path, read_options(options)))
 
 

@@ -22,7 +22,7 @@ from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
 from nersery.core.registry import unfitted
-from nersery.core.sentence import Sentence, types_in
+from nersery.core.sentence import Sentence, checked_sentences, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden, settings_of
 from nersery.core.warnings import advise
@@ -284,6 +284,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
 
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`."""
+        sentences = [*checked_sentences(sentences, "the input")]
         return self._apart(sentences, partial(super().predict, progress=progress))
 
     def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:

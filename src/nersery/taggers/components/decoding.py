@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
-from nersery.core.sentence import Entity, Sentence, SoftLabel
+from nersery.core.sentence import Entity, Sentence, SoftLabel, checked_sentences
 from nersery.models.training.dropout import thinned
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
@@ -112,6 +112,7 @@ class Decoding(ABC):
     @torch.no_grad()
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
+        sentences = [*checked_sentences(sentences, "the input")]
         return labelled(sentences, self._emissions(sentences, progress), self._tags, self._crf)
 
     @torch.no_grad()
