@@ -459,3 +459,14 @@ def test_an_encoder_in_place_of_a_tagger_and_a_name_in_capitals_are_recognised()
         nersery.train(GOLD, "bert-base-cased")
     with pytest.raises(SettingsError, match='did you mean "melm"'):
         nersery.augment(GOLD, "MELM")
+
+
+@pytest.mark.parametrize("overrides", ["tagger.steps=3", {"tagger.steps": 3}])
+def test_overrides_that_are_no_list_are_refused_whole(overrides: Any) -> None:
+    with pytest.raises(SettingsError, match=r"overrides is .*, expected a list such as \['tagger\.steps=100'"):
+        nersery.run("demo", overrides=overrides)
+
+
+def test_a_list_of_corpora_is_refused_with_the_way_to_join_them() -> None:
+    with pytest.raises(SettingsError, match=r"item 1 of held_out is Corpus.*join several: one \+ other"):
+        nersery.select(GOLD, "duplicates", GOLD, held_out=[GOLD, GOLD])  # type: ignore[list-item]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nersery.report.model import Report
 from nersery.report.parts import SweepCell
 from nersery.report.sweep_report import SweepReport, write_sweep
 from tests.report.pages import (
@@ -154,6 +155,13 @@ def test_write_report_writes_the_same_bytes_and_no_extra_file(tmp_path: Path):
     assert files(tmp_path) == first
     assert json.loads((tmp_path / "report.json").read_bytes()) == build()
     assert "किशोर".encode() in (tmp_path / "report.json").read_bytes()
+
+
+def test_a_report_in_python_shows_the_f1_of_each_system():
+    report = Report.model_validate(build())
+    assert str(report) == repr(report)
+    assert repr(report).startswith(f"Report({report.name!r}: {report.systems[0].label} F1 {report.systems[0].f1}, ")
+    assert len(repr(report)) < 500
 
 
 def test_rendering_does_not_change_the_report():

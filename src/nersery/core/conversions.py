@@ -31,6 +31,8 @@ def conversion_of(rows: Any, row: Any) -> str:
         return ". To make a corpus from a split of a dataset, or from rows with words and tags, use Corpus.from_dataset"
     if isinstance(row, list | tuple):
         return ". To make a corpus from lists of words and lists of tags, use Corpus.from_bio(words, tags)"
+    if hasattr(row, "by_id"):
+        return ". Give one corpus, or join several: one + other"
     if isinstance(row, str | Path) and os.path.exists(row):
         return ". Name one file, or join several: nersery.read(one) + nersery.read(other)"
     if isinstance(row, str):

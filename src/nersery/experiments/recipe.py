@@ -224,6 +224,10 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
         table, notes = with_models(table, models)  # systems without a model are left out
         for text in notes:
             warn(text)
+    if isinstance(overrides, str | Mapping):
+        raise SettingsError(
+            f"overrides is {overrides!r:.60}, expected a list such as ['tagger.steps=100', 'seeds=[0, 1]']"
+        )
     overrides = tuple(overrides)
     issues = [issue for override in overrides if (issue := apply(table, override))]
     recipe, parse_issues = parse_recipe(table)

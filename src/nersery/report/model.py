@@ -286,6 +286,12 @@ class Report(ReportPart):
             comparison.corrected_p = corrected
         return self
 
+    def __repr__(self) -> str:
+        """The F1 of each system: all fields would take pages."""
+        return f"Report({self.name!r}: {', '.join(f'{system.label} F1 {system.f1}' for system in self.systems)})"
+
+    __str__ = __repr__
+
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON values. JSON has no NaN and no infinity (from a diverged loss), so both become null."""
         return _plain(self.model_dump(exclude_unset=True))
