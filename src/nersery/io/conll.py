@@ -65,11 +65,8 @@ _ON_WORDS: Mapping[str, Callable[[str], str]] = {
     **{name: partial(pattern.sub, "", count=1) for name, pattern in AFFIXES.items()},
 }
 
-_ID = re.compile(
-    r"#[ \t]*(?:sent_id|id)"
-    r"(?:[ \t]*[=:][ \t]*(?P<marked>[^ \t][^\t]*?)|[ \t]+(?P<alone>[^ \t=:][^ \t]*))"
-    r"(?:[ \t]+[^ \t=]+=[^ \t]*)*[ \t]*(?(marked)(?:\t.*)?)$"
-)
+_ID = re.compile(r"#[ \t]*(?:sent_id|id)(?:[ \t]*[=:][ \t]*(?P<marked>[^ \t][^\t]*)|[ \t]+(?P<alone>[^ \t=:].*))")
+_PART = re.compile(r"[^ \t]+")
 
 
 class Paragraph(NamedTuple):
@@ -208,9 +205,22 @@ class ConllSource(base.Source):
 
 
 def id_in(comments: Iterable[str]) -> str:
-    """The id in the comments of a sentence, if any. Ids before the last belong to sentences without words."""
-    ids = [match["marked"] or match["alone"] for match in map(_ID.match, comments) if match]
+    """The id in the comments of a sentence, if any. Ids before the last belong to sentences without words.
+
+    >>> id_in(["# sent_id = my file 7 lang=en"]), id_in(["# id 7 lang=en"]), id_in(["# id of a person"])
+    ('my file 7', '7', '')
+    """
+    ids = [*filter(None, map(_id_of, filter(None, map(_ID.match, comments))))]
     return ids[-1] if ids else ""
+
+
+def _id_of(match: re.Match[str]) -> str:
+    """The id in a comment, without ``key=value`` after it; empty if other text follows an id without ``=`` or ``:``."""
+    text = match["marked"] or match["alone"]
+    parts = [*_PART.finditer(text)]
+    while len(parts) > 1 and parts[-1][0].find("=") > 0:
+        parts.pop()
+    return text[: parts[-1].end()] if match["marked"] or len(parts) == 1 else ""
 
 
 def _refuse_spaces_in_tags(file: TextFile) -> None:
