@@ -86,6 +86,7 @@ def test_gliner_data_survives_a_round_trip(tmp_path: Path) -> None:
         ({"tokenized_text": ["Ada"], "entities": []}, rf"{{'tokenized_text': .*'entities': \[\]}}, {FORM}"),
         ({**GLINER, "ner": None}, FORM),
         (5, rf"5, {FORM}"),
+        ({"sentences": 5, "ner": 3}, rf"{{'sentences': 5, 'ner': 3}}, {FORM}"),
         ({**DYGIE, "ner": [[]]}, rf"{{'doc_key': .*{FORM}"),
         ({**DYGIE, "ner": [[[0, "PER"]], []]}, rf"'ner': \[\[\[0, 'PER'\]\]\]}}, {FORM}"),
         ({**DYGIE, "ner": [[], [[3, 3, "X"]]]}, "does not lie within|expected"),

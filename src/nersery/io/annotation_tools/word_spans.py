@@ -119,8 +119,9 @@ def _is_known(value: Any) -> bool:
         return False
     if "sentences" in value:
         words, ranges = value["sentences"], value["ner"]
-        parts = [*words, *ranges] if isinstance(words, list) and isinstance(ranges, list) else [None]
-        return len(words) == len(ranges) and all(isinstance(part, list) for part in parts)
+        if not isinstance(words, list) or not isinstance(ranges, list) or len(words) != len(ranges):
+            return False
+        return all(isinstance(part, list) for part in (*words, *ranges))
     if value.keys() & {"tags", "ner_tags"} or ("tokens" not in value and isinstance(value.get("sentence"), str)):
         return False
     labels = value.get("ner", value.get("entity_mentions", value.get("entities")))
