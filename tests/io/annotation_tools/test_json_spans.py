@@ -166,6 +166,9 @@ def test_a_blank_prodigy_token_may_have_wrong_offsets(tmp_path: Path) -> None:
     words = [{"text": "Oslo", "start": 0, "end": 4}, {"text": "a.b", "start": 6, "end": 9}]
     value = {"text": "Oslo\n\ta.b", "tokens": [words[0], {"text": "\n\t", "start": 0, "end": 2}, words[1]], "spans": []}
     assert [sentence.words for sentence in read(save(tmp_path / "a.jsonl", value))] == [("Oslo",), ("a.b",)]
+    value["tokens"] = [words[0], {"text": " "}, {**words[1], "end": 8}]
+    [issue] = issues(save(tmp_path / "a.jsonl", value))
+    assert issue.endswith("in order, e.g. {'text': 'a.b', 'start': 6, 'end': 8}, where the text has 'a.'")
 
 
 def test_each_line_of_a_text_is_a_sentence(tmp_path: Path) -> None:

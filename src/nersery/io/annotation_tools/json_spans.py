@@ -308,7 +308,8 @@ def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
     if tokens is None:
         return None
     try:
-        offsets = [(token["start"], token["end"]) for token in tokens if not _is_blank(token.get("text"))]
+        tokens = [token for token in tokens if not _is_blank(token.get("text"))]
+        offsets = [(token["start"], token["end"]) for token in tokens]
         if not all(type(border) is int for place in offsets for border in place):
             raise TypeError
     except (TypeError, LookupError, AttributeError):
