@@ -203,9 +203,7 @@ class Pass:
         self.overruled: Sequence[str] = ()
         """Fixes that single issues suggest, but that do not suit the whole file."""
         self._fixes: dict[str, None] = {}
-        self._hint = ""
-        if codecs.lookup(options.encoding).name == "iso8859-1":
-            self._hint = UTF_8_HINT if file.seems_utf_8() else WINDOWS_HINT
+        self._may_be_misread = codecs.lookup(options.encoding).name == "iso8859-1"
 
     def decode(
         self, written: Sequence[str], scheme: str
@@ -257,8 +255,9 @@ class Pass:
             self.repaired[repairs.DROP_SENTENCE] += 1
             return
         self.issues += issues
-        if self._hint and any(_BYTE_OF_WINDOWS.search(issue.message) for issue in issues):
-            self._fixes[self._hint] = None  # before the repair, which would delete these characters
+        if self._may_be_misread and any(_BYTE_OF_WINDOWS.search(issue.message) for issue in issues):
+            # before the repair, which would delete these characters
+            self._fixes[UTF_8_HINT if self.file.seems_utf_8 else WINDOWS_HINT] = None
         self._fixes.update(dict.fromkeys(fix for issue in issues for fix in issue.fixes))
         if len(self.issues) >= MOST_ISSUES:
             self.issues.append(Issue(f"reading stopped after {len(self.issues):,} issues", self.file.name))

@@ -126,7 +126,7 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
     file.refuse_pointer()
     if file.encoding == options.encoding != "utf-8-sig" and file.path.is_file():
         file.refuse_binary()  # bytes that are not UTF-8 may be letters in other encodings
-        if file.seems_utf_8():
+        if file.seems_utf_8:
             warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles, e.g. é becomes Ã©")
     if note := file.note_of_garbled():
         warn(f"{file.name}: {note}")

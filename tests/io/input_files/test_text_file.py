@@ -331,10 +331,14 @@ def test_utf_8_that_is_read_as_something_else_is_noted(
 @pytest.mark.parametrize(
     ("written", "fix"), [("utf-8", "leave out --encoding: this file is UTF-8"), ("cp1252", "--encoding cp1252 if")]
 )
-def test_does_not_suggest_deleting_letters_that_latin_1_misreads(written: str, fix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_does_not_suggest_deleting_letters_that_latin_1_misreads(
+    written: str, fix: str, in_folder: bool, tmp_path: Path
+) -> None:
     """The same holds for UTF-8: of two files that --encoding applies to, one may be in it."""
     path = tmp_path / "x.txt"
     path.write_bytes("“Zoë” saw José\n".encode(written))
+    path = tmp_path if in_folder else path
     with pytest.raises(DataError, match="control character") as caught:
         read(path, encoding="latin-1")
     assert caught.value.fix.split(": ", 1)[1].startswith(fix)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -195,6 +195,7 @@ class TextFile:
                 beginning = self._bytes(4)
         return next((name for mark, name in _MARKS.items() if beginning.startswith(mark)), "")
 
+    @cached_property
     def seems_utf_8(self) -> bool:
         """Whether enough of the first lines are UTF-8 with characters beyond ASCII. Few other lines are by chance."""
         try:
@@ -303,7 +304,7 @@ class TextFile:
         except UnicodeError:  # an encoding with several bytes per character cannot be read past its first issue
             bad = []
         likely = self._wide(least=1) or ("cp1252" if bad and is_windows else "latin-1")
-        is_right = bool(self._marked or self._wide()) or (encoding == "utf-8" and self.seems_utf_8())
+        is_right = bool(self._marked or self._wide()) or (encoding == "utf-8" and self.seems_utf_8)
         fix = "copy the file again" if is_right else _naming("utf-8" if self._begins_in_utf_8() else likely)
         if is_right and bad:
             fix = f"write these lines in {encoding} like the others; --encoding {likely} would garble the others"
