@@ -118,7 +118,7 @@ def read_head(path: str | Path) -> Head:
     try:
         if not dimension:
             raise ValueError("has no values")
-        _parsed(line, dimension)
+        _vector(_fields(line)[1], dimension)
     except ValueError as error:
         raise DataError(Issue(f"the first vector {error}; {FORMAT}", str(path), head.first_line), fix=FIX) from None
     return head
@@ -137,7 +137,7 @@ class VectorIndex:
         self._path, self._head = path, read_head(path)
         checks, lengths, undecodable = array("L"), array("Q"), 0
         for number, line in _lines(path, self._head):
-            key = line.partition(b" ")[0].rstrip(b"\r\n")
+            key, _ = _fields(line)
             if not key.isascii():
                 undecodable += not is_utf_8(key)
             elif len(line) == LONGEST_LINE:
@@ -165,15 +165,13 @@ class VectorIndex:
         with Path(self._path).open("rb") as stream:
             for place, form, word in sorted(sought):
                 stream.seek(self._starts[place])
-                line = stream.readline(LONGEST_LINE)
-                key, _, values = line.rstrip(b" \r\n").partition(b" ")
+                key, values = _fields(stream.readline(LONGEST_LINE))
                 if word in rows or word in issues or key != form or _follow_on(values, self._head.dimension):
                     continue
                 try:
-                    rows[word] = _parsed(line, self._head.dimension)
+                    rows[word] = _vector(values, self._head.dimension)
                 except ValueError as error:
-                    number = self._head.first_line + place
-                    issues[word] = Issue(f"the vector of {word!r} {error}", str(self._path), number)
+                    issues[word] = _issue(key, error, self._path, self._head.first_line + place)
         if issues:
             raise DataError(issues.values(), fix=FIX)
         return WordVectors(self._head.dimension, rows, self._issues)
@@ -202,19 +200,20 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
     rows: dict[str, Vector] = {}
     undecodable, again, number = 0, 0, head.first_line - 1
     for number, line in _lines(path, head):
-        key, _, values = line.rstrip(b" \r\n").partition(b" ")
-        if values.count(b" ") + 1 != head.dimension and (not key or _follow_on(values, head.dimension)):
+        key, values = _fields(line)
+        is_whole = values.count(b" ") + 1 == head.dimension
+        if not is_whole and (not key or _follow_on(values, head.dimension)):
             continue
-        if len(rows) >= most and key not in wanted and values.count(b" ") + 1 == head.dimension:
+        if is_whole and len(rows) >= most and key not in wanted:
             continue
         try:
-            row, word = _parsed(line, head.dimension), composed(key.decode())
+            row, word = _vector(values, head.dimension), composed(key.decode())
             again += word in rows
             rows.setdefault(word, row)
         except UnicodeDecodeError:
             undecodable += 1
         except ValueError as error:
-            raise DataError(Issue(f"the vector of {_shown(key)} {error}", str(path), number), fix=FIX) from None
+            raise DataError(_issue(key, error, path, number), fix=FIX) from None
     missing = (head.words or 0) - (number + 1 - head.first_line)
     return WordVectors(head.dimension, rows, tuple(_issues(head, missing, undecodable, again)))
 
@@ -238,14 +237,19 @@ def _forms(words: Iterable[str]) -> dict[bytes, str]:
     return {word.encode(): composed(word) for word in cased | normalized}
 
 
-def _parsed(line: bytes, dimension: int) -> Vector:
-    """The numbers of a line.
+def _fields(line: bytes) -> tuple[bytes, bytes]:
+    """The word of a line, and its numbers."""
+    word, _, values = line.rstrip(b" \r\n").partition(b" ")
+    return word, values
+
+
+def _vector(values: bytes, dimension: int) -> Vector:
+    """The numbers of a word.
 
     Raises:
         ValueError: With the error, to be appended to the name of the vector.
     """
-    _, space, values = line.rstrip(b" \r\n").partition(b" ")
-    fields = values.split(b" ") if space else []
+    fields = values.split(b" ") if values else []
     if len(fields) != dimension:
         raise ValueError(f"has {len(fields)} values, expected {dimension}")
     try:
@@ -271,6 +275,10 @@ def _is_finite(field: bytes) -> bool:
 def _shown(field: bytes) -> str:
     text = field[:40].decode("utf-8", "backslashreplace")
     return repr(text + "…" * (len(field) > 40))
+
+
+def _issue(key: bytes, error: ValueError, path: str | Path, line: int) -> Issue:
+    return Issue(f"the vector of {_shown(key)} {error}", str(path), line)
 
 
 def _issues(head: Head, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:
