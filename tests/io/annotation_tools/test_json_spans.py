@@ -217,6 +217,7 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({**TASK, "data": {"text": ["x"]}}, """"text" is ['x']"""),
         ({**TASK, "annotations": [{"result": 1.5}]}, '"result" is 1.5, expected a list'),
         ({**TASK, "annotations": [{"result": [{"id": ["a"], "value": {"start": 1, "end": 2}}]}]}, "of the kind"),
+        ({**TASK, "annotations": [{"result": [{"value": {"end": 2, "labels": ["X"]}}]}]}, "a label is {'start': None"),
         ({**TASK, "data": {"id": "x", "talk": [{}]}, "annotations": [{"result": []}]}, '"data" has id, talk'),
         ({**TASK, "annotations": [{"result": [{**RESULT[0], "to_name": "head"}, RESULT[0]]}]}, "belong to 2 texts"),
         (

@@ -31,7 +31,7 @@ def _of_results(results: Any, line: int) -> list[Object]:
     if not isinstance(results, list):
         raise wrong_object(line, f'"result" is {results!r:.60}, expected a list of labels')
     with_places = [result for result in results if isinstance(result, dict) and isinstance(result.get("value"), dict)]
-    with_places = [result for result in with_places if {"start", "end"} <= result["value"].keys()]
+    with_places = [r for r in with_places if "labels" in r["value"] or {"start", "end"} <= r["value"].keys()]
     labels = [result for result in with_places if "labels" in result["value"]]
     known = {str(result.get("id", "")) for result in labels}
     others = (result for result in with_places if result not in labels and str(result.get("id", "")) not in known)
