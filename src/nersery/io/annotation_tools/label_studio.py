@@ -21,19 +21,19 @@ def of_task(task: Object, line: int, *, labelled: bool) -> Object:
         but = ": it has only predictions" if task.get("predictions") else ""
         fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
         raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
-    label_lists = [_of_results(item.get("result") or [], line) for item in completed] or [[]]
+    label_lists = [_of_results(item.get("result", "missing"), line) for item in completed] or [[]]
     labels = agreed(label_lists, "annotations", line, "keep the right annotation, or mark it as ground truth")
     return {"text": _text_of(task["data"], labels, line), "spans": labels}
 
 
 def _of_results(results: Any, line: int) -> list[Object]:
     """The labels that somebody has given. Choices, relations and the like are left out."""
-    if not isinstance(results, list):
+    results = [] if results is None else results
+    if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
         raise wrong_object(line, f'"result" is {results!r:.60}, expected a list of labels')
-    with_places = [result for result in results if isinstance(result, dict) and isinstance(result.get("value"), dict)]
-    with_places = [r for r in with_places if "labels" in r["value"] or {"start", "end"} <= r["value"].keys()]
-    labels = [result for result in with_places if "labels" in result["value"]]
+    labels = [result for result in results if result.get("type") == "labels" or "labels" in _value(result)]
     known = {str(result.get("id", "")) for result in labels}
+    with_places = (result for result in results if {"start", "end"} <= _value(result).keys())
     others = (result for result in with_places if result not in labels and str(result.get("id", "")) not in known)
     if other := next(others, None):
         raise wrong_object(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
@@ -41,7 +41,13 @@ def _of_results(results: Any, line: int) -> list[Object]:
         raise wrong_object(
             line, f"labels belong to {len(texts)} texts ({', '.join(sorted(texts))}), expected one text per task"
         )
-    return [{key: result["value"].get(key) for key in ("start", "end", "labels", "text")} for result in labels]
+    return [{key: _value(result).get(key) for key in ("start", "end", "labels", "text")} for result in labels]
+
+
+def _value(result: Object) -> Object:
+    """What somebody has chosen or marked; empty for relations."""
+    value = result.get("value")
+    return value if isinstance(value, dict) else {}
 
 
 def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
