@@ -94,6 +94,11 @@ def test_refuses_records_without_submitted_labels(tmp_path: Path, value: dict[st
     [
         (columns(("submitted", SPANS), ("submitted", WRONG)), "2 responses in Argilla that differ, expected one"),
         (record(SPANS, x=[WRONG]), "answers to ner and x in Argilla"),
+        ({**record(SPANS), "fields": 5}, '"fields" is 5, expected an object with the text'),
+        ({**record(SPANS), "fields": "text"}, "\"fields\" is 'text', expected an object with the text"),
+        ({**columns(("submitted", SPANS)), "ner.responses.status": 5}, 'status" is 5, expected a list with the status'),
+        ({**columns(("submitted", SPANS)), "ner.responses.status": []}, r'status" is \[\], expected a list'),
+        (record([*SPANS, {"label": "PER"}]), "a label is {'label': 'PER'}, expected"),
         ({"text": TEXT, "ner-suggestion": WRONG}, '"ner-suggestion" has .*, which seems to be a label'),
         ({"text": TEXT, "answers": [SPANS]}, '"answers" has .*, which seems to be a label'),
     ],

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nersery.core.errors import Issue
-from nersery.io.columns_and_rows.objects import BrokenError, Object
+from nersery.io.columns_and_rows.objects import BrokenError, Object, wrong_object
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
 
@@ -37,7 +37,8 @@ def of_record(value: Object, line: int, *, labelled: bool) -> Object:
     if "annotation_agent" in value:
         answers = {"annotation": [] if value.get("status") == "Discarded" else [_with_names(value.get("annotation"))]}
     else:
-        answers = {name: [answer for status, answer in given if status == "submitted"] for name, given in _all(value)}
+        all_answers = _all(value, line)
+        answers = {name: [answer for status, answer in given if status == "submitted"] for name, given in all_answers}
     answers = {name: [*filter(_are_labels, given)] for name, given in answers.items()}
     if len(names := [name for name, given in answers.items() if any(given)]) > 1:
         message = f"labels are answers to {' and '.join(names)} in Argilla, expected one question"
@@ -47,7 +48,7 @@ def of_record(value: Object, line: int, *, labelled: bool) -> Object:
         message = "nobody has submitted labels for this Argilla record; model suggestions are not read"
         raise BrokenError(Issue(message, line=line, kind="not annotated", fixes=("submit responses in Argilla",)))
     fix = "keep one submitted response for each record"
-    return {**_fields(value), "label": agreed(label_lists or [[]], "responses in Argilla", line, fix)}
+    return {**_fields(value, line), "label": agreed(label_lists or [[]], "responses in Argilla", line, fix)}
 
 
 def agreed(label_lists: Sequence[list[Any]], description: str, line: int, fix: str) -> list[Any]:
@@ -58,7 +59,7 @@ def agreed(label_lists: Sequence[list[Any]], description: str, line: int, fix: s
     return label_lists[0]
 
 
-def _all(value: Object) -> list[tuple[str, list[tuple[Any, Any]]]]:
+def _all(value: Object, line: int) -> list[tuple[str, list[tuple[Any, Any]]]]:
     """The responses to each question of Argilla 2, as status and answer. JSON only says if the record is completed."""
     if isinstance(responses := value.get("responses"), dict):
         default = "submitted" if value.get("status") in (None, "completed") else None
@@ -71,12 +72,23 @@ def _all(value: Object) -> list[tuple[str, list[tuple[Any, Any]]]]:
             for name, values in each.items()
         ]
     columns = [(key, values) for key, values in value.items() if key.endswith(_RESPONSES) and isinstance(values, list)]
-    return [(key, [*zip(value.get(f"{key}.status") or (), values, strict=False)]) for key, values in columns]
+    return [(key, [*zip(_statuses(value, key, line), values, strict=True)]) for key, values in columns]
+
+
+def _statuses(value: Object, key: str, line: int) -> list[Any]:
+    """The status of each response in a column."""
+    name, count = f"{key}.status", len(value[key])
+    statuses = value.get(name)
+    if statuses is None:
+        return [None] * count
+    if not isinstance(statuses, list) or len(statuses) != count:
+        raise wrong_object(line, f'"{name}" is {statuses!r:.60}, expected a list with the status of each response')
+    return statuses
 
 
 def _are_labels(answer: Any) -> bool:
     """Whether an answer labels parts of a text. Other answers choose, rate, rank or write."""
-    return isinstance(answer, list) and all(isinstance(label, dict) and "start" in label for label in answer)
+    return answer == [] or (isinstance(answer, list) and any(isinstance(a, dict) and "start" in a for a in answer))
 
 
 def _with_names(annotation: Any) -> Any:
@@ -86,10 +98,12 @@ def _with_names(annotation: Any) -> Any:
     return [{"start": start, "end": end, "label": type_} for type_, start, end in annotation]
 
 
-def _fields(value: Object) -> Object:
+def _fields(value: Object, line: int) -> Object:
     """The fields of a record that describe its text. If there is only one text, it is under ``text``."""
     fields = value.get("fields", value)
-    texts = [key for key, content in fields.items() if isinstance(content, str)] if isinstance(fields, dict) else []
+    if not isinstance(fields, dict):
+        raise wrong_object(line, f'"fields" is {fields!r:.60}, expected an object with the text')
+    texts = [key for key, content in fields.items() if isinstance(content, str)]
     if "fields" in value and len(texts) == 1:
         return {"id": value.get("id"), "text": fields[texts[0]]}
     known = ("id", "language", "text", "data", "sentence", "content")
