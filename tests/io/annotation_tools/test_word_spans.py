@@ -48,6 +48,13 @@ def save(path: Path, *values: Any, as_array: bool = False, indent: int | None = 
     return path
 
 
+@pytest.mark.parametrize(
+    "value", [{**GLINER, "sentence": "Ada"}, {**DYGIE, "tokens": WORDS}, {**SPERT, "sentences": [WORDS]}]
+)
+def test_an_object_may_have_a_key_of_another_form(tmp_path: Path, value: Any) -> None:
+    assert next(iter(read(save(tmp_path / "a.jsonl", value)))).labels == LABELS
+
+
 @pytest.mark.parametrize("value", [GLINER, DYGIE, SPERT, ONEIE, W2NER], ids=["GLiNER", "DyGIE", "SpERT", "OneIE", "W2"])
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
 @pytest.mark.parametrize("as_array", [True, False])

@@ -33,13 +33,11 @@ EXPECTED = (
     'an object such as {"tokenized_text": ["Ada", "saw", "New", "York"], "ner": [[0, 0, "PER"], [2, 3, "LOC"]]}: the '
     "numbers of the first and last word, from 0, and the type; or one of DyGIE or SpERT"
 )
-_KEYS = (
-    {"tokenized_text", "ner"},
-    {"sentences", "ner"},
-    {"tokens", "entities", "relations"},
-    {"tokens", "entity_mentions"},
-    {"sentence", "ner"},
-)
+_GLINER = frozenset({"tokenized_text", "ner"})
+_DYGIE = frozenset({"sentences", "ner"})
+_ONEIE = frozenset({"tokens", "entity_mentions"})
+_SPERT = frozenset({"tokens", "entities", "relations"})
+_W2NER = frozenset({"sentence", "ner"})
 
 
 class WordSpansSource(JsonlSource):
@@ -88,15 +86,15 @@ def _is_range(label: Any) -> bool:
 
 def _sentences(value: Any) -> list[Any]:
     """The sentences of an object, in the native format. Values of another form stay as they are."""
-    if not _is_known(value):
+    form = _form_of(value)
+    if form is None:
         return [ENCODER.encode(value) if isinstance(value, str) else value]  # a text would be taken for a line
-    if "tokenized_text" in value:
+    if form is _GLINER:
         return [_if_right(_sentence(value["tokenized_text"], value["ner"], 0), value)]
-    if isinstance(value.get("sentence"), list):
+    if form is _W2NER:
         return [_if_right({"words": value["sentence"], "entities": [*map(_of_numbers, value["ner"])]}, value)]
-    if "tokens" in value:
-        labels, type_ = value.get("entity_mentions"), "entity_type"
-        labels, type_ = (value["entities"], "type") if labels is None else (labels, type_)
+    if form in (_ONEIE, _SPERT):
+        labels, type_ = (value["entity_mentions"], "entity_type") if form is _ONEIE else (value["entities"], "type")
         entities = [{"start": one.get("start"), "end": one.get("end"), "type": one.get(type_)} for one in labels]
         return [_if_right({"words": value["tokens"], "entities": entities}, value)]
     sentences, word_count, document = [], 0, value.get("doc_key")
@@ -113,19 +111,25 @@ def _if_right(sentence: Object, written: Object) -> Object:
     return sentence if is_plain(sentence) else written
 
 
-def _is_known(value: Any) -> bool:
-    """Whether a value has one of these forms, including the types of its lists."""
-    if not isinstance(value, dict) or not any(keys <= value.keys() for keys in _KEYS):
-        return False
-    if "sentences" in value:
+def _form_of(value: Any) -> frozenset[str] | None:
+    """The keys of the form that a value has, including the types of its lists; None if it has another form."""
+    if not isinstance(value, dict):
+        return None
+    forms = (_DYGIE, _GLINER, _W2NER, _ONEIE, _SPERT)
+    return next((form for form in forms if form <= value.keys() and _fits(value, form)), None)
+
+
+def _fits(value: Object, form: frozenset[str]) -> bool:
+    """Whether the values under the keys of a form are lists of the right types."""
+    if form is _DYGIE:
         words, ranges = value["sentences"], value["ner"]
         if not isinstance(words, list) or not isinstance(ranges, list) or len(words) != len(ranges):
             return False
         return all(isinstance(part, list) for part in (*words, *ranges))
-    if value.keys() & {"tags", "ner_tags"} or ("tokens" not in value and isinstance(value.get("sentence"), str)):
+    if value.keys() & {"tags", "ner_tags"} or (form is _W2NER and isinstance(value["sentence"], str)):
         return False
-    labels = value.get("ner", value.get("entity_mentions", value.get("entities")))
-    return isinstance(labels, list) and ("tokenized_text" in value or all(isinstance(label, dict) for label in labels))
+    labels = value["entity_mentions" if form is _ONEIE else "entities" if form is _SPERT else "ner"]
+    return isinstance(labels, list) and (form is _GLINER or all(isinstance(label, dict) for label in labels))
 
 
 def _of_numbers(label: Object) -> Object:
@@ -154,7 +158,7 @@ def recognises(start: Beginning) -> bool:
     value = _first_value(text)
     if value is None and start.extension == ".json":  # one on several lines
         value = _first_value(start.file.whole())
-    return _is_known(value) or (value is None and '"tokenized_text"' in text)
+    return _form_of(value) is not None or (value is None and '"tokenized_text"' in text)
 
 
 def _first_value(text: str) -> Any:
