@@ -131,6 +131,7 @@ def test_two_documents_in_a_file_are_refused(tmp_path: Path) -> None:
         (tokens("_", "_", "_\nBerlin\tLOC"), r":8 .*'Berlin\\tLOC', expected e\.g\. 1-1"),
         (f"\n{tokens('_', '_', '_').replace('1-1', '1-1.1')}", r":6 .*'1-1\.1\\t0-3\\tAda\\t_', expected e\.g\. 1-1"),
         (tokens("_", "_", "_\n1-3.1\t8-11\tBär\tX"), r":8 .*X \[8, 11\) covers 'Ber', but should cover 'Bär'"),
+        (tokens("_", "_\tA", "_"), r":6 .*'saw' has 5 columns, expected 4 as in the header"),
         (tokens("_", "_", "_").replace("saw\t_", "saw"), r":6 .*'saw' has 3 columns, expected 4 as in the header"),
         (tokens("_", "", "_"), r":6 .*a label of 'saw' has no type in column 4"),
         (tokens("_", "_", "_\n1-4\t999999999-999999999\tx\t_"), r":8 .*'x' begins 999,999,985 characters after the"),

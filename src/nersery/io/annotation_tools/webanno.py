@@ -194,8 +194,10 @@ class WebannoSource(StandoffSource):
             issue = f"{line!r:.60}, expected e.g. 1-1, a tab, 0-4, a tab, Oslo, a tab, LOC"
             return _Token(number, begins, False, at, at, line, "_", issue)
         word, *values = match["rest"].split("\t")
+        if values[self._width :] == [""]:  # after the tab at the end of the line
+            values.pop()
         start, end, labels = int(match["start"]), int(match["end"]), "_"
-        if len(values) < self._width:
+        if len(values) != self._width:
             issue = f"{word!r:.60} has {len(values) + 3} columns, expected {self._width + 3} as in the header"
         elif layer:
             labels = values[layer.column - _FIRST_LAYER]
