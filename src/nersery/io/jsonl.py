@@ -20,10 +20,11 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, issues_in, tag_issue, unread
-from nersery.io.columns_and_rows.objects import DECODER, ENCODER, BrokenError, Object, array_values, parsed
+from nersery.io.columns_and_rows.json_files import first_value, layout_of, values_of
+from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, Object, parsed
 from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, holds_words, key_of_tags, usual_row, without_nulls, words_of
 from nersery.io.formats import EVERYTHING, Beginning, Format
-from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
+from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, WHITE_SPACE, repair_hint
 
 FIRST_ROWS = 100
@@ -88,12 +89,8 @@ class JsonlSource(Source):
         return value | ({"columns": columns} if columns else {}), {BLANK_WORDS: len(words) - len(kept)}
 
     def values(self) -> Iterator[tuple[int, Any]]:
-        """The lines that are not blank, or the objects of an array, each with its line number from 1."""
-        if not next(filter(str.strip, self.file.beginnings(LONGEST_LINE)), "").lstrip(BLANKS).startswith("["):
-            return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
-        text = self.file.whole()
-        values = array_values(text, text.index("["), self.file.name)
-        return ((line, ENCODER.encode(value) if isinstance(value, str) else value) for line, value in values)
+        """The values of the file; see `values_of`."""
+        return values_of(self.file)
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
         """The issues of a sentence. Subclasses may give them other lines or fixes."""
@@ -267,19 +264,11 @@ def _reject(text: str, line: int) -> Reject:
     return Reject(reason, _built(value, words_of(value), value.get("id", ""), _entities_of(value), "", line))
 
 
-def first_of_array(start: Beginning) -> Any:
-    """The first value of a file that is an array; None for other files."""
-    if not start.first_line.lstrip(BLANKS).startswith("["):
-        return None
-    try:
-        return DECODER.raw_decode(start.file.whole().lstrip(BLANKS)[1:].lstrip(BLANKS))[0]
-    except (ValueError, RecursionError):
-        return None
-
-
 def _recognises(start: Beginning) -> bool:
     is_object = start.first_line.startswith("{") and start.first_line.rstrip(BLANKS).endswith("}")
-    return start.extension == ".jsonl" or is_object or holds_words(first_of_array(start))
+    if start.extension == ".jsonl" or is_object:
+        return True
+    return layout_of(start.file) == "array" and holds_words(first_value(start.file))
 
 
 FORMATS = (

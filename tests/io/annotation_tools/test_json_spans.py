@@ -169,6 +169,9 @@ def test_a_blank_prodigy_token_may_have_wrong_offsets(tmp_path: Path) -> None:
     value["tokens"] = [words[0], {"text": " "}, {**words[1], "end": 8}]
     [issue] = issues(save(tmp_path / "a.jsonl", value))
     assert issue.endswith("in order, e.g. {'text': 'a.b', 'start': 6, 'end': 8}, where the text has 'a.'")
+    value["tokens"] = [{**words[0], "text": " "}, words[1]]
+    [issue] = issues(save(tmp_path / "a.jsonl", value))
+    assert issue.endswith("in order, e.g. {'text': ' ', 'start': 0, 'end': 4}, where the text has 'Oslo'")
 
 
 def test_each_line_of_a_text_is_a_sentence(tmp_path: Path) -> None:
@@ -178,6 +181,26 @@ def test_each_line_of_a_text_is_a_sentence(tmp_path: Path) -> None:
         ("x:2", ("Ada",), ((0, 1, "PER"),)),
         ("x:4", ("Oslo", ",", "Rome"), ((0, 1, "LOC"), (2, 3, "LOC"))),
     ]
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a"])
+@pytest.mark.parametrize("value", [DOCCANO, [DOCCANO], [[DOCCANO["text"], {"entities": DOCCANO["label"]}]]])
+def test_json_may_be_indented_whatever_the_extension(tmp_path: Path, name: str, value: Any) -> None:
+    """Standard input has none: its lines were read as text."""
+    (tmp_path / name).write_text(json.dumps(value, indent=1), "utf-8")
+    assert [sentence.labels for sentence in read(tmp_path / name)] == [LABELS]
+
+
+def test_reports_the_line_of_broken_json_in_an_object_on_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    broken = json.dumps(DOCCANO, indent=1).replace("12", "1:2")
+    for text in (broken, broken.replace("\n", "\r\n")):
+        path.write_bytes(text.encode())
+        [issue] = issues(path)
+        assert issue.endswith("a.jsonl:7 (sentence a:1): not JSON: Expecting ',' delimiter in column 5")
+    path.write_text(f"{json.dumps(DOCCANO, indent=1)}\n" * 2, "utf-8")
+    with pytest.raises(DataError, match=r"a\.jsonl:17 .*not JSON: Extra data in column 1\n.*jq -c \. old > new"):
+        read(path)
 
 
 def test_text_alone_has_no_labels(tmp_path: Path) -> None:

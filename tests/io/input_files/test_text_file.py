@@ -344,6 +344,15 @@ def test_does_not_suggest_deleting_letters_that_latin_1_misreads(
     assert caught.value.fix.split(": ", 1)[1].startswith(fix)
 
 
+def test_a_long_text_that_begins_like_an_array_is_not_read_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_IN_MEMORY", 20)
+    for beginning in ("[Music]", "[{Music}]"):
+        (tmp_path / "x.txt").write_text(f"{beginning} Ada saw Oslo .\n" * 3)
+        assert len(read(tmp_path / "x.txt")) == 3
+
+
 def test_suggests_correcting_a_file_of_two_encodings(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes("Zoë\nJosé\n".encode() + "O’Brien".encode("cp1252"))

@@ -12,7 +12,6 @@ in another form are an error. The output is doccano's format: ``text`` and ``lab
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -44,16 +43,14 @@ from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan, Of
 from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, strict_layout
 from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
 from nersery.io.base import Pass, Writer, unread
-from nersery.io.columns_and_rows.objects import BrokenError, Object, array_values, parsed, wrong_object
+from nersery.io.columns_and_rows.json_files import first_value, layout_of, values_of
+from nersery.io.columns_and_rows.objects import BrokenError, Object, parsed, wrong_object
 from nersery.io.columns_and_rows.rows import holds_words
 from nersery.io.formats import Beginning, Format
-from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
-from nersery.io.jsonl import first_of_array
 from nersery.io.temporary_tables.ids import Ids
 
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""
-_ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
 OTHER_PLACES = ("tokens", "relations", "sents", "sentences", "segments", "paragraphs", "chunks")
 """Keys of lists with positions in the text that are not labels."""
 SOURCE: Mapping[str, type] = {"id": str, "language": str, "document": str, "start": int, "words": list}
@@ -98,7 +95,7 @@ class SpansSource(StandoffSource):
     @property
     def description(self) -> str:
         """The format, and what is left out of the first object: values that are neither text nor labels."""
-        if (first := next(self._values(), None)) is None:
+        if (first := next(values_of(self.file), None)) is None:
             return "spans of text, empty"
         left_out = f", left out: {', '.join(keys)}" if (keys := _left_out(first)) else ""
         return f"spans of text{left_out}"
@@ -106,7 +103,7 @@ class SpansSource(StandoffSource):
     def documents(self, findings: Pass) -> Iterator[Document]:
         """One pass over the file."""
         number, written_ids = 0, Ids()
-        for line, given in self._values():
+        for line, given in values_of(self.file):
             try:
                 value = parsed(given, line)
             except BrokenError as broken:
@@ -140,28 +137,6 @@ class SpansSource(StandoffSource):
                 yield document
         except BrokenError as broken:
             findings.broken(id, broken.issues, unread(value))
-
-    def _values(self) -> Iterator[tuple[int, Any]]:
-        """The lines that are not blank, the file's only object, or the values of its array, with their lines from 1."""
-        first = next(filter(str.strip, self.file.beginnings(LONGEST_LINE)), "").lstrip(BLANKS)
-        if first.startswith("[") and not holds_spans(first):
-            text = self.file.whole()
-            yield from array_values(text, text.index("["), self.file.name)
-        elif first.startswith("{") and _is_one_object(self.file, first):
-            yield 1, self.file.whole()
-        else:
-            yield from ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
-
-
-def _is_one_object(file: TextFile, first: str) -> bool:
-    """Whether a whole file is one object on several lines that has a text or holds texts."""
-    if file.path.suffix.lower() != ".json" or holds_spans(first) is not None:
-        return False
-    try:
-        value = json.loads(file.whole())
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and (has_text(value) or is_cut(value) or holds_texts(value))
 
 
 def _left_out(first: tuple[int, Any]) -> list[str]:
@@ -308,15 +283,16 @@ def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
     if tokens is None:
         return None
     try:
-        tokens = [token for token in tokens if not _is_blank(token.get("text"))]
-        offsets = [(token["start"], token["end"]) for token in tokens]
+        tokens = sorted(tokens, key=lambda token: _is_blank(token.get("text")))
+        offsets = [(token["start"], token["end"]) for token in tokens if not _is_blank(token.get("text"))]
         if not all(type(border) is int for place in offsets for border in place):
             raise TypeError
     except (TypeError, LookupError, AttributeError):
         raise wrong_object(line, '"tokens" are expected to be objects with text, start and end') from None
     words = [place for place in offsets if text[slice(*place)].strip()]
     if not _are_words(words, text):
-        odd = next((token for token in tokens if text[token["start"] : token["end"]] != token.get("text")), None)
+        placed = (token for token in tokens if is_place([token.get("start"), token.get("end")]))
+        odd = next((token for token in placed if text[token["start"] : token["end"]] != token.get("text")), None)
         seen = "" if odd is None else f", e.g. {odd!r:.90}, where the text has {text[odd['start'] : odd['end']]!r:.40}"
         raise wrong_object(line, f'"tokens" are not all words of the text, in order{seen}')
     return words
@@ -363,14 +339,11 @@ class SpansWriter(Writer):
 def _recognises(start: Beginning) -> bool:
     """Whether the first line that is JSON holds a text with labels, or the file is an array of such texts."""
     holds = next((holds for holds in map(holds_spans, start.lines) if holds is not None), False)
-    if holds or start.extension not in ARRAYS or not start.lines:
+    if holds or start.extension not in ARRAYS or (layout := layout_of(start.file)) == "lines":
         return holds
-    first = start.lines[0].lstrip(BLANKS)
-    if first.startswith("{"):
-        return _is_one_object(start.file, first)
-    if _ARRAY.match("".join(start.lines)) is None:
-        return False
-    value = first_of_array(start)
+    value = first_value(start.file)
+    if layout == "object":
+        return isinstance(value, dict) and (has_text(value) or is_cut(value) or holds_texts(value))
     return not holds_words(value) or holds_spans(json.dumps(value)) is True
 
 

@@ -15,18 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nersery.io.columns_and_rows.objects import (
-    DECODER,
-    ENCODER,
-    WRONG_OBJECT,
-    BrokenError,
-    Object,
-    array_values,
-    wrong_object,
-)
+from nersery.io.columns_and_rows.json_files import decoded, first_value
+from nersery.io.columns_and_rows.objects import ENCODER, WRONG_OBJECT, BrokenError, Object, wrong_object
 from nersery.io.columns_and_rows.rows import is_plain
 from nersery.io.formats import Beginning
-from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE
 from nersery.io.jsonl import JsonlSource
 
 EXPECTED = (
@@ -50,17 +42,11 @@ class WordSpansSource(JsonlSource):
 
     def values(self) -> Iterator[tuple[int, Any]]:
         """The sentences as objects of JSONL, with their lines in the file. Values of another form stay as they are."""
-        first = next(filter(str.strip, self.file.beginnings(LONGEST_LINE)), "").strip(BLANKS)
-        if first.startswith("[") or first == "{":  # an array, or an object on several lines
-            text = self.file.whole() if first.startswith("[") else f"[{self.file.whole()}]"
-            for line, value in array_values(text, text.index("["), self.file.name):
-                yield from ((line, sentence) for sentence in _sentences(value))
-            return
-        for line, text in super().values():
+        for line, given in super().values():
             try:
-                value = DECODER.decode(text)
-            except (ValueError, RecursionError):  # reading the line reports it
-                yield line, text
+                value = decoded(given)
+            except (ValueError, RecursionError):  # reading it again reports why
+                yield line, given
             else:
                 yield from ((line, sentence) for sentence in _sentences(value))
 
@@ -154,16 +140,5 @@ def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
 
 def recognises(start: Beginning) -> bool:
     """Whether the first object of a file has one of these forms."""
-    text = "".join(start.lines)
-    value = _first_value(text)
-    if value is None and start.extension == ".json":  # one on several lines
-        value = _first_value(start.file.whole())
-    return _form_of(value) is not None or (value is None and '"tokenized_text"' in text)
-
-
-def _first_value(text: str) -> Any:
-    """The first object of a text; None if it is broken or cut."""
-    try:
-        return DECODER.raw_decode(text.lstrip(f"{BLANKS}["))[0]
-    except (ValueError, RecursionError):
-        return None
+    value = first_value(start.file)
+    return _form_of(value) is not None or (value is None and '"tokenized_text"' in "".join(start.lines))

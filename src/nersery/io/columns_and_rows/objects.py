@@ -67,8 +67,15 @@ def parsed(given: Any, line: int) -> Any:
     try:
         return _decoded(given)
     except ValueError as error:
-        known = lone_return(given, line) or inner_mark(given, line)
-        raise BrokenError(known or Issue(_reason(error), line=line, kind="not JSON")) from None
+        reason, before = _reason(error), 0
+        if isinstance(error, json.JSONDecodeError):
+            end = len(given.rstrip(BLANKS))
+            column = f"{error.msg.removesuffix(' at')} in column {error.colno}"
+            reason = f"not JSON: {column if error.pos < end else 'the line ends early, expected a whole object'}"
+            before = given.count("\n", 0, min(error.pos, end))  # in an object on several lines
+        known = lone_return(given.split("\n")[before], line + before) or inner_mark(given, line)
+        fixes = ("if it has several objects, put each on a line of its own: jq -c . old > new",) if before else ()
+        raise BrokenError(known or Issue(reason, line=line + before, kind="not JSON", fixes=fixes)) from None
 
 
 def json_value(value: Any) -> Any:
@@ -103,10 +110,6 @@ def _decoded(text: str) -> Any:
             value = DECODER.decode(text)
         if "\\u" in text:  # in a file, only an escape can be half a surrogate pair
             ENCODER.encode(value).encode()
-    except json.JSONDecodeError as error:
-        if error.pos >= len(text.rstrip(BLANKS)):
-            raise ValueError("not JSON: the line ends early, expected a whole object") from None
-        raise ValueError(f"not JSON: {error.msg.removesuffix(' at')} in column {error.colno}") from None
     except UnicodeEncodeError:
         raise ValueError("a string holds half of a surrogate pair, which no file can store") from None
     except RecursionError:
