@@ -124,8 +124,9 @@ class Document:
             return {}
         ends = [()] + [(CRLF_OFFSETS,)] * (CRLF_OFFSETS in self.suitable_repairs)
         units = [(), *((name,) for name in self.suitable_repairs if name != CRLF_OFFSETS)]
-        moved_by_way = {(*unit, *end): self.moved((*unit, *end)) for unit in units for end in ends if unit or end}
-        return {way: moved.apt - self.apt for way, moved in moved_by_way.items() if moved.spans != self.spans}
+        ways = [(*unit, *end) for unit in units for end in ends if unit or end]
+        spans_by_way = {way: recounted(self.spans, self.text, way) for way in ways}
+        return {way: apt(spans, self.text) - self.apt for way, spans in spans_by_way.items() if spans != self.spans}
 
     @property
     def best_recount(self) -> tuple[str, ...]:
@@ -146,35 +147,11 @@ class Document:
     @cached_property
     def apt(self) -> int:
         """The number of labels that cover what they should, or seem to cover whole words."""
-        return sum(map(self._is_apt, self.spans))
-
-    def _is_apt(self, span: LabelledSpan) -> bool:
-        (start, end), text = span.inner(self.text), self.text
-        if span.text is not None or not 0 <= start < end <= len(text):
-            return span.text is not None and span.fits(text)
-        around = [text[at - 1 : at + 1] for at in (start, end) if 0 < at < len(text)]
-        return not any(all(c.isalnum() or is_mark(c) for c in pair) and not lacks_spaces(pair) for pair in around)
+        return apt(self.spans, self.text)
 
     def moved(self, repairs: Collection[str]) -> Document:
-        """Convert offsets in UTF-16 (as in JavaScript), in bytes, in NFC or without CR. Labels that only fit unmoved
-        stay.
-        """
-        units = [0]  # the number of units before each character; those above U+FFFF take two in UTF-16
-        composed_sizes = _composed_sizes(self.text) if NFC_OFFSETS in repairs else repeat(1)
-        for character, after, composed_size in zip(self.text, f"{self.text[1:]} ", composed_sizes, strict=False):
-            size = composed_size + (UTF16_OFFSETS in repairs and character > LAST_OF_PLANE)
-            size = len(character.encode(errors="replace")) if UTF8_OFFSETS in repairs else size
-            is_left_out = CRLF_OFFSETS in repairs and character + after == "\r\n"
-            units.append(units[-1] + size - is_left_out)
-        character_of_unit = {unit: number for number, unit in enumerate(units)}  # a place within a character becomes -1
-
-        def place(span: LabelledSpan) -> LabelledSpan:
-            start, end = (character_of_unit.get(unit, -1) for unit in (span.start, span.end))
-            moved = replace(span, start=start, end=end, written=(span.start, span.end))
-            stays = span.text is not None and span.fits(self.text) and not moved.fits(self.text)
-            return span if stays or (start, end) == (span.start, span.end) else moved
-
-        return replace(self, spans=[*map(place, self.spans)], unmoved=self, repairs=[*repairs])
+        """The document with its offsets counted in another way; see `recounted`."""
+        return replace(self, spans=recounted(self.spans, self.text, repairs), unmoved=self, repairs=[*repairs])
 
     def lines(self) -> Iterator[Line]:
         """The lines with words or issues, each with all labels that touch it. A blank text has its first line."""
@@ -315,6 +292,43 @@ class Line:
         """The words that a label covers at least partly."""
         first = max(0, bisect_right(offsets, (start, len(self.document.text))) - 1)
         return [place for place in offsets[first : bisect_left(offsets, (end,))] if place[1] > start]
+
+
+def recounted(spans: Sequence[LabelledSpan], text: str, repairs: Collection[str]) -> list[LabelledSpan]:
+    """Convert offsets in UTF-16 (as in JavaScript), in bytes, in NFC or without CR. Labels that only fit unmoved stay.
+
+    >>> [(span.start, span.end) for span in recounted([LabelledSpan(3, 7, "LOC", 1)], "🙂 Oslo", [UTF16_OFFSETS])]
+    [(2, 6)]
+    """
+    units = [0]  # the number of units before each character; those above U+FFFF take two in UTF-16
+    composed_sizes = _composed_sizes(text) if NFC_OFFSETS in repairs else repeat(1)
+    for character, after, composed_size in zip(text, f"{text[1:]} ", composed_sizes, strict=False):
+        size = composed_size + (UTF16_OFFSETS in repairs and character > LAST_OF_PLANE)
+        size = len(character.encode(errors="replace")) if UTF8_OFFSETS in repairs else size
+        is_left_out = CRLF_OFFSETS in repairs and character + after == "\r\n"
+        units.append(units[-1] + size - is_left_out)
+    character_of_unit = {unit: number for number, unit in enumerate(units)}  # a place within a character becomes -1
+
+    def place(span: LabelledSpan) -> LabelledSpan:
+        start, end = (character_of_unit.get(unit, -1) for unit in (span.start, span.end))
+        moved = replace(span, start=start, end=end, written=(span.start, span.end))
+        stays = span.text is not None and span.fits(text) and not moved.fits(text)
+        return span if stays or (start, end) == (span.start, span.end) else moved
+
+    return [*map(place, spans)]
+
+
+def apt(spans: Iterable[LabelledSpan], text: str) -> int:
+    """The number of labels that cover what they should, or seem to cover whole words."""
+    return sum(_is_apt(span, text) for span in spans)
+
+
+def _is_apt(span: LabelledSpan, text: str) -> bool:
+    start, end = span.inner(text)
+    if span.text is not None or not 0 <= start < end <= len(text):
+        return span.text is not None and span.fits(text)
+    around = [text[at - 1 : at + 1] for at in (start, end) if 0 < at < len(text)]
+    return not any(all(c.isalnum() or is_mark(c) for c in pair) and not lacks_spaces(pair) for pair in around)
 
 
 def _composed_sizes(text: str) -> list[int]:
