@@ -191,6 +191,14 @@ def test_json_may_be_indented_whatever_the_extension(tmp_path: Path, name: str, 
     assert [sentence.labels for sentence in read(tmp_path / name)] == [LABELS]
 
 
+@pytest.mark.parametrize("first", [{"version": 1}, None, "x", ["x", 1]])
+def test_only_a_first_line_without_text_is_broken(tmp_path: Path, first: Any) -> None:
+    path = save(tmp_path / "a.jsonl", first, DOCCANO)
+    [issue] = issues(path)
+    assert "a.jsonl:1" in issue
+    assert len(read(path, repair="drop-sentence")) == 1
+
+
 def test_reports_the_line_of_broken_json_in_an_object_on_several_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     broken = json.dumps(DOCCANO, indent=1).replace("12", "1:2")

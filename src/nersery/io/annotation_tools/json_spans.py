@@ -66,13 +66,15 @@ EXPECTED_LABEL = "[start, end, type], or an object with start, end and label; st
 
 
 def holds_spans(line: str) -> bool | None:
-    """Whether a line is an object with a text, and with no words or tags; None if it cannot be read."""
+    """Whether a line is an object with a text, and with no words or tags; None if it cannot be read or has neither."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict) or value.keys() & {"words", "tags", "ner_tags"}:
-        return is_pair(value)
+    if not isinstance(value, dict):
+        return is_pair(value) or None
+    if value.keys() & {"words", "tags", "ner_tags"}:
+        return False
     if is_record(value):
         return True
     tokens = value.get("tokens")
@@ -80,9 +82,8 @@ def holds_spans(line: str) -> bool | None:
         return False
     if isinstance(value.get("text"), list):
         return False
-    return (
-        "text" in value or has_text(value) or isinstance(value.get("data"), dict) or is_cut(value) or holds_texts(value)
-    )
+    has_any = "text" in value or has_text(value) or isinstance(value.get("data"), dict)
+    return has_any or is_cut(value) or holds_texts(value) or None
 
 
 class SpansSource(StandoffSource):
@@ -337,7 +338,7 @@ class SpansWriter(Writer):
 
 
 def _recognises(start: Beginning) -> bool:
-    """Whether the first line that is JSON holds a text with labels, or the file is an array of such texts."""
+    """Whether the first line with a text or words holds a text with labels, or the file is an array of such texts."""
     holds = next((holds for holds in map(holds_spans, start.lines) if holds is not None), False)
     if holds or start.extension not in ARRAYS or (layout := layout_of(start.file)) == "lines":
         return holds
