@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import nn
@@ -62,6 +64,15 @@ def test_restores_the_network_even_after_an_error():
         raise KeyError
     assert torch.equal(layer(ones()), ones())
     assert not layer[0]._forward_hooks
+
+
+def test_other_threads_use_the_same_network_at_once():
+    """Two threads of an application that share a tagger, one of which measures certainty."""
+    layer = nn.Sequential(nn.Dropout(0.5)).eval()
+    expected = masks(layer, seed=1)
+    with ThreadPoolExecutor(1) as other, thinned(layer, PASSES, 0):
+        assert torch.equal(other.submit(layer, ones()).result(), ones())
+        assert torch.equal(other.submit(masks, layer, seed=1).result(), expected)
 
 
 def test_precision_is_kept():

@@ -11,8 +11,9 @@ Departures:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -27,7 +28,7 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
     """Give each of ``passes`` blocks of rows its own dropout mask, in a network in evaluation mode, within the context.
 
     The caller repeats the rows block by block. A mask depends only on the seed, the number of the pass and the name of
-    the layer.
+    the layer. Other threads may use the network at the same time, also with masks of their own.
 
     Args:
         network: A network with `torch.nn.Dropout` layers. Shape of their output: (rows, positions, features).
@@ -43,11 +44,15 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
     """
     if passes < 1:
         raise SettingsError(f"passes is {passes}, expected 1 or more")
-    layers = dropout_layers(network)
+    layers, thread = dropout_layers(network), get_ident()
     reading = _Reading(passes, seed)
-    handles = [layer.register_forward_hook(partial(reading.thin, name)) for name, layer in layers]
-    handles.append(network.register_forward_pre_hook(reading.begin, with_kwargs=True))
-    handles.append(network.register_forward_hook(reading.end))
+
+    def here(hook: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: hook(*args) if get_ident() == thread else None
+
+    handles = [layer.register_forward_hook(here(partial(reading.thin, name))) for name, layer in layers]
+    handles.append(network.register_forward_pre_hook(here(reading.begin), with_kwargs=True))
+    handles.append(network.register_forward_hook(here(reading.end)))
     try:
         yield
     finally:
