@@ -3,6 +3,7 @@
 import errno
 import shutil
 import tempfile
+import warnings
 
 import numpy as np
 import pytest
@@ -22,6 +23,19 @@ def test_reads_what_was_written(monkeypatch, room):
     assert stored.read(0, 8).tolist() == [0, 9.5, 1, 4, 2, 5, 7, 8]
     assert stored.read(3, 0).tolist() == []
     assert stored.read(2, 1).dtype == np.float32
+
+
+@pytest.mark.parametrize("room", [8, 1 << 20])
+def test_files_are_closed_without_a_warning(monkeypatch, room, recwarn):
+    monkeypatch.setattr(temporary_array, "IN_MEMORY", room)
+    warnings.simplefilter("always")
+    stored = TemporaryArray(np.int64)
+    stored.write(0, np.zeros(8))
+    smaller = TemporaryArray(np.int32, over=stored)
+    del stored
+    assert smaller.read(0, 2).tolist() == [0, 0]
+    del smaller
+    assert not recwarn.list
 
 
 def test_a_full_disk_is_named(monkeypatch):

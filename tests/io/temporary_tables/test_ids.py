@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from nersery import Sentence, io
 from nersery.core.errors import DiskError
 from nersery.crosslingual.parallel_corpus.bitext import Bitext
 from nersery.crosslingual.parallel_corpus.sides import open_side
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import Ids, temporary_table
 
 
 @given(st.lists(st.text(st.characters(), max_size=2)), st.integers(0, 5))
@@ -31,6 +32,13 @@ def test_only_so_many_ids_are_kept_in_memory() -> None:
         assert ids.add(str(line), line) is None
     assert len(ids._lines) <= 10
     assert [ids.add(str(line), 0) for line in (5, 50)] == [(5, ""), (50, "")]
+
+
+def test_a_table_is_closed_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
+    warnings.simplefilter("always")
+    table = temporary_table("words (word text)")
+    del table
+    assert not recwarn.list, "Python 3.13 and later warn about open connections"
 
 
 @pytest.fixture

@@ -35,6 +35,13 @@ def check_room(size: int) -> None:
         )
 
 
+class _ClosedFile(SpooledTemporaryFile[bytes]):
+    """Closes itself without the `ResourceWarning`, which is an error in tests of users."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class TemporaryArray:
     """Numbers of one data type in a file. Only the numbers that are being read or written are in memory.
 
@@ -47,9 +54,7 @@ class TemporaryArray:
 
     def __init__(self, kind: DTypeLike, over: TemporaryArray | None = None) -> None:
         self._kind = np.dtype(kind)
-        self._file: SpooledTemporaryFile[bytes] = (
-            SpooledTemporaryFile(IN_MEMORY, prefix="nersery-") if over is None else over._file  # noqa: SIM115
-        )
+        self._file: _ClosedFile = _ClosedFile(IN_MEMORY, prefix="nersery-") if over is None else over._file
 
     def read(self, start: int, count: int) -> NDArray[Any]:
         """Read some of the numbers that were written before."""

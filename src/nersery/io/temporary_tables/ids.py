@@ -85,7 +85,11 @@ def temporary_table(columns: str) -> sqlite3.Connection:
     """A table in a file without a name, which the system removes when the connection closes."""
     import sqlite3
 
-    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    class ClosedTable(sqlite3.Connection):
+        def __del__(self) -> None:
+            self.close()  # else Python 3.13 and later warn, which is an error in tests of users
+
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False, factory=ClosedTable)
     connection.execute("pragma journal_mode = off")
     connection.execute("pragma synchronous = off")
     connection.execute(f"create table {columns}")
