@@ -147,7 +147,10 @@ class TestExitCodes:
         assert result.code == 130
         assert result.err.splitlines()[-1].startswith("error: interrupted. Finished work is saved")
 
-    @pytest.mark.parametrize("command", ["inspect quality", "label next", "dataset sample", "dataset publish"])
+    @pytest.mark.parametrize(
+        "command",
+        ["inspect quality", "label next", "dataset sample", "dataset publish", "grow x --plan", "run demo --check"],
+    )
     def test_an_interrupted_command_that_saves_nothing_promises_nothing(
         self, command: str, monkeypatch: pytest.MonkeyPatch
     ):

@@ -35,6 +35,8 @@ MORE_MEMORY = (
 )
 SAVES_NOTHING = ("inspect", "evaluate", "list", "copy", "label next", "dataset sample", "dataset publish")
 """The beginnings of commands that lose their work if they are stopped."""
+ONLY_LOOKS = {"--plan", "--check"}
+"""Options with which a command writes nothing."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -64,7 +66,7 @@ def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
     message, code = "interrupted.", INTERRUPTED_CODE
     if isinstance(error, Terminated):
         message, code = "terminated.", 128 + error.number
-    if not " ".join(sys.argv[1:3]).startswith(SAVES_NOTHING):
+    if not " ".join(sys.argv[1:3]).startswith(SAVES_NOTHING) and ONLY_LOOKS.isdisjoint(sys.argv):
         message += " Finished work is saved: the same command resumes (a training loses a minute at most)"
     return message, code
 
