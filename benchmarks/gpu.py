@@ -24,8 +24,8 @@ import torch
 
 import gpu_models
 import measuring
-from nersery.annotate.base import annotate_step
-from nersery.augment.base import augment_step, tasks
+from nersery.annotate.base import batch_annotation
+from nersery.augment.base import batch_augmentation, tasks
 from nersery.core import registry
 from nersery.core.outcome import Result, collect
 from nersery.core.sentence import Corpus, Sentence
@@ -35,7 +35,7 @@ from nersery.models.loading import ModelSource, pick_device
 from nersery.models.masked.adaptation import adapt
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.pipeline.job import run
-from nersery.select.base import select_step
+from nersery.select.base import batch_selection
 from nersery.taggers.base import load_tagger
 from nersery.taggers.transformer import TransformerTagger
 
@@ -179,7 +179,7 @@ def augmented(part: Part, name: str, settings: dict[str, Any], copies: int = 2) 
     method = registry.create("augment", name, settings)
     method.check()
     method.fit(part.gold)
-    return lambda: told(collect(run(tasks(part.gold, copies), augment_step(method, 0))))
+    return lambda: told(collect(run(tasks(part.gold, copies), batch_augmentation(method, 0))))
 
 
 def others(part: Part) -> None:
@@ -198,7 +198,7 @@ def others(part: Part) -> None:
         def annotator(name: str = name, settings: dict[str, Any] = settings) -> Callable[[], tuple[int, str]]:
             method = registry.create("annotate", name, settings)
             method.fit(part.gold)
-            return lambda: told(collect(run(gold, annotate_step(method))))
+            return lambda: told(collect(run(gold, batch_annotation(method))))
 
         part.row(name, annotator)
     new = partial(TransformerTagger, masked, steps=2 if part.quick else 50)
@@ -214,7 +214,7 @@ def others(part: Part) -> None:
             method = registry.create("select", name, settings)
             method.fit(part.gold, Training(tagger=partial(load_tagger, str(tagger)), new_tagger=new))
             method.fit_candidates(gold)
-            return lambda: told(collect(run(gold, select_step(method))))
+            return lambda: told(collect(run(gold, batch_selection(method))))
 
         part.row(f"{name} {Path(str(settings.get('model', ''))).name}".strip(), selector)
     pairs = [Pair(s.words, s.words[::-1], s.id) for s in part.gold]
@@ -358,9 +358,9 @@ def in_batches(part: Part, stage: str, name: str, settings: dict[str, Any]) -> C
         method = registry.create(stage, name, settings)
         method.fit(part.gold)
         if stage == "augment":
-            found = collect(run(tasks(few, 2), augment_step(method, 0), batch_size=size))
+            found = collect(run(tasks(few, 2), batch_augmentation(method, 0), batch_size=size))
         else:
-            found = collect(run(few, annotate_step(method), batch_size=size))
+            found = collect(run(few, batch_annotation(method), batch_size=size))
         return repr((found.corpus.sentences, found.rejects))
 
     first = made(64)

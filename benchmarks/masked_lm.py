@@ -21,7 +21,7 @@ import torch
 
 import measuring
 from nersery import io
-from nersery.augment.base import augment_step, tasks
+from nersery.augment.base import batch_augmentation, tasks
 from nersery.augment.linearized.linearization import linearize, token_descriptions
 from nersery.augment.masked_lm.mention_masking import hidden_in_mentions
 from nersery.augment.melm import MELM
@@ -105,7 +105,7 @@ def fitted(name: str, gold: Sequence[Sentence]) -> MELM:
 
 
 def generate(method: MELM, corpus: Corpus) -> int:
-    return collect(run(tasks(corpus, 3), augment_step(method, 0))).tally.read
+    return collect(run(tasks(corpus, 3), batch_augmentation(method, 0))).tally.read
 
 
 @torch.no_grad()

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 import measuring
-from nersery.annotate.base import BATCH_SIZE, annotate_step
+from nersery.annotate.base import BATCH_SIZE, batch_annotation
 from nersery.annotate.qa_prompting import QaPrompting
 from nersery.core.definitions import question
 from nersery.core.outcome import collect
@@ -52,7 +52,7 @@ def encoder_alone(answerer: QuestionAnswerer, inputs: Sequence[dict[str, Any]]) 
 
 
 def annotator(method: QaPrompting, sentences: Sequence[Sentence]) -> None:
-    collect(run(sentences, annotate_step(method), batch_size=BATCH_SIZE))
+    collect(run(sentences, batch_annotation(method), batch_size=BATCH_SIZE))
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import measuring
 from nersery import io
-from nersery.augment.base import augment_step, tasks
+from nersery.augment.base import batch_augmentation, tasks
 from nersery.core import registry
 from nersery.pipeline.job import FileJob, run
 
@@ -51,7 +51,7 @@ def speeds(names: Sequence[str], count: int, folder: Path) -> None:
     for name in names:
         method = registry.create("augment", name, settings(name, folder))
         method.fit(corpus)
-        step, target = augment_step(method, 0), job(folder / f"{name}.jsonl")
+        step, target = batch_augmentation(method, 0), job(folder / f"{name}.jsonl")
         alone = count / fastest(lambda: deque(run(tasks(corpus, 1), step), maxlen=0))  # noqa: B023
         filed = count / fastest(lambda: target.run(tasks(corpus, 1), step, overwrite=True))  # noqa: B023
         print(f"{name:32} {alone / plain:16.3f} {alone:20,.0f} {filed:14,.0f}", flush=True)
@@ -79,7 +79,7 @@ def augment_file(name: str, count: str, folder: Path) -> None:
     corpus = io.open_corpus(folder / f"{count}.jsonl")
     method = registry.create("augment", name, settings(name, folder))
     method.fit(corpus)
-    job(folder / f"{name}-{count}.jsonl").run(tasks(corpus, 1), augment_step(method, 0))
+    job(folder / f"{name}-{count}.jsonl").run(tasks(corpus, 1), batch_augmentation(method, 0))
 
 
 def main() -> None:

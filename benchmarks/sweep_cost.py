@@ -5,7 +5,7 @@
 A stage counts once for each distinct input: reading a set of files, drawing a sample, making and selecting sentences,
 training, saving and loading the tagger, predicting, scoring, the report of a run and the report of the sweep. The sweep
 adds repeated stages, and all work outside of stages. The models are small and the trainings short, so these additions
-weigh more than in a real sweep. Times are processor seconds, so other work on the machine does not matter.
+training_sentences more than in a real sweep. Times are processor seconds, so other work on the machine does not matter.
 """
 
 from __future__ import annotations

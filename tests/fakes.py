@@ -43,7 +43,7 @@ class FakeVocabulary:
         assert all(len(subwords) == 1 for subwords in words)
         return self
 
-    without_foreign_signs = without_beginnings
+    without_foreign_punctuation = without_beginnings
 
     def with_function_words(self, latin: frozenset[str], own: frozenset[str]) -> FakeVocabulary:
         return self
@@ -110,11 +110,11 @@ class FakeMaskedLM:
         return self._others(word) if shown == type_ else self.of_type(shown, like=word)
 
     def guesses(
-        self, masked_inputs: Sequence[MaskedInput], top_k: int, *, signs: bool
+        self, masked_inputs: Sequence[MaskedInput], top_k: int, *, punctuation: bool
     ) -> list[list[list[tuple[str, float]]]]:
         """Up to ``top_k`` words outside entities, which depend on the text."""
         assert self.shows == CONTEXT
-        assert signs
+        assert punctuation
         found = []
         for masked_input in masked_inputs:
             self._check(masked_input)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import nersery
 from nersery import io
-from nersery.annotate.base import best_apart
+from nersery.annotate.base import best_non_overlapping
 from nersery.core.sentence import Entity, Sentence
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -61,7 +61,7 @@ def kind(name: Entity, found: Iterable[Entity]) -> str:
 def refined(sentence: Sentence, found: Sequence[Entity]) -> Sentence:
     """The sentence with kinds in place of types, and with the things that certain answers mark."""
     names = [replace(name, type=kind(name, found)) for name in sentence.entities]
-    things = best_apart(
+    things = best_non_overlapping(
         answer
         for answer in found
         if answer.type in KINDS[OF_THINGS]

@@ -62,9 +62,9 @@ def asking(found: Mapping[str, Sequence[ExtractedAnswer]], words: str, **setting
 @pytest.fixture
 def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The notes to the user."""
-    told: list[str] = []
-    monkeypatch.setattr("nersery.annotate.qa_prompting.warn", told.append)
-    return told
+    warnings: list[str] = []
+    monkeypatch.setattr("nersery.annotate.qa_prompting.warn", warnings.append)
+    return warnings
 
 
 class TestQuestions:

@@ -78,27 +78,27 @@ def test_strips_outer_punctuation_that_no_gold_mention_has(
     found = Sentence(("saw", *text), (Entity(1, 1 + len(text), "PER", 0.5),), id="a")
     tagger = Lexicon()
     monkeypatch.setattr(tagger, "predict", lambda _: [found])
-    signs = Sentence(("#", "Who", "?", "%"), (Entity(0, 3, "PER"), Entity(3, 4, "PER")))
-    (labelled,) = annotate([found], TaggerLabels(), [signs], training=Training(tagger=lambda: tagger)).corpus
+    punctuation = Sentence(("#", "Who", "?", "%"), (Entity(0, 3, "PER"), Entity(3, 4, "PER")))
+    (labelled,) = annotate([found], TaggerLabels(), [punctuation], training=Training(tagger=lambda: tagger)).corpus
     mentions = [" ".join(labelled.mention(entity)) for entity in labelled.entities]
     assert mentions == ([] if words is None else [words])
     assert {entity.score for entity in labelled.entities} <= {0.5}
     monkeypatch.setattr(tagger_labels, "load_tagger", lambda *_, **__: tagger)
-    (labelled,) = annotate([found], TaggerLabels("t"), [signs]).corpus
+    (labelled,) = annotate([found], TaggerLabels("t"), [punctuation]).corpus
     assert labelled.labels == found.labels, "all seeds share the labels of a named tagger, whatever their gold"
 
 
 def test_the_full_stop_of_an_abbreviation_within_a_sentence_stays() -> None:
-    signs = OuterWords.of(GOLD)
+    outer_words = OuterWords.of(GOLD)
     mention = (Entity(0, 3, "PER"),)
     for words, end in ((("Ada", "Jr", ".", "spoke", "."), 3), (("Ada", "Jr", ".", '"'), 2)):
-        assert signs.without_signs(Sentence(words, mention)).labels == ((0, end, "PER"),)
+        assert outer_words.without_outer_punctuation(Sentence(words, mention)).labels == ((0, end, "PER"),)
 
 
 def test_stripped_words_and_new_first_words_lose_their_soft_labels() -> None:
     soft = tuple(SoftLabel(word, "PER", 0.4, 0.5) for word in range(5))
     found = Sentence(("/", "Ada", "King", ",", "Grace"), (Entity(0, 4, "PER"), Entity(4, 5, "PER")), soft_labels=soft)
-    labelled = OuterWords.of(GOLD).without_signs(found)
+    labelled = OuterWords.of(GOLD).without_outer_punctuation(found)
     assert labelled.labels == ((1, 3, "PER"), (4, 5, "PER"))
     assert [label.word for label in labelled.soft_labels] == [2, 4]
 

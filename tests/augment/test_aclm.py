@@ -13,7 +13,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment import aclm
 from nersery.augment.aclm import ACLM, NO_GAP, is_mixed
 from nersery.augment.base import NO_ENTITIES, augment
-from nersery.augment.linearized.parsing import NEAR_COPY, REPEATED, SIGNS_ALONE
+from nersery.augment.linearized.parsing import NEAR_COPY, ONLY_PUNCTUATION, REPEATED
 from nersery.augment.templates.masked_writer import MaskedWriter
 from nersery.augment.templates.template import Template
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -104,7 +104,7 @@ def test_attention_is_computed_once_for_gold_and_never_without_entities(
 def test_at_a_rate_of_one_every_word_is_a_keyword(
     tiny_masked_lm: str, tagger: TransformerTagger, written: list[Template], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Template, "thinned", lambda template, rng: template)
+    monkeypatch.setattr(Template, "dynamically_masked", lambda template, rng: template)
     generated(fitted(tiny_masked_lm, tagger, keyword_rate=1.0, stop_words=""), 3)
     assert [len(template.keywords) for template in written][-2:] == [6, 4], "all but the full stop"
 
@@ -147,7 +147,7 @@ def test_a_copy_of_two_joined_sentences_is_a_near_copy(
         ("Ada Lovelace met Ada Lovelace in London", [(0, 2, "PER"), (6, 7, "LOC")], REPEATED),
         ("Ada Lovelace left London, for London .", [(0, 2, "PER"), (5, 6, "LOC")], REPEATED),
         ("Ada Lovelace left Lovelace in London .", [(0, 2, "PER"), (5, 6, "LOC")], ""),
-        ("Ada Lovelace and London met .", [(0, 2, "PER"), (3, 4, "LOC"), (5, 6, "LOC")], SIGNS_ALONE),
+        ("Ada Lovelace and London met .", [(0, 2, "PER"), (3, 4, "LOC"), (5, 6, "LOC")], ONLY_PUNCTUATION),
     ],
 )
 def test_a_draft_with_wrong_labels_is_rejected(
@@ -313,8 +313,8 @@ def test_does_not_learn_from_more_gaps_than_t5_has_sentinels(
     words = ("Ada", "saw", *"the program in London today we saw there wrote first".split())
     gold += [Sentence(words, (Entity(0, 1, "PER"),), id=f"long:{number}") for number in range(6)]
     ACLM(str(tiny_seq2seqs["t5"]), **{**QUICK, **settings, "epochs": 3}).fit(gold)
-    assert "6 of 13 sentences" in (told := capsys.readouterr().err)
-    assert "long:0: the source has more gaps than the model has sentinels" in told
+    assert "6 of 13 sentences" in (warning := capsys.readouterr().err)
+    assert "long:0: the source has more gaps than the model has sentinels" in warning
 
 
 def test_sentences_are_as_long_as_gold_on_average(tiny_masked_lm: str) -> None:
@@ -325,7 +325,9 @@ def test_sentences_are_as_long_as_gold_on_average(tiny_masked_lm: str) -> None:
     method.fit(gold)
     rngs = [random.Random(n) for n in range(40)]
     whole = method._maker.templates(list(gold), rngs)
-    drafts = method._writer.write([template.thinned(rng) for template, rng in zip(whole, rngs, strict=True)], rngs)
+    drafts = method._writer.write(
+        [template.dynamically_masked(rng) for template, rng in zip(whole, rngs, strict=True)], rngs
+    )
     lengths = [len(draft) for draft in drafts if isinstance(draft, Sentence)]
     assert len(lengths) == 40
     assert sum(lengths) / 40 == pytest.approx(16, abs=1.5)

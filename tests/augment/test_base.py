@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from nersery import Entity, Origin, Sentence
-from nersery.augment.base import Augmenter, augment, augment_step, child_id, made_from, tasks
+from nersery.augment.base import Augmenter, augment, batch_augmentation, child_id, made_from, tasks
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject, collect
 from nersery.pipeline.job import run
@@ -24,7 +24,7 @@ class Fixed(Augmenter):
 
 
 def outcome_of(answer: Sentence | Reject) -> Sentence | Reject:
-    return augment_step(Fixed(answer), seed=0)([(PARENT, 2)])[0]
+    return batch_augmentation(Fixed(answer), seed=0)([(PARENT, 2)])[0]
 
 
 def test_a_new_sentence_gets_id_and_origin_but_no_scores_or_comments():
@@ -44,7 +44,7 @@ def test_a_copy_of_its_parent_is_rejected():
 def test_entity_scores_of_the_parent_are_dropped():
     parent = PARENT.with_entities([Entity(0, 1, "PER", score=0.9)])
     for answer in (parent.replace_span(0, 1, ["Grace"]), Reject("odd"), Reject("odd", parent)):
-        (outcome,) = augment_step(Fixed(answer), seed=0)([(parent, 1)])
+        (outcome,) = batch_augmentation(Fixed(answer), seed=0)([(parent, 1)])
         sentence = outcome.sentence if isinstance(outcome, Reject) else outcome
         assert sentence is not None
         assert [entity.score for entity in sentence.entities] == [None]
@@ -52,7 +52,7 @@ def test_entity_scores_of_the_parent_are_dropped():
 
 def test_extra_columns_of_a_new_sentence_are_those_of_the_draft():
     parent = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", columns=(("NNP", "VBD"), ("a", "b")))
-    (new,) = augment_step(Fixed(parent.replace_span(0, 1, ["Grace", "Hopper"])), seed=0)([(parent, 1)])
+    (new,) = batch_augmentation(Fixed(parent.replace_span(0, 1, ["Grace", "Hopper"])), seed=0)([(parent, 1)])
     assert isinstance(new, Sentence)
     assert new.columns == (("_", "_", "VBD"), ("_", "_", "b"))
 
@@ -78,7 +78,7 @@ def test_tasks_repeat_each_sentence_for_each_copy():
 def test_rejects_of_the_reader_are_kept_once():
     dropped = Reject("wrong number of columns", Sentence(("broken",), id="q"))
     method = Fixed(Sentence(("new",)))
-    result = collect(run(tasks([PARENT, dropped], 3), augment_step(method, 0), batch_size=2))
+    result = collect(run(tasks([PARENT, dropped], 3), batch_augmentation(method, 0), batch_size=2))
     assert result.rejects == (dropped,)
     assert result.tally.as_dict() == {"read": 4, "written": 3, "rejected": 1, "reasons": {dropped.reason: 1}}
 

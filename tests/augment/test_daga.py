@@ -11,7 +11,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import NO_ENTITIES, augment
 from nersery.augment.daga import DAGA, OTHER_LANGUAGE, UNFINISHED
 from nersery.augment.linearized.linearization import language_token, tag_token
-from nersery.augment.linearized.parsing import ILLEGAL, LEFT_OVER, SIGNS_ALONE, WITHOUT_WORD
+from nersery.augment.linearized.parsing import ILLEGAL, LEFT_OVER, ONLY_PUNCTUATION, WITHOUT_WORD
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
@@ -77,7 +77,7 @@ def test_malformed_text_is_rejected_with_its_reason(text: tuple[str, ...], reaso
 def test_an_entity_of_only_signs_is_rejected_unless_gold_has_it() -> None:
     outcome = made("we", B_PER, ".")
     assert isinstance(outcome, Reject)
-    assert outcome.reason == SIGNS_ALONE
+    assert outcome.reason == ONLY_PUNCTUATION
     units = Corpus([*GOLD, Sentence(("5", "%"), (Entity(1, 2, "UNIT"),), id="d")])
     text = ("we", tag_token("UNIT", begins=True), "%")
     assert isinstance(fitted(*text, gold=units).generate(GOLD[0], random.Random(0)), Sentence)

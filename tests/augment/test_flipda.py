@@ -25,7 +25,7 @@ PARENT = Sentence(
 )
 GOLD = Corpus([PARENT, Sentence(("we", "won"), id="b")])
 WORDS = (0, 1, 2, 3, 4, 5)
-"""Positions of the words of the parent that are more than signs."""
+"""Positions of the words of the parent that are more than punctuation."""
 Score = Callable[[Sentence], float | None]
 
 
@@ -90,7 +90,7 @@ def test_labels_are_kept_at_flip_rate_0_and_a_share_of_words_is_new() -> None:
     assert {sentence.labels for sentence in reader.read} == {PARENT.labels}
     changed = [tuple(p for p in range(7) if s.words[p] != PARENT.words[p]) for s in reader.read]
     assert all(changed)
-    assert {place for places in changed for place in places} == set(WORDS), "signs stay"
+    assert {place for places in changed for place in places} == set(WORDS), "punctuation stays"
     assert 2.5 < sum(map(len, changed)) / 200 < 3.5
 
 
@@ -109,7 +109,7 @@ def test_types_are_drawn_evenly_from_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    "entity", [Entity(2, 4, "NEW"), Entity(6, 7, "PER")], ids=["a type that gold does not have", "signs alone"]
+    "entity", [Entity(2, 4, "NEW"), Entity(6, 7, "PER")], ids=["a type that gold does not have", "only punctuation"]
 )
 def test_keeps_an_entity_that_cannot_flip(entity: Entity) -> None:
     sentence = PARENT.with_entities([entity])
@@ -185,8 +185,8 @@ def test_a_word_is_not_written_twice_in_a_row(word: str, reason: str | None) -> 
 
 
 def test_sentences_of_only_signs_are_rejected_without_moving_others() -> None:
-    signs = Sentence(("...", "!"), id="c")
-    made = fitted().generate_batch([signs, PARENT, signs], [random.Random(n) for n in range(3)])
+    punctuation = Sentence(("...", "!"), id="c")
+    made = fitted().generate_batch([punctuation, PARENT, punctuation], [random.Random(n) for n in range(3)])
     assert [outcome.reason for outcome in made[::2]] == [NO_WORD, NO_WORD]
     assert isinstance(made[1], Sentence)
 

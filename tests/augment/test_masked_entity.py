@@ -17,7 +17,9 @@ def test_words_of_mentions_are_guessed_at_once_only_from_context(tiny_masked_lm:
     asked = Asked(method)
     made = method.generate_batch([SENTENCE] * 60, [random.Random(seed) for seed in range(60)])
     assert asked.drawings == [Drawing(9, by_subword=True)], "one pass, each of the best with the same chance"
-    assert {place for masked_input in asked.masked_inputs for place in masked_input.gaps} == {0, 2, 4}, "signs stay"
+    assert {place for masked_input in asked.masked_inputs for place in masked_input.gaps} == {0, 2, 4}, (
+        "punctuation stays"
+    )
     assert max(len(masked_input.gaps) for masked_input in asked.masked_inputs) == 3
     for new, masked_input in zip(made, asked.masked_inputs, strict=True):
         assert isinstance(new, Sentence)

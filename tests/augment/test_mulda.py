@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import NO_ENTITIES, augment_step, tasks
+from nersery.augment.base import NO_ENTITIES, batch_augmentation, tasks
 from nersery.augment.linearized.linearization import tag_token
-from nersery.augment.linearized.parsing import NEAR_COPY, SIGNS_ALONE, UNKNOWN_TYPE, UNSTORABLE, WITHOUT_WORD
+from nersery.augment.linearized.parsing import NEAR_COPY, ONLY_PUNCTUATION, UNKNOWN_TYPE, UNSTORABLE, WITHOUT_WORD
 from nersery.augment.linearized.tagged_writing import UNFINISHED
 from nersery.augment.mulda import TOO_LONG, MulDA, _pair
 from nersery.core.errors import MissingResourceError
@@ -100,8 +100,8 @@ def test_does_not_learn_from_a_sentence_that_reads_back_differently(
     monkeypatch.setattr("nersery.models.seq2seq.encoder_decoder.Seq2Seq", lambda *_: model)
     MulDA().fit(GOLD)
     assert learnt == [GOLD[1]]
-    told = capsys.readouterr().err
-    assert 'e.g. a: the model writes it as "wesaw Ada Lo there today", under which its labels would be wrong' in told
+    warning = capsys.readouterr().err
+    assert 'e.g. a: the model writes it as "wesaw Ada Lo there today", under which its labels would be wrong' in warning
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_an_entity_of_only_signs_is_rejected_unless_gold_has_it() -> None:
     model = Wrote("we", "saw", B_PER, "Jo", B_PER, ".")
     rejected = outcome(model)
     assert isinstance(rejected, Reject)
-    assert (rejected.reason, rejected.sentence and rejected.sentence.text) == (SIGNS_ALONE, "we saw Jo .")
+    assert (rejected.reason, rejected.sentence and rejected.sentence.text) == (ONLY_PUNCTUATION, "we saw Jo .")
     method: Any = fitted(model)
-    method._signs = frozenset({(".",)})
+    method._punctuation_mentions = frozenset({(".",)})
     assert isinstance(method.generate(PARENT, random.Random(0)), Sentence)
 
 
@@ -197,8 +197,8 @@ def test_fine_tuning_maps_every_beginning_to_the_whole_sentence(monkeypatch) -> 
 def test_a_sentence_too_long_to_learn_from_is_left_out(tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]) -> None:
     long = Sentence(("Ada", *["saw"] * 99), (Entity(0, 1, "PER"),), id="gold:3")
     MulDA(model=tiny_seq2seq, epochs=1, device="cpu").fit([*GOLD, long], Training(dev=[long]))
-    assert "1 of 3 sentences do not fit" in (told := capsys.readouterr().err)
-    assert "gold:3: the source has 103 subwords" in told
+    assert "1 of 3 sentences do not fit" in (warning := capsys.readouterr().err)
+    assert "gold:3: the source has 103 subwords" in warning
 
 
 def test_a_tiny_model_learns_to_write_gold_with_its_labels(tiny_seq2seq: str) -> None:
@@ -206,7 +206,7 @@ def test_a_tiny_model_learns_to_write_gold_with_its_labels(tiny_seq2seq: str) ->
     method = MulDA(model=tiny_seq2seq, shown_rate=0.0, top_k=3, epochs=40, learning_rate=1e-2, device="cpu")
     method.check()
     method.fit(GOLD)
-    results = [collect(run(tasks(GOLD, 8), augment_step(method, 1), batch_size=size)) for size in (1, 16)]
+    results = [collect(run(tasks(GOLD, 8), batch_augmentation(method, 1), batch_size=size)) for size in (1, 16)]
     assert repr(results[0].corpus.sentences) == repr(results[1].corpus.sentences)
     assert (GOLD[1].words, GOLD[1].labels) in {(sentence.words, sentence.labels) for sentence in results[0].corpus}
     assert NEAR_COPY in results[0].tally.reasons

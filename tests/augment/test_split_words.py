@@ -18,5 +18,5 @@ def test_methods_that_split_words_into_characters_say_so(method: str) -> None:
         with collected_notes() as messages:
             nersery.augment(corpus, method)
         notes.append([message for message in messages if "each word of this text is one character" in message])
-    assert [len(told) for told in notes] == [1, 0]
+    assert [len(note) for note in notes] == [1, 0]
     assert method in notes[0][0]

@@ -229,7 +229,7 @@ def test_existing_alignments_are_not_overwritten(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--keep", "there"), "there exists already"),
         (("--keep", "notes", "--force"), "notes holds no priors, so even --force does not overwrite it"),
@@ -242,14 +242,14 @@ def test_existing_alignments_are_not_overwritten(folder: Path) -> None:
         (("--keep", "new", "--set", "learn=false", "--set", "priors=there"), "nothing is learnt"),
     ],
 )
-def test_refuses_wrong_options_of_keep_before_any_work(options: tuple[str, ...], told: str, folder: Path) -> None:
+def test_refuses_wrong_options_of_keep_before_any_work(options: tuple[str, ...], message: str, folder: Path) -> None:
     (folder / "there").mkdir()
     (folder / "notes").mkdir()
     (folder / "notes" / "thesis.tex").write_text("precious")
     before = files(folder)
     refused = call(*ALIGN, "links", *options)
     assert refused.code == 2
-    assert told in refused.err
+    assert message in refused.err
     assert files(folder) == before
 
 

@@ -348,9 +348,9 @@ def test_notes_types_that_differ_in_case_or_separators(tmp_path: Path):
 def test_notes_types_in_two_unicode_forms(files: list[Literal["NFC", "NFD"]], note: bool):
     for form in files:
         Path(form).write_text(f"Lan\tB-{normalize(form, 'Người')}\nđi\tO\n", "utf-8")
-    told = call("inspect", "stats", *files).err
-    assert ('"Người" is written in 2 Unicode forms' in told) == note
-    assert "slips" not in told
+    notes = call("inspect", "stats", *files).err
+    assert ('"Người" is written in 2 Unicode forms' in notes) == note
+    assert "slips" not in notes
 
 
 @pytest.mark.usefixtures("folder")

@@ -293,9 +293,9 @@ class TestFullDisk:
         assert server.run(*expected_args, cwd=folder)[0] == 0
         code, out, err = server.run(*args, cwd=folder, largest_file=200)
         assert (code, out) == (5, "")
-        told, _, advice = err.partition(". ")
+        message, _, advice = err.partition(". ")
         target = "x" if args[0] == "train" else "x.jsonl"
-        assert told.startswith(f"error: no space left to write {target}")
+        assert message.startswith(f"error: no space left to write {target}")
         assert advice == "Free some and repeat the command: a long job resumes\n"
         assert not Path(target).exists()
         assert server.run(*args, cwd=folder)[0] == 0

@@ -274,16 +274,16 @@ class TestOutputs:
     def test_what_a_format_does_not_hold_is_noted_once(self):
         line = '{"id": "%s", "words": ["Ada", "wrote"], "language": "en", "scores": {"certainty": 0.5}}'
         Path("rich.jsonl").write_text(f"{line % 'a'}\n{line % 'b'}\n")
-        said = "note: {} does not store what these sentences have: {}\n"
+        note = "note: {} does not store what these sentences have: {}\n"
         for command in (["dataset", "convert"], ["dataset", "sample", "--size", "2"]):
             result = call(*command, "rich.jsonl", "out.conll", "--force")
-            assert result.err.endswith(said.format("conll", "ids, languages, scores"))
+            assert result.err.endswith(note.format("conll", "ids, languages, scores"))
             assert result.err.count("note") == 1
         assert "note" not in call("dataset", "convert", "rich.jsonl", "out.conll", "--force", "-q").err
         assert "note" not in call("dataset", "convert", "rich.jsonl", "same.jsonl").err
         assert "note" not in call("dataset", "convert", "train.conll", "other.conll").err
         made = call("augment", "train.conll", "made.conll", *AUGMENT)
-        assert made.err.endswith(said.format("conll", "origins"))
+        assert made.err.endswith(note.format("conll", "origins"))
 
 
 @pytest.mark.parametrize(

@@ -240,8 +240,8 @@ def test_a_kill_loses_no_decision_and_an_interrupt_writes_them() -> None:
         )
         assert process.stderr is not None
         address = next(line for line in process.stderr if line.startswith("review at ")).split()[-1]
-        said = json.dumps({"verdict": "accept", "labels": [], "version": int(end == signal.SIGINT)}).encode()
-        request = urllib.request.Request(f"{address}sentence/{number}", said, {"Content-Type": "application/json"})
+        decision = json.dumps({"verdict": "accept", "labels": [], "version": int(end == signal.SIGINT)}).encode()
+        request = urllib.request.Request(f"{address}sentence/{number}", decision, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=10) as answer:
             assert answer.status == 200
         process.send_signal(end)

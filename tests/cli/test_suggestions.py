@@ -146,11 +146,11 @@ class TestSuggest:
         from nersery.core import warnings
 
         io.write([Sentence(("Ωδή", "Ἥρα"), (Entity(1, 2, "PER"),))], Path("greek.jsonl"))
-        for options, told in (["--quiet"], False), ([], True):
+        for options, warns in (["--quiet"], False), ([], True):
             warnings.forget_notes()
             result = call("inspect", "suggestions", "greek.jsonl", *MODEL, *options)
             assert result.code == 0
-            assert ("made for other languages than this text" in result.err) == told
+            assert ("made for other languages than this text" in result.err) == warns
 
     def test_quiet_prints_only_results(self):
         result = call("inspect", "suggestions", "test.conll", *MELM, "--oracle", "oracle", "--quiet")
@@ -211,8 +211,8 @@ def test_marks_are_ascii_if_the_output_is_ascii(monkeypatch: pytest.MonkeyPatch)
     with BytesIO() as written:
         monkeypatch.setattr(sys, "stdout", TextIOWrapper(written, "ascii"))
         rows = tables.table("type", "new", figures_from=1)
-        rows.add_row(tables.text("PER"), tables.sign(True))
-        rows.add_row(tables.text("LOC"), tables.sign(False))
+        rows.add_row(tables.text("PER"), tables.check_mark(True))
+        rows.add_row(tables.text("LOC"), tables.check_mark(False))
         tables.show(rows)
         sys.stdout.flush()
         assert [line.split() for line in written.getvalue().decode().splitlines()][2:] == [

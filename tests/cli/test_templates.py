@@ -180,14 +180,14 @@ def test_a_picture_shows_the_attention_of_a_sentence(with_tagger: Sequence[str])
 
 
 def test_notes_more_layers_than_the_model_has(with_tagger: Sequence[str]) -> None:
-    told = "1000 layers of attention were requested"
-    assert told in call(*with_tagger, "--layers", "1000").err
+    message = "1000 layers of attention were requested"
+    assert message in call(*with_tagger, "--layers", "1000").err
     forget_notes()
-    assert told not in call(*with_tagger, "--layers", "2").err
+    assert message not in call(*with_tagger, "--layers", "2").err
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "told"),
+    ("args", "code", "message"),
     [
         (("--sentence", "c", "--picture", "c.svg"), 3, "has an entity"),
         (("--picture", "gold.jsonl"), 2, "would be overwritten"),
@@ -199,11 +199,13 @@ def test_notes_more_layers_than_the_model_has(with_tagger: Sequence[str]) -> Non
         (("--stop-words", "missing.txt"), 4, "missing.txt"),
     ],
 )
-def test_impossible_options_are_refused(with_tagger: Sequence[str], args: Sequence[str], code: int, told: str) -> None:
+def test_impossible_options_are_refused(
+    with_tagger: Sequence[str], args: Sequence[str], code: int, message: str
+) -> None:
     Path("there.svg").write_text("mine")
     before = Path("gold.jsonl").read_bytes()
     result = call(*with_tagger, *args)
-    assert (result.code, told in result.err) == (code, True), result.err
+    assert (result.code, message in result.err) == (code, True), result.err
     assert (Path("there.svg").read_text(), Path("gold.jsonl").read_bytes()) == ("mine", before)
     assert not Path("map.png").exists()
 

@@ -47,11 +47,11 @@ def test_recipe_scores_and_report_are_logged(name: str, tmp_path: Path, monkeypa
     (tmp_path / "report.json").write_text("{}", "utf-8")
     REPORT.systems[0].f1.mean = 0.5
     tracking.log_run(name, REPORT, tmp_path)
-    said = str(recorder.calls)
-    assert "'tagger.steps': 3" in said
-    assert "0.5" in said
-    assert "report.json" in said
-    assert "report.html" not in said
+    calls = str(recorder.calls)
+    assert "'tagger.steps': 3" in calls
+    assert "0.5" in calls
+    assert "report.json" in calls
+    assert "report.html" not in calls
 
 
 def test_mlflow_gets_valid_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

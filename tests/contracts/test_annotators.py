@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, io
-from nersery.annotate.base import Annotator, annotate, annotate_step
+from nersery.annotate.base import Annotator, annotate, batch_annotation
 from nersery.core import registry
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.outcome import Result, collect
@@ -144,7 +144,7 @@ def test_a_resumed_job_labels_the_rest_alike(name: str) -> None:
     method.fit(())
     write_source(RAW)
     method.fit_candidates(RAW)
-    rest = collect(run(RAW[20:], annotate_step(method), batch_size=9))
+    rest = collect(run(RAW[20:], batch_annotation(method), batch_size=9))
     assert rest.corpus.sentences == labelled(name).corpus.sentences[20:]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import Augmenter, augment, augment_step, tasks
+from nersery.augment.base import Augmenter, augment, batch_augmentation, tasks
 from nersery.core import registry
 from nersery.core.errors import DataError, SettingsError, UnfittedError
 from nersery.core.outcome import Reject, Result, collect
@@ -305,14 +305,14 @@ class TestMethod:
     def test_a_stream_is_enough_to_fit(self, name: str, corpus: Corpus, table: Path, written: Written) -> None:
         method = make(name, table)
         method.fit(iter(corpus))
-        streamed = collect(run(tasks(corpus, 1), augment_step(method, 0)))
+        streamed = collect(run(tasks(corpus, 1), batch_augmentation(method, 0)))
         assert text_of(streamed) == text_of(written(name, 1))
 
     def test_accepts_sentences_that_training_has_not_seen(self, name: str, corpus: Corpus, table: Path) -> None:
         method = make(name, table)
         method.fit(corpus)
         unseen = [_of_parts([("o", "never seen"), ("NEW", "NEW.1 NEW.2")], 1000)]
-        result = collect(run(tasks(unseen, 20), augment_step(method, 0)))
+        result = collect(run(tasks(unseen, 20), batch_augmentation(method, 0)))
         assert result.tally.read == 20
         assert name in WRITERS or all(types_over(sentence)[-1] == "NEW" for sentence in result.corpus)
 

@@ -17,7 +17,7 @@ from nersery.models.likelihood import Likelihood
 from nersery.pipeline import job
 from nersery.select.agreement import Agreement
 from nersery.select.alignment_quality import AlignmentQuality
-from nersery.select.base import Selector, select_step
+from nersery.select.base import Selector, batch_selection
 from nersery.select.certainty import Certainty
 from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity
@@ -121,7 +121,7 @@ def ready(name, candidates=CANDIDATES):
 
 
 def chosen(name, candidates=CANDIDATES, batch_size=job.BATCH_SIZE):
-    return collect(job.run(candidates, select_step(ready(name, candidates)), batch_size=batch_size))
+    return collect(job.run(candidates, batch_selection(ready(name, candidates)), batch_size=batch_size))
 
 
 def test_every_selector_is_covered():
@@ -177,7 +177,7 @@ def test_batch_size_does_not_matter(name, batch_size):
 
 
 def test_a_resumed_job_judges_the_rest_alike(name):
-    rest = collect(job.run(CANDIDATES[4:], select_step(ready(name))))
+    rest = collect(job.run(CANDIDATES[4:], batch_selection(ready(name))))
     whole = chosen(name)
     later = {s.id for s in CANDIDATES[4:]}
     assert rest.corpus.sentences == tuple(s for s in whole.corpus if s.id in later)

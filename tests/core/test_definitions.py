@@ -68,8 +68,8 @@ SETS = {
 def test_every_type_of_common_data_sets_has_distinct_texts(name: str) -> None:
     types = SETS[name].split()
     assert all(map(is_known, types))
-    for said in (description, definition, question):
-        assert len({said(type_, {}) for type_ in types}) == len(types), "two types must not be told alike"
+    for text_of in (description, definition, question):
+        assert len({text_of(type_, {}) for type_ in types}) == len(types), "two types must not be told alike"
 
 
 def test_defaults_are_a_few_words_each() -> None:

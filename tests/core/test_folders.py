@@ -108,11 +108,11 @@ class TestFullDisk:
 
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOENT])
     def test_converts_library_errors_to_os_errors(self, number: int):
-        told = Exception(f"Error while serializing: I/O error: {os.strerror(number)} (os error {number})")
+        error = Exception(f"Error while serializing: I/O error: {os.strerror(number)} (os error {number})")
         with pytest.raises(OSError, match="x/weights") as caught, os_errors(Path("x/weights")):
-            raise told
+            raise error
         assert (caught.value.errno, caught.value.strerror) == (number, os.strerror(number))
-        assert (caught.value.filename, caught.value.__cause__) == ("x/weights", told)
+        assert (caught.value.filename, caught.value.__cause__) == ("x/weights", error)
 
     def test_keeps_errors_that_are_not_from_the_system(self):
         for error in (Exception("header too large"), OSError(errno.EIO, "broken (os error 28)")):

@@ -229,14 +229,14 @@ def test_spans_may_not_overlap() -> None:
 @given(sentences(columns=1), st.data())
 def test_words_keep_their_labels_after_any_edits(sentence: Sentence, data: st.DataObject) -> None:
     """Each word contains its label, so that any drift shows."""
-    said = [""] * len(sentence)
+    tags = [""] * len(sentence)
     for entity in sentence.entities:
-        said[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)
+        tags[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)
     sentence = Sentence(
-        tuple(f"{index}.{type_}" for index, type_ in enumerate(said)), sentence.entities, columns=(tuple(said),)
+        tuple(f"{index}.{type_}" for index, type_ in enumerate(tags)), sentence.entities, columns=(tuple(tags),)
     )
     edits, inserted = [], 0
-    for index, type_ in enumerate(said):
+    for index, type_ in enumerate(tags):
         if data.draw(st.booleans()):
             new = [f"new.{type_}"] * data.draw(st.integers(1, 3))
             edits.append((index, index + 1, new))

@@ -114,7 +114,7 @@ def test_cannot_watch_other_systems(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("quota", "told", "watched"),
+    ("quota", "schedstat", "watched"),
     [
         ("max 100000", "1 2 3\n", True),
         ("-1", "1 2 3\n", True),
@@ -125,11 +125,11 @@ def test_cannot_watch_other_systems(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     ],
 )
 def test_does_not_watch_if_a_quota_hides_waiting(
-    quota: str, told: str, watched: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    quota: str, schedstat: str, watched: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     task = tmp_path / str(os.getpid())
     task.mkdir()
-    (task / "schedstat").write_text(told, "ascii")
+    (task / "schedstat").write_text(schedstat, "ascii")
     (tmp_path / "quota").write_text(quota, "ascii")
     monkeypatch.setattr(shared_cores, "TASKS", tmp_path)
     monkeypatch.setattr(shared_cores, "QUOTAS", (tmp_path / "missing", tmp_path / "quota"))

@@ -277,8 +277,8 @@ def test_recognises_the_form_of_tags(value: str, sure: bool, perhaps: bool) -> N
 
 
 def test_many_unknown_tags_do_not_fill_the_memory() -> None:
-    from nersery.core.tags import parts_of
+    from nersery.core.tags import meanings_of
 
-    before = len(parts_of("IOB2"))
+    before = len(meanings_of("IOB2"))
     decode([f"junk{number}" for number in range(1000)], "IOB2")
-    assert len(parts_of("IOB2")) == before
+    assert len(meanings_of("IOB2")) == before

@@ -197,4 +197,4 @@ def test_a_part_of_a_folder_finds_generated_sentences_that_systems_share(folder:
     whole = RunFolder(recipe, Path("run"))
     first, second = (system for system in recipe.systems if system.name in ("again", "and again"))
     assert whole.generated(0, second) == whole.generated(0, first) == whole.path(0, first, "generated.jsonl")
-    assert whole.part([0], [second]).generated(0, second) == whole.generated(0, first)
+    assert whole.restricted_to([0], [second]).generated(0, second) == whole.generated(0, first)

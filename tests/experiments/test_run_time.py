@@ -87,11 +87,11 @@ def test_the_estimate_counts_all_trainings(
 ) -> None:
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(start=1.0, step=2.0, sentence=0.1))
     recipe = recipe_of({"name": "labels", "method": "tagger_labels", **entry})
-    said: list[str] = []
-    times = RunTime(recipe, sentences(8), sentences(50), say=said.append)
+    messages: list[str] = []
+    times = RunTime(recipe, sentences(8), sentences(50), say=messages.append)
     assert times.making(recipe.system("labels")) == pytest.approx(seconds)
-    assert said[0] == "timing transformer with bundled"
-    assert len(said) == len({*said}), "each once"
+    assert messages[0] == "timing transformer with bundled"
+    assert len(messages) == len({*messages}), "each once"
 
 
 @pytest.mark.parametrize(

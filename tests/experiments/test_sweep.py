@@ -311,9 +311,9 @@ class TestFailures:
     ):
         job = Sweep(load("recipe.toml", [ONE, "sweep.sizes=[8, 12, 16]", "seeds=[0, 1]"]), Path("sweep"))
         plan = job.plan()
-        said = capsys.readouterr().err
-        assert [said.count(f"{split}: ") for split in ("train", "dev", "test")] == [1, 1, 1]
-        assert all(said.count(note) == 1 for note in plan["notes"])
+        notes = capsys.readouterr().err
+        assert [notes.count(f"{split}: ") for split in ("train", "dev", "test")] == [1, 1, 1]
+        assert all(notes.count(note) == 1 for note in plan["notes"])
         assert plan["seconds_in_all"] > 0
         assert len(memory) == 1  # timed once for all runs
 

@@ -99,12 +99,12 @@ class TestWithPyarrow:
         with pytest.raises(DataError, match=r"(?s)a\.parquet:3 .*\[-1\].*a\.parquet:4 .*\[3\]"):
             read(tmp_path / "a.parquet")
 
-    @pytest.mark.parametrize("told", ["no JSON", "[]", '{"info": {}}', '{"info": {"features": {"ner_tags": 1}}}'])
-    def test_ignores_metadata_without_names(self, tmp_path: Path, told: str) -> None:
+    @pytest.mark.parametrize("metadata", ["no JSON", "[]", '{"info": {}}', '{"info": {"features": {"ner_tags": 1}}}'])
+    def test_ignores_metadata_without_names(self, tmp_path: Path, metadata: str) -> None:
         import pyarrow
         from pyarrow import parquet as format
 
-        table = pyarrow.Table.from_pylist([{"words": ["a"]}]).replace_schema_metadata({"huggingface": told})
+        table = pyarrow.Table.from_pylist([{"words": ["a"]}]).replace_schema_metadata({"huggingface": metadata})
         format.write_table(table, tmp_path / "a.parquet")
         assert len(read(tmp_path / "a.parquet")) == 1
 

@@ -100,12 +100,17 @@ def test_no_line_fills_the_memory(path: Path) -> None:
 def test_reports_phrases_in_scripts_without_spaces(tmp_path: Path, text: str, split: str, is_cut: bool) -> None:
     path = tmp_path / "raw.txt"
     path.write_text(text, "utf-8")
-    said = "" if is_cut else '; its script has no spaces, so whole phrases are taken for words (the split "characters"'
+    suffix = (
+        "" if is_cut else '; its script has no spaces, so whole phrases are taken for words (the split "characters"'
+    )
     opened = (
         open_corpus(path, ReadOptions(split=split)).description,
         open_side(path, ReadOptions(split=split)).description,
     )
-    assert [description.partition(" cuts")[0] for description in opened] == [f"text{said}", f"text, line by line{said}"]
+    assert [description.partition(" cuts")[0] for description in opened] == [
+        f"text{suffix}",
+        f"text, line by line{suffix}",
+    ]
 
 
 def test_suggests_splitting_phrases_at_zero_width_spaces(tmp_path: Path) -> None:
@@ -117,7 +122,7 @@ def test_suggests_splitting_phrases_at_zero_width_spaces(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "words", "told"),
+    ("text", "words", "expected"),
     [
         ("Ada kam, sah: «Oslo».\n", ["Ada", "kam", ",", "sah", ":", "«", "Oslo", "»", "."], "punctuation is split off"),
         ("  सीता  दिल्ली गई।\n", ["सीता", "दिल्ली", "गई", "।"], "punctuation is split off"),
@@ -133,15 +138,15 @@ def test_suggests_splitting_phrases_at_zero_width_spaces(tmp_path: Path) -> None
         ("Ada met Mr. Bo\n", ["Ada", "met", "Mr.", "Bo"], ""),
     ],
 )
-def test_detects_how_to_split_text(tmp_path: Path, text: str, words: list[str], told: str) -> None:
+def test_detects_how_to_split_text(tmp_path: Path, text: str, words: list[str], expected: str) -> None:
     path = tmp_path / "raw.txt"
     path.write_text(text, "utf-8")
     sentence, source = read(path)[0], open_corpus(path)
     assert list(sentence.words) == words
-    assert (told in source.description) if told else source.description == "text"
+    assert (expected in source.description) if expected else source.description == "text"
     assert read(path, split="spaces")[0].words == tuple(text.split())
     assert not read(path, split="spaces")[0].offsets
-    if told:
+    if expected:
         assert [text[start:end] for start, end in sentence.offsets] == words
 
 
@@ -160,8 +165,8 @@ def test_splits_text_like_the_labelled_sentences(tmp_path: Path) -> None:
         assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", attached_share=attached)] == [count]
     options = ReadOptions(split="punctuation")
     assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", options, 0.9)] == [5]
-    told = "text; punctuation stays in the words, as in the labelled sentences"
-    assert open_text(tmp_path / "raw.txt", attached_share=0.9).description == told
+    description = "text; punctuation stays in the words, as in the labelled sentences"
+    assert open_text(tmp_path / "raw.txt", attached_share=0.9).description == description
     (tmp_path / "zh.txt").write_text("王小明在北京。\n", "utf-8")
     assert [len(sentence) for sentence in open_text(tmp_path / "zh.txt", attached_share=0.9)] == [7]
     (tmp_path / "folder").mkdir()
@@ -188,8 +193,8 @@ def test_splits_text_like_the_labelled_sentences(tmp_path: Path) -> None:
 def test_reports_punctuation_in_words(tmp_path: Path, text: str, split: str, word: str) -> None:
     path = tmp_path / "raw.txt"
     path.write_text(text, "utf-8")
-    said = f'; punctuation is in the words, as in "{word}" (the split "punctuation"' if word else ""
-    assert open_corpus(path, ReadOptions(split=split)).description.partition(" separates")[0] == f"text{said}"
+    suffix = f'; punctuation is in the words, as in "{word}" (the split "punctuation"' if word else ""
+    assert open_corpus(path, ReadOptions(split=split)).description.partition(" separates")[0] == f"text{suffix}"
 
 
 @pytest.mark.parametrize("split", ["spaces", "punctuation"])
@@ -205,7 +210,7 @@ def test_reports_html_entities(tmp_path: Path, split: str, text: str, found: str
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("1\tShe met Ada .\n2\tShe left .\n", "2 columns, all read as words (keep only the text, e.g. cut -f2 raw.txt"),
         ("She left .\tEr ging .\t7\r\n\r\nShe met\tEr traf\t8\r\n", "3 columns, all read as words (keep only the text"),
@@ -217,10 +222,10 @@ def test_reports_html_entities(tmp_path: Path, split: str, text: str, found: str
         ('<doc id="1">\n<seg id="1">She met Ada</seg>\n<seg>She left</seg>\n', "sed -E 's/<[^>]*>//g'"),
     ],
 )
-def test_reports_table_rows_and_xml_with_a_command_for_text(tmp_path: Path, text: str, told: str) -> None:
+def test_reports_table_rows_and_xml_with_a_command_for_text(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "raw.txt").write_text(text, newline="")
     description = open_corpus(tmp_path / "raw.txt", ReadOptions(format="text")).description
-    assert told in description
+    assert expected in description
     command = description.rsplit(" (", 1)[1].strip(")").rsplit("e.g. ", 1)[-1].removeprefix("delete them: ")
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
     source = open_corpus(tmp_path / "text.txt", ReadOptions(format="text"))

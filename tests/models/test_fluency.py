@@ -163,7 +163,7 @@ def test_the_likelihood_of_a_corpus_is_the_sum_over_its_sentences(size: int, mon
 
 
 @pytest.mark.parametrize(
-    ("model", "language", "unfit", "said"),
+    ("model", "language", "unfit", "expected"),
     [
         ("bundled", "hi", "", "it covers only English, but there is text in hi"),
         ("bundled", "hi", "", "e.g. bundled-multilingual (extra multilingual) or xlm-roberta-base"),
@@ -175,10 +175,10 @@ def test_the_likelihood_of_a_corpus_is_the_sum_over_its_sentences(size: int, mon
     ],
 )
 def test_warns_of_a_model_for_other_languages(
-    model: str, language: str, unfit: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    model: str, language: str, unfit: str, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(Fake, "unfit", unfit)
     warn_if_unsuited(Fake(), ModelSource(model), [Sentence(("a",), language=language)])
-    told = capsys.readouterr().err
-    assert bool(told) == bool(said)
-    assert said in told
+    warning = capsys.readouterr().err
+    assert bool(warning) == bool(expected)
+    assert expected in warning

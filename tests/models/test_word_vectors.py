@@ -12,7 +12,7 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.models import word_vectors
-from nersery.models.word_vectors import Head, VectorIndex, WordVectors, read_first, read_head
+from nersery.models.word_vectors import VectorFileHead, VectorIndex, WordVectors, read_first, read_head
 
 FILE = (
     b"3 2\nParis 1 0.5\n\xe0\xa4\xa6\xe0\xa4\xbf\xe0\xa4\xb2\xe0\xa5\x8d\xe0\xa4\xb2\xe0\xa5\x80 -2e-1 3 \noslo 0 4\n"
@@ -46,7 +46,7 @@ def rows(path: Path, *words: str) -> dict[str, list[float]]:
 
 def test_reads_only_the_requested_words(tmp_path: Path) -> None:
     path = write(tmp_path, FILE)
-    assert read_head(path) == Head(2, 3, 4)
+    assert read_head(path) == VectorFileHead(2, 3, 4)
     assert rows(path, "Paris", "दिल्ली", "Rom") == {"Paris": [1, 0.5], "दिल्ली": [np.float32(-0.2), 3]}
     assert read_vectors(path, ["Paris"]).rows["Paris"].dtype == np.float32
 

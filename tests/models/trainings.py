@@ -93,5 +93,5 @@ def fit(
 def outcome(model: nn.Module, history: History) -> dict[str, Any]:
     """All results of a training, to the last bit."""
     weights = b"".join(tensor.numpy().tobytes() for tensor in model.state_dict().values())
-    told: dict[str, Any] = json.loads(json.dumps(asdict(history)))
-    return {"weights": sha256(weights).hexdigest(), "history": told}
+    content: dict[str, Any] = json.loads(json.dumps(asdict(history)))
+    return {"weights": sha256(weights).hexdigest(), "history": content}

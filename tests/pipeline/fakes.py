@@ -15,7 +15,7 @@ from typing import Any
 
 from nersery import Sentence, io
 from nersery.core.errors import MissingResourceError
-from nersery.core.outcome import Outcome, Reject, Step
+from nersery.core.outcome import BatchFunction, Outcome, Reject
 from nersery.core.progress import Progress
 from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
 from nersery.pipeline.stage import Answer, Message, Stage, WorkerDiedError
@@ -51,7 +51,7 @@ class Capitals(Stage[Sentence, Sentence]):
             raise MissingResourceError(f"there is no {self.missing}")
         return self.folder
 
-    def fit(self, method: str, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+    def fit(self, method: str, folder: Path | None, progress: Progress | None) -> BatchFunction[Sentence]:
         if method:
             (Path(method) / f"start-{os.getpid()}-{time.monotonic_ns()}").touch()
         return self.step

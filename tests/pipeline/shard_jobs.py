@@ -40,4 +40,4 @@ def start_and_kill(folder: Path, after: int, seed: int = 0, *, overwrite: bool =
     """Leave a job unfinished after so many batches of 5; a shard of 12 rows is three of them."""
     with pytest.raises(KilledError):
         job(folder, seed).run(ROWS, killed_after(after), batch_size=5, overwrite=overwrite)
-    return job(folder).part
+    return job(folder).unfinished_folder

@@ -115,7 +115,7 @@ class TestProgress:
         job(tmp_path).run(range(10), step, batch_size=4, progress=progress)
         assert progress.seen == [(4, False), (4, False), (2, False)]
         start_and_kill(tmp_path / "killed", 12)
-        done = json.loads((job(tmp_path / "killed").part / "journal.json").read_text())["read"]
+        done = json.loads((job(tmp_path / "killed").unfinished_folder / "journal.json").read_text())["read"]
         progress = Steps()
         job(tmp_path / "killed").run(ITEMS, step, batch_size=50, progress=progress)
         assert progress.seen == [(done, True), (50 - done, False)]
@@ -143,8 +143,8 @@ class TestJournal:
     def test_journal_content_after_a_kill(self, tmp_path: Path) -> None:
         """Output and rejects are on disk before the journal counts them."""
         start_and_kill(tmp_path, 12)
-        journal = json.loads((job(tmp_path).part / "journal.json").read_text("utf-8"))
-        output, rejects = ((job(tmp_path).part / name).read_bytes() for name in ("output", "rejects"))
+        journal = json.loads((job(tmp_path).unfinished_folder / "journal.json").read_text("utf-8"))
+        output, rejects = ((job(tmp_path).unfinished_folder / name).read_bytes() for name in ("output", "rejects"))
         done = [encode(made) if isinstance(made, Sentence) else io.reject_line(made) for made in step(range(20))]
         kept = [line for line in done if line.startswith("न")]
         refused = [line for line in done if not line.startswith("न")]
@@ -168,7 +168,7 @@ class TestJournal:
         folder = tmp_path / "failed"
         with pytest.raises(ValueError, match="odd 0"):
             job(folder).run(ITEMS, fail, batch_size=4)
-        assert not job(folder).part.exists()
+        assert not job(folder).unfinished_folder.exists()
         assert not job(folder).target.exists()
         job(folder).run(ITEMS, step)
         assert files(folder) == undisturbed
@@ -180,7 +180,7 @@ class TestJournal:
 
         with pytest.raises(DataError):
             job(tmp_path / "new").run(items(), step)
-        assert not job(tmp_path / "new").part.exists()
+        assert not job(tmp_path / "new").unfinished_folder.exists()
         start_and_kill(tmp_path, 12)
         with pytest.raises(DataError):
             job(tmp_path).run(chain(islice(ITEMS, 20), items()), step)
@@ -209,7 +209,7 @@ class TestJournal:
         assert files(tmp_path)["out.txt"] == b""
 
     def test_error_about_lost_work_names_file_and_folder(self, tmp_path: Path) -> None:
-        part = start_and_kill(tmp_path, 12).part
+        part = start_and_kill(tmp_path, 12).unfinished_folder
         os.truncate(part / "output", 3)
         with pytest.raises(
             NerseryError, match=f"^finished work is missing from {part}/output. Delete the folder {part} to"
@@ -293,7 +293,7 @@ def test_a_job_saves_when_a_second_has_passed(tmp_path: Path, monkeypatch: pytes
 
     def slow(batch: Sequence[int]) -> list[Outcome]:
         nonlocal now
-        journal = json.loads((job(tmp_path).part / "journal.json").read_text("utf-8"))
+        journal = json.loads((job(tmp_path).unfinished_folder / "journal.json").read_text("utf-8"))
         saved.append((batch[0], journal["read"]))
         now += 0.4
         return step(batch)

@@ -43,7 +43,7 @@ class TestFileJob:
             "out.txt": "न1\nन2\nन4\n".encode(),
             "out.txt.rejects.jsonl": "".join(io.reject_line(Reject(f"reason {n}")) for n in (0, 0, 2)).encode(),
         }
-        assert not job(tmp_path).part.exists()
+        assert not job(tmp_path).unfinished_folder.exists()
 
     def test_writes_no_rejects_file_without_rejects(self, tmp_path: Path):
         job(tmp_path).run([1, 2], step)
@@ -65,7 +65,7 @@ class TestFileJob:
             with pytest.raises(SettingsError, match="exists already"):
                 work()
         assert files(tmp_path) == {"out.txt": b"precious"}
-        assert not job(tmp_path).part.exists()
+        assert not job(tmp_path).unfinished_folder.exists()
 
     def test_existing_rejects_are_refused(self, tmp_path: Path):
         job(tmp_path).rejects.write_text("precious")
@@ -78,7 +78,7 @@ class TestFileJob:
 
     @pytest.mark.parametrize("overwrite", [False, True])
     def test_refuses_a_part_folder_with_other_files_even_by_force(self, overwrite: bool, tmp_path: Path):
-        part = job(tmp_path).part
+        part = job(tmp_path).unfinished_folder
         part.mkdir()
         (part / "output").write_text("precious")
         with pytest.raises(SettingsError, match="holds files that are not part of an unfinished job"):
@@ -87,7 +87,7 @@ class TestFileJob:
         assert files(tmp_path) == {}
 
     def test_keeps_other_files_that_appear_later(self, tmp_path: Path):
-        part = job(tmp_path).part
+        part = job(tmp_path).unfinished_folder
 
         def disturbed(batch: Sequence[int]) -> list[Outcome]:
             (part / "mine.txt").write_text("precious")

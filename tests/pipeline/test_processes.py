@@ -43,7 +43,7 @@ def in_this_process(folder: Path, limit: int) -> None:
 
 def wait_for_journal(folder: Path, read: int) -> None:
     """Wait until a job has done so many items."""
-    path = job(folder).part / "journal.json"
+    path = job(folder).unfinished_folder / "journal.json"
     for _ in range(2000):
         if path.exists() and json.loads(path.read_text())["read"] >= read:
             return
@@ -88,7 +88,7 @@ class TestProcesses:
         _, errors = start(folder, limit=4096).communicate(timeout=60)
         assert "OSError" in errors
         assert not job(folder).target.exists()
-        assert json.loads((job(folder).part / "journal.json").read_text())["read"] > 0
+        assert json.loads((job(folder).unfinished_folder / "journal.json").read_text())["read"] > 0
         job(folder).run(range(2000), step)
         assert files(folder) == expected
 

@@ -73,7 +73,7 @@ class TestResume:
 
     def test_cuts_off_bytes_that_the_journal_does_not_count(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
-        part = start_and_kill(folder, 12).part
+        part = start_and_kill(folder, 12).unfinished_folder
         for name in ("output", "rejects"):
             with (part / name).open("ab") as stream:
                 stream.write(b"half a line" * 1000)
@@ -91,7 +91,7 @@ class TestResume:
             job(folder).target.write_text("old")
 
         def robbed(batch: Sequence[int]) -> list[Outcome]:
-            (job(folder).part / name).unlink(missing_ok=True)
+            (job(folder).unfinished_folder / name).unlink(missing_ok=True)
             return step(batch)
 
         with pytest.raises(NerseryError, match=f"{name} was removed, so .* cannot be written. Repeat the command"):
@@ -105,7 +105,7 @@ class TestResume:
         self, content: str, tmp_path: Path, undisturbed: dict[str, bytes]
     ):
         folder = tmp_path / "killed"
-        part = start_and_kill(folder, 12).part
+        part = start_and_kill(folder, 12).unfinished_folder
         (part / "journal.json").write_text(content)
         with pytest.raises(NerseryError, match=r"journal\.json is broken.*or use force=True") as caught:
             job(folder).run(ITEMS, step)
@@ -119,7 +119,7 @@ class TestResume:
         with pytest.raises(SettingsError) as caught:
             job(folder, seed=1).run(ITEMS, step)
         assert str(caught.value) == (
-            f"{job(folder).part} holds an unfinished job with other settings:\n  seed: was 0, now 1\n"
+            f"{job(folder).unfinished_folder} holds an unfinished job with other settings:\n  seed: was 0, now 1\n"
             "Repeat the command with those settings to resume, choose another output, or start over (force=True)"
         )
         job(folder).run(ITEMS, step)
@@ -176,7 +176,7 @@ class TestResume:
         folder.mkdir()
         job(folder).target.write_text("old")
         start_and_kill(folder, 12, overwrite=True)
-        done = json.loads((job(folder).part / "journal.json").read_text())["read"]
+        done = json.loads((job(folder).unfinished_folder / "journal.json").read_text())["read"]
         seen: list[int] = []
         job(folder).run(ITEMS, lambda batch: (seen.extend(batch), step(batch))[1], overwrite=True)
         assert min(seen) == done > 0
@@ -207,12 +207,12 @@ class TestResume:
         tally = job(folder).run(ITEMS, step)
         assert (tally.read, tally.written) == (50, 30)
         assert files(folder) == undisturbed
-        assert not job(folder).part.exists()
+        assert not job(folder).unfinished_folder.exists()
 
     def test_target_is_safe_after_a_kill_while_the_part_folder_is_removed(self, tmp_path: Path):
         job(tmp_path).run(ITEMS, step)
         before = files(tmp_path)
-        job(tmp_path).part.mkdir()
+        job(tmp_path).unfinished_folder.mkdir()
         with pytest.raises(SettingsError, match="exists already"):
             job(tmp_path, seed=1).run([1], step)
         assert files(tmp_path) == before

@@ -50,7 +50,7 @@ class TestFiles:
         assert shards[0]["reasons"] == {"asked for": 1, "failed: ValueError: a poisoned row": 1}
         assert shards[0]["files"][0]["bytes"] == len(there[names[0]])
         assert last == {"total": tally.as_dict()}
-        assert not job(tmp_path).part.exists()
+        assert not job(tmp_path).unfinished_folder.exists()
 
     @pytest.mark.parametrize(("size", "batch_size"), [(1, 5), (7, 1), (12, 5), (25, 100), (60, 9)])
     def test_all_shards_together_equal_one_file(self, size: int, batch_size: int, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ class TestFiles:
             JobFailedError, match=r"^all 5 rows failed, the first for this reason: failed: ValueError: a poisoned row$"
         ):
             job(tmp_path, size=2).run(failing, answers)
-        manifest = (job(tmp_path).part / MANIFEST).read_text()
+        manifest = (job(tmp_path).unfinished_folder / MANIFEST).read_text()
         assert [*json.loads(manifest)] == ["job"]
         job(tmp_path, size=2).run(ROWS[5:10], answers)
         assert len(list(io.open_corpus(tmp_path / "out"))) == 5
@@ -160,7 +160,7 @@ class TestTarget:
         for check in (job(tmp_path).check_target, lambda: job(tmp_path).run(ROWS, answers)):
             with pytest.raises(SettingsError, match="exists already"):
                 check()
-        assert not job(tmp_path).part.exists()
+        assert not job(tmp_path).unfinished_folder.exists()
         job(tmp_path).run(ROWS, answers, overwrite=True)
         assert files(tmp_path / "out") == undisturbed_shards
 

@@ -99,8 +99,8 @@ def test_reads_parquet_files_without_the_card(tmp_path: Path):
     ]
     assert [s.labels for s in io.read(folder / "tags")] == [s.labels for s in io.read(folder)]
     schema = read_schema(folder / "tags/train.parquet")
-    told = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
-    assert list(told) == schema.names, "datasets refuses a description of other columns"
+    features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
+    assert list(features) == schema.names, "datasets refuses a description of other columns"
 
 
 @pytest.mark.usefixtures("parquet")
@@ -176,14 +176,14 @@ def test_how_it_was_made(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("leaks", "said"), [("drop", "Left out of train, because"), ("keep", "Kept in train, although")]
+    ("leaks", "message"), [("drop", "Left out of train, because"), ("keep", "Kept in train, although")]
 )
-def test_card_reports_leaks(tmp_path: Path, leaks, said: str):
+def test_card_reports_leaks(tmp_path: Path, leaks, message: str):
     made = [GOLD[0], Sentence(GOLD[0].words, id="x"), GOLD[2]]
     divided = divide(made, {"a": "train", "x": "test", "c": "train"}, Division(leaks=leaks))
     record = publish(divided, tmp_path / "data", About(), RECORD, parquet=False)
     assert (
-        f"{said} test has similar sentences or others made from the same parent: 1 sentence."
+        f"{message} test has similar sentences or others made from the same parent: 1 sentence."
         in split_card(tmp_path / "data")[1]
     )
     assert record["dropped"] == (["a"] if leaks == "drop" else [])

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from nersery.evaluate.significance import holm
 from nersery.report import verdict as module
-from nersery.report.model import Report
+from nersery.report.model import Report, SystemReport
 
 
 def verdict(systems, seeds):
@@ -19,6 +19,11 @@ def system(name, mean, p=None, method="m", difference=None, interval=(-0.01, 0.0
 
 
 GOLD = system("gold", 0.462, method=None)
+
+
+def test_the_baseline_is_known_by_its_name_as_in_recipes():
+    assert SystemReport(name="gold", method="tagger").is_baseline
+    assert not SystemReport(name="gold, roberta").is_baseline
 
 
 def test_a_significant_gain_is_the_headline():
@@ -60,18 +65,20 @@ def test_no_difference_is_level_with_gold():
     assert "chance" not in found.sentence
 
 
-@pytest.mark.parametrize(("seeds", "said"), [(1, True), (2, False)])
-def test_one_seed_is_named_as_a_weakness(seeds, said):
+@pytest.mark.parametrize(("seeds", "is_named"), [(1, True), (2, False)])
+def test_one_seed_is_named_as_a_weakness(seeds, is_named):
     found = verdict([GOLD, system("a", 0.483, 0.02, difference=0.021)], seeds)
-    assert any("One seed" in detail for detail in found.details) is said
+    assert any("One seed" in detail for detail in found.details) is is_named
 
 
-@pytest.mark.parametrize(("sentences", "said"), [(49, True), (50, False)])
-def test_few_test_sentences_are_named_as_a_weakness(sentences, said):
+@pytest.mark.parametrize(("sentences", "is_named"), [(49, True), (50, False)])
+def test_few_test_sentences_are_named_as_a_weakness(sentences, is_named):
     tested = system("a", 0.483, 0.02, difference=0.021)
     tested["against_gold"]["sentences"] = sentences
     found = verdict([GOLD, tested], seeds=3)
-    assert ("Only 49 test sentences: the interval is too narrow and the p-value too small." in found.details) is said
+    assert (
+        "Only 49 test sentences: the interval is too narrow and the p-value too small." in found.details
+    ) is is_named
 
 
 def test_several_comparisons_weaken_the_best_one():
@@ -114,14 +121,14 @@ def test_a_correction_that_changes_the_verdict_is_explained():
 
 
 @pytest.mark.parametrize(
-    ("seeds", "p", "said"),
+    ("seeds", "p", "detail"),
     [
         (5, 0.0625, "Over the seeds alone (sign-flip test): p = 0.062; with 5 seeds it cannot be below 0.062."),
         (5, 0.375, "cannot be below 0.062: the seeds disagree, and more seeds may change the result."),
         (8, 0.0078, "Over the seeds alone (sign-flip test): p = 0.0078."),
     ],
 )
-def test_details_include_the_p_value_over_seeds(seeds: int, p: float, said: str):
+def test_details_include_the_p_value_over_seeds(seeds: int, p: float, detail: str):
     best = system("a", 0.48, 0.001, difference=0.02)
     best["against_gold"]["p_over_seeds"] = p
-    assert any(said in detail for detail in verdict([GOLD, best], seeds).details)
+    assert any(detail in shown for shown in verdict([GOLD, best], seeds).details)

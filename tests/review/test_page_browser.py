@@ -74,15 +74,15 @@ def test_a_click_selects_the_whole_entity_and_a_second_one_the_word(review) -> N
     assert decisions[EVIL].labels == ((2, 4, "PER"),)
     press(page, "Escape")
     page.click(".word >> nth=3")
-    assert page.inner_text("#told") == "selected: Ada Lovelace (PER)"
+    assert page.inner_text("#announcement") == "selected: Ada Lovelace (PER)"
     press(page, "1")
     assert decisions[EVIL].labels == ((2, 4, "LOC"),), "the mention is as long as before"
     page.click(".word >> nth=3")
-    assert page.inner_text("#told") == "selected: Lovelace"
+    assert page.inner_text("#announcement") == "selected: Lovelace"
     press(page, "0")
     assert decisions[EVIL].labels == ()
     press(page, "Control+z", "Escape", "ArrowLeft")
-    assert page.inner_text("#told") == "selected: Ada Lovelace (LOC)", "the keyboard does the same"
+    assert page.inner_text("#announcement") == "selected: Ada Lovelace (LOC)", "the keyboard does the same"
 
 
 def test_dragging_selects_words_even_over_an_entity(review) -> None:
@@ -92,7 +92,7 @@ def test_dragging_selects_words_even_over_an_entity(review) -> None:
     page.mouse.down()
     page.hover(".word >> nth=1")
     page.mouse.up()
-    assert page.inner_text("#told") == "selected: &amp; Ada Lovelace (PER)"
+    assert page.inner_text("#announcement") == "selected: &amp; Ada Lovelace (PER)"
 
 
 @pytest.mark.parametrize("undo", ["u", "Control+z", "button"])

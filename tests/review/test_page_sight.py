@@ -117,10 +117,10 @@ def test_screen_readers_hear_the_sentence_and_the_types_of_its_entities(review) 
     assert "Ada\N{NO-BREAK SPACE}PER" in page.locator("mark").inner_text()
     assert 'button "Remove the label PER from Ada"' in snapshot
     press(page, "j")
-    assert page.inner_text("#told") == "2 of 3: זה שר בירושלים (LOC)"
-    assert page.get_attribute("#told", "aria-live") == "polite"
+    assert page.inner_text("#announcement") == "2 of 3: זה שר בירושלים (LOC)"
+    assert page.get_attribute("#announcement", "aria-live") == "polite"
     press(page, "ArrowLeft", "2")
-    assert page.inner_text("#told").endswith("(PER)"), "a new label is heard, too"
+    assert page.inner_text("#announcement").endswith("(PER)"), "a new label is heard, too"
 
 
 def test_the_eraser_stays_beside_its_type(review) -> None:

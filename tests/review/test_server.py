@@ -77,8 +77,8 @@ def test_the_page_gets_the_overview_and_the_sentences(server: ReviewServer) -> N
 
 
 def test_a_decision_is_written_down(server: ReviewServer) -> None:
-    said = {"verdict": "accept", "labels": [[0, 2, "PER"]], "note": "whole", "version": 0}
-    status, shown, _ = ask(server, f"/{server.secret}/sentence/1", said)
+    decision = {"verdict": "accept", "labels": [[0, 2, "PER"]], "note": "whole", "version": 0}
+    status, shown, _ = ask(server, f"/{server.secret}/sentence/1", decision)
     assert (status, shown["verdict"], shown["corrected"]) == (200, "accept", [[0, 2, "PER"]])
     assert server.review.decisions["a"] == Decision("accept", ((0, 2, "PER"),), "whole")
     assert ask(server, f"/{server.secret}/overview")[1]["verdicts"] == ["", "accept"]
@@ -99,7 +99,7 @@ def test_a_decision_of_another_page_is_not_overwritten(server: ReviewServer) -> 
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("decision", "message"),
     [
         ({"verdict": "accept", "labels": [[0, 9, "PER"]], "version": 0}, "does not lie within the 3 words"),
         ({"verdict": "maybe", "labels": [], "version": 0}, "expected one of accept, reject"),
@@ -124,8 +124,8 @@ def test_a_decision_of_another_page_is_not_overwritten(server: ReviewServer) -> 
         pytest.param(b"[" * 50_000, "expected JSON: ", id="deep"),
     ],
 )
-def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> None:
-    status, answer, _ = ask(server, f"/{server.secret}/sentence/1", said)
+def test_nonsense_is_refused(server: ReviewServer, decision: Any, message: str) -> None:
+    status, answer, _ = ask(server, f"/{server.secret}/sentence/1", decision)
     assert status == 400
     assert message in answer["error"]
     assert server.review.decisions["a"].verdict == ""
@@ -168,7 +168,7 @@ def test_an_answer_has_the_version_of_the_decision_that_it_shows(
 ) -> None:
     review = server.review
     shown = review.shown
-    said = {"verdict": "accept", "labels": [], "version": 0}
+    decision = {"verdict": "accept", "labels": [], "version": 0}
     other = threading.Thread(target=review.decide, args=(1, {"verdict": "reject", "labels": [], "version": 1}))
 
     def late(number: int) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def test_an_answer_has_the_version_of_the_decision_that_it_shows(
         return shown(number)
 
     monkeypatch.setattr(review, "shown", late)
-    answer = review.decide(1, said)
+    answer = review.decide(1, decision)
     other.join()
     assert (answer["verdict"], answer["version"]) == ("accept", 1)
     assert review.shown(1)["verdict"] == "reject"
@@ -197,14 +197,14 @@ def test_the_host_header_may_omit_the_http_port(server: ReviewServer, monkeypatc
 
 
 def test_strangers_get_nothing(server: ReviewServer) -> None:
-    said = {"verdict": "reject", "labels": []}
+    decision = {"verdict": "reject", "labels": []}
     for path in ("/", "//[", "/overview", "/wrong/overview", f"/{server.secret[:-1]}/overview"):
         assert ask(server, path)[0] == 404
     assert ask(server, f"/{server.secret}/overview", Host=f"evil.example:{server.server_port}")[0] == 404
     assert ask(server, f"/{server.secret}/overview", Host="127.0.0.1")[0] == 404
-    assert ask(server, "/wrong/sentence/0", said)[0] == 404
+    assert ask(server, "/wrong/sentence/0", decision)[0] == 404
     plain = {"Content-Type": "text/plain"}  # which another site's form could send
-    assert ask(server, f"/{server.secret}/sentence/0", said, **plain)[0] == 400
+    assert ask(server, f"/{server.secret}/sentence/0", decision, **plain)[0] == 400
     for length, status in ((str(LONGEST_BODY + 1), 413), ("9" * 5000, 400), ("-1", 400), ("x", 400)):
         connection = http.client.HTTPConnection(HOST, server.server_port, timeout=10)
         connection.putrequest("POST", f"/{server.secret}/sentence/0")

@@ -9,7 +9,7 @@ from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject, collect
 from nersery.core.training_context import NO_TRAINING
 from nersery.pipeline.job import run
-from nersery.select.base import Selector, select, select_step
+from nersery.select.base import Selector, batch_selection, select
 
 
 @dataclass
@@ -98,7 +98,7 @@ def test_rejects_scores_that_are_nan_or_infinite():
 
 def test_passes_on_the_rejects_of_the_reader():
     dropped = Reject("wrong number of columns", Sentence(("broken",), id="q"))
-    result = collect(run([CORPUS[3], dropped], select_step(Length())))
+    result = collect(run([CORPUS[3], dropped], batch_selection(Length())))
     assert result.rejects == (dropped,)
     assert result.tally.read == 2
 

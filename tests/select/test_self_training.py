@@ -174,13 +174,13 @@ class TestBestStep:
         result = chosen(Scripted([5, 5, 4]), POOL, per_step=2)
         assert result.tally.written == 0
         assert result.tally.rejected == len(POOL)
-        said = "note: no step beats gold alone (dev F1 66.7), so self_training keeps nothing\n"
-        assert capsys.readouterr().err == said
+        note = "note: no step beats gold alone (dev F1 66.7), so self_training keeps nothing\n"
+        assert capsys.readouterr().err == note
 
     def test_notes_that_the_tagger_has_learnt_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         chosen(Scripted([0, 0]), POOL, per_step=2)
-        said = "(dev F1 0.0), so self_training keeps nothing. Its tagger has learnt nothing: train it longer"
-        assert f"{said} (tagger.steps)\n" in capsys.readouterr().err
+        note = "(dev F1 0.0), so self_training keeps nothing. Its tagger has learnt nothing: train it longer"
+        assert f"{note} (tagger.steps)\n" in capsys.readouterr().err
         chosen(Scripted([1, 2]), POOL, per_step=2, steps=1)
         assert not capsys.readouterr().err
 
@@ -201,8 +201,8 @@ class TestBestStep:
         training = Training(DEV, 0, None, None, lambda: tagger, lambda: tagger)
         select(POOL, SelfTraining(per_step=2, steps=1, strategy="easy_first"), [*GOLD, *POOL], training=training)
         assert tagger.trainings == [[*(s.id for s in GOLD), "c0", "c2"]]
-        told = f"note: 5 of the {len(GOLD) + 5} gold sentences have the id of a candidate, so they are judged"
-        assert capsys.readouterr().err == f"{told}, not learnt from\n"
+        note = f"note: 5 of the {len(GOLD) + 5} gold sentences have the id of a candidate, so they are judged"
+        assert capsys.readouterr().err == f"{note}, not learnt from\n"
 
     def test_a_candidate_with_the_id_of_another_gold_sentence_is_refused(self) -> None:
         """For example, data.conll is gold, and data.txt was labelled."""

@@ -245,9 +245,9 @@ def test_notes_vectors_without_any_training_word(tmp_path: Path, capsys: pytest.
     (tmp_path / "some.vec").write_text("гора 1 2\nada 3 4\n", "utf-8")
     for name in ("other.vec", "some.vec"):
         small(vectors=str(tmp_path / name), steps=1).fit(GOLD)
-    told = capsys.readouterr().err
-    assert "other.vec has no vector for any training word" in told
-    assert "some.vec" not in told
+    warning = capsys.readouterr().err
+    assert "other.vec has no vector for any training word" in warning
+    assert "some.vec" not in warning
 
 
 def test_check_refuses_a_file_without_vectors(tmp_path: Path) -> None:

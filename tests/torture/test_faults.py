@@ -142,8 +142,8 @@ def check_ending(process: Process, code: int, fault: str, where: str) -> None:
         return
     assert code == {"SIGINT": 130, "SIGTERM": 143, FULL: 5}[fault], (where, code, process.err)
     (line,) = process.err.splitlines()
-    said = {"SIGINT": "error: interrupted.", "SIGTERM": "error: terminated.", FULL: "o space left "}[fault]
-    assert said in line, where
+    message = {"SIGINT": "error: interrupted.", "SIGTERM": "error: terminated.", FULL: "o space left "}[fault]
+    assert message in line, where
     assert line.startswith("error: "), where
     assert process.out == ""
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import Issue, MethodError, SettingsError, did_you_mean
-from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
+from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of, refuse_swapped
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
@@ -117,7 +117,7 @@ class TypeSettings(Method):
         )
 
 
-def best_apart(entities: Iterable[Entity]) -> list[Entity]:
+def best_non_overlapping(entities: Iterable[Entity]) -> list[Entity]:
     """The entities that overlap no better one. Better means a higher score, then an earlier start, then more words."""
     kept: list[Entity] = []
     for entity in sorted(entities, key=lambda entity: (-(entity.score or 0), entity.start, -entity.end)):
@@ -126,8 +126,8 @@ def best_apart(entities: Iterable[Entity]) -> list[Entity]:
     return sorted(kept, key=lambda entity: entity.start)
 
 
-def annotate_step(annotator: Annotator) -> Step[Sentence]:
-    """The step of a job: label a batch of sentences with a fitted annotator. The sentences keep their ids."""
+def batch_annotation(annotator: Annotator) -> BatchFunction[Sentence]:
+    """The function of a job: label a batch of sentences with a fitted annotator. The sentences keep their ids."""
     name = name_of(annotator)
 
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
@@ -175,11 +175,11 @@ class AnnotateStage(Stage[Sentence, Sentence]):
     training: Training = NO_TRAINING
     raw: Iterable[Sentence] = ()
 
-    def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+    def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> BatchFunction[Sentence]:
         """See `Stage`."""
         method.fit(list(self.gold), in_job(self.training, folder, progress))
         method.fit_candidates(self.raw)
-        return annotate_step(method)
+        return batch_annotation(method)
 
 
 def annotate(

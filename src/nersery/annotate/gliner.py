@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nersery.annotate.base import Annotator, TypeSettings, best_apart
+from nersery.annotate.base import Annotator, TypeSettings, best_non_overlapping
 from nersery.core.definitions import description
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.extras import required
@@ -75,7 +75,7 @@ class GlinerLabels(TypeSettings, Annotator):
             Entity(word_at[p["start"]], word_at[p["end"] - 1] + 1, self._names[p["label"]], p["score"])
             for p in predictions
         ]
-        return sentence.with_entities(best_apart(entities))
+        return sentence.with_entities(best_non_overlapping(entities))
 
     @cached_property
     def _model(self) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nersery.annotate.base import Annotator, TypeSettings
 from nersery.core.errors import SettingsError
-from nersery.core.majority import elected
+from nersery.core.majority import majority_entities
 from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
 from nersery.core.ranges import Count, CountOrZero
@@ -113,8 +113,10 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         usable = [mentions for mentions in placed if not isinstance(mentions, Reject)]
         if not usable:
             return next(mentions for mentions in placed if isinstance(mentions, Reject))
-        return sentence.with_entities(elected([self._without_signs(sentence, mentions) for mentions in usable]))
+        return sentence.with_entities(
+            majority_entities([self._without_outer_punctuation(sentence, mentions) for mentions in usable])
+        )
 
-    def _without_signs(self, sentence: Sentence, mentions: Sequence[Entity]) -> Sequence[Entity]:
+    def _without_outer_punctuation(self, sentence: Sentence, mentions: Sequence[Entity]) -> Sequence[Entity]:
         labelled = sentence.with_entities(mentions)
-        return mentions if self._gold_ends is None else self._gold_ends.without_signs(labelled).entities
+        return mentions if self._gold_ends is None else self._gold_ends.without_outer_punctuation(labelled).entities

@@ -20,7 +20,7 @@ from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, aligned
 from nersery.crosslingual.label_projection.projection import Projection, Translation
 from nersery.crosslingual.parallel_corpus.bitext import LINE_BY_LINE
-from nersery.crosslingual.parallel_corpus.divergence import Features, differing_blank_lines, where_apart
+from nersery.crosslingual.parallel_corpus.divergence import Features, differing_blank_lines, first_divergence
 from nersery.crosslingual.parallel_corpus.sides import quoted
 from nersery.io.base import ReadOptions, Source
 from nersery.io.text import TextSource
@@ -164,7 +164,7 @@ class ProjectedLabels(Annotator):
                 fix="give one translation per sentence, in the same order and without empty lines; "
                 "`nersery crosslingual align` pairs the files line by line",
             )
-        apart = where_apart(*(Features(sentence.words for sentence in side) for side in (corpus, others)))
+        apart = first_divergence(*(Features(sentence.words for sentence in side) for side in (corpus, others)))
         if apart is not None:
             first, _ = apart
             warn(

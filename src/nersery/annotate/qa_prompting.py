@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nersery.annotate.base import Annotator, TypeSettings, best_apart
+from nersery.annotate.base import Annotator, TypeSettings, best_non_overlapping
 from nersery.core.definitions import question, undefined
 from nersery.core.errors import printable
 from nersery.core.ranges import Count, Rate
@@ -19,7 +19,7 @@ from nersery.core.typed_settings import hidden
 from nersery.core.warnings import warn
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit, with_whole_loanwords
 from nersery.models.model_settings import ModelSettings
-from nersery.models.subwords.joined_characters import joined, taken_apart
+from nersery.models.subwords.joined_characters import character_labels, with_joined_characters
 
 if TYPE_CHECKING:
     from nersery.models.question_answering import ExtractedAnswer, QuestionAnswerer
@@ -84,7 +84,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
                 f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
             )
         mentions = (Sentence(s.mention(entity)) for s in gold for entity in s.entities if entity.type in types)
-        lengths = [len(joined(mention, self._tokenize)[0]) for mention in mentions]
+        lengths = [len(with_joined_characters(mention, self._tokenize)[0]) for mention in mentions]
         lost = sum(length > self.longest for length in lengths) / max(1, len(lengths))
         if lost >= LOST:
             warn(
@@ -100,7 +100,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             raise unfitted(self, "annotate")
         self._look_at(sentences)
         questions = list(self._questions.values()) * len(sentences)
-        read = [joined(sentence, self._tokenize) for sentence in sentences]
+        read = [with_joined_characters(sentence, self._tokenize) for sentence in sentences]
         texts = [longer.words for longer, _ in read for _ in self._questions]
         answers = self._model.answers(questions, texts, top=self.answers, longest=self.longest)
         type_count = len(self._questions)
@@ -109,7 +109,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             for number, (longer, _) in enumerate(read)
         ]
         return [
-            taken_apart(sentence, longer, groups)
+            character_labels(sentence, longer, groups)
             for sentence, longer, (_, groups) in zip(sentences, labelled, read, strict=True)
         ]
 
@@ -118,7 +118,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
 
     def _entities(self, sentence: Sentence, answers_by_type: Sequence[Sequence[ExtractedAnswer]]) -> list[Entity]:
         """The mentions among the answers for each type, without those that overlap a better one."""
-        return best_apart(
+        return best_non_overlapping(
             Entity(*with_whole_loanwords(sentence.words, answer.start, answer.end), type_, answer.score)
             for type_, answers in zip(self._questions, answers_by_type, strict=True)
             for answer in answers

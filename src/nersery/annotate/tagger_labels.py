@@ -138,4 +138,4 @@ class TaggerLabels(Annotator):
             raise unfitted(self, "annotate")
         predict = self._tagger.predict_soft if self.labels == "soft" else self._tagger.predict
         labelled = [sentence.with_types(self.types) for sentence in predict(sentences)]
-        return labelled if self._gold_ends is None else [*map(self._gold_ends.without_signs, labelled)]
+        return labelled if self._gold_ends is None else [*map(self._gold_ends.without_outer_punctuation, labelled)]

@@ -13,11 +13,11 @@ from nersery.augment.components.gold_training import sentences_with_entities, wa
 from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.linearized.parsing import (
     NEAR_COPY,
+    ONLY_PUNCTUATION,
     REPEATED,
-    SIGNS_ALONE,
     is_near_copy,
-    mentions_of_signs,
     mentions_outside,
+    punctuation_mentions,
 )
 from nersery.augment.linearized.tagged_writing import check_writer
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings
@@ -173,7 +173,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
             raise unfitted(self, "generate")
         made: list[Sentence | Reject] = [Reject(NO_GAP if s.entities else NO_ENTITIES) for s in sentences]
         mixed = self._mixed(sentences, rngs)
-        templates = [template.thinned(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]
+        templates = [template.dynamically_masked(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]
         due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]
         drafts = self._writer.write([templates[n] for n in due], [rngs[n] for n in due])
         for number, draft in zip(due, drafts, strict=True):
@@ -191,7 +191,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         drawn = {n: rngs[n].choice(candidates) for n, candidates in zip(chosen, partners, strict=True) if candidates}
         theirs = self._maker.templates(list(drawn.values()), [rngs[n] for n in drawn])
         for number, partner in zip(drawn, theirs, strict=True):
-            mixed[number] = (templates[number].joined(partner), (sentences[number], partner.sentence))
+            mixed[number] = (templates[number].mixed_with(partner), (sentences[number], partner.sentence))
         return mixed
 
     def _encoder_source(self) -> ModelSource:
@@ -211,8 +211,8 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         draft = replace(draft, origin=Origin("aclm", tuple(source.id for source in sources), 1))
         if is_near_copy(draft, {template.sentence, *sources}, self.similarity):
             return Reject(NEAR_COPY, draft)
-        if not mentions_of_signs([draft]) <= mentions_of_signs(sources):
-            return Reject(SIGNS_ALONE, draft)
+        if not punctuation_mentions([draft]) <= punctuation_mentions(sources):
+            return Reject(ONLY_PUNCTUATION, draft)
         mentions = _mentions([draft])
         unlabelled = self._unlabelled | mentions_outside(sources, mentions)
         return draft if mentions_outside([draft], mentions) <= unlabelled else Reject(REPEATED, draft)

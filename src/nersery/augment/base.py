@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from nersery.core.errors import DataError, Issue, MethodError, NerseryError, SettingsError
-from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
+from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
 from nersery.core.registry import Method, name_of, refuse_swapped
@@ -46,10 +46,10 @@ class Augmenter(Method):
     The job handles ids, origin, copies, seeds, batches and rejects.
 
     Attributes:
-        tears_words: Whether it breaks words apart if the words of a text are single characters.
+        needs_whole_words: Whether it breaks words up in texts whose "words" are single characters.
     """
 
-    tears_words: ClassVar[bool] = False
+    needs_whole_words: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Refuse a method that defines neither `generate` nor `generate_batch`."""
@@ -125,11 +125,11 @@ def _tasks(sentences: Iterable[Sentence | Reject], numbers: range) -> Iterator[T
                 yield sentence, copy
 
 
-def augment_step(method: Augmenter, seed: int) -> Step[Task]:
-    """The step of a fitted method over a batch of tasks.
+def batch_augmentation(method: Augmenter, seed: int) -> BatchFunction[Task]:
+    """The function of a fitted method over a batch of tasks.
 
     Raises:
-        NerseryError: In the step, if a sentence has no id, or an outcome is missing or invalid.
+        NerseryError: In the function, if a sentence has no id, or an outcome is missing or invalid.
     """
     name = name_of(method)
 
@@ -239,12 +239,12 @@ class AugmentStage(Stage[Sentence, Task]):
         tasks((), self.copies)
         object.__setattr__(self, "copies", int(self.copies))  # the job's journal cannot store numbers of NumPy
 
-    def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
+    def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> BatchFunction[Task]:
         """See `Stage`."""
-        if method.tears_words:
+        if method.needs_whole_words:
             _warn_of_characters(name_of(method), self.gold)
         method.fit(self.gold, in_job(self.training, folder, progress))
-        return augment_step(method, self.training.seed)
+        return batch_augmentation(method, self.training.seed)
 
     @property
     def items_per_row(self) -> int:

@@ -35,7 +35,7 @@ Nearest = Mapping[str, Mention]
 
 SENTENCE_ENCODER = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 """A model that is made for the mean over subwords, which we use."""
-NO_LANGUAGE = "no language"
+WITHOUT_LANGUAGE = "no language"
 NOTHING_TO_PUT_IN = "no entity of its types in another language"
 UNKNOWN = "no known word in its mentions"
 FIX = (
@@ -270,7 +270,7 @@ class CodeMixing(Augmenter, ModelSettings):
         if not sentence.entities:
             return Reject(NO_ENTITIES)
         if not sentence.language:
-            return Reject(NO_LANGUAGE)
+            return Reject(WITHOUT_LANGUAGE)
         edits: list[Edit] = []
         replaceable = False
         for entity in sentence.entities:

@@ -11,7 +11,7 @@ from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities
 from nersery.augment.components.shared_settings import FineTuningSettings
 from nersery.augment.linearized.linearization import language_token, linearize
-from nersery.augment.linearized.parsing import mentions_of_signs, parsed_child
+from nersery.augment.linearized.parsing import parsed_child, punctuation_mentions
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Positive, RateBelowOne
 from nersery.core.registry import unfitted
@@ -64,7 +64,7 @@ class DAGA(FineTuningSettings, Augmenter):
     device: str = "auto"
     _lm: Any = hidden(default=None)
     _types: frozenset[str] = hidden(default=frozenset())
-    _signs: frozenset[tuple[str, ...]] = hidden(default=frozenset())
+    _punctuation_mentions: frozenset[tuple[str, ...]] = hidden(default=frozenset())
     _rare: Mapping[tuple[str, ...], Sequence[str]] = hidden(default_factory=dict)
     _languages: frozenset[str] = hidden(default=frozenset())
 
@@ -81,7 +81,7 @@ class DAGA(FineTuningSettings, Augmenter):
 
         sentences, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (gold, training.dev))
         labelled = sentences_with_entities(self, sentences)
-        self._types, self._signs = frozenset(types_in(labelled)), mentions_of_signs(labelled)
+        self._types, self._punctuation_mentions = frozenset(types_in(labelled)), punctuation_mentions(labelled)
         self._languages = frozenset(sentence.language for sentence in sentences)
         texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (sentences, dev))
         words = frequent(texts, self.min_count)
@@ -159,7 +159,7 @@ class DAGA(FineTuningSettings, Augmenter):
         for position, word in enumerate(words):
             if word == UNKNOWN and (rare := self._rare.get((*start, _tag_before(words, position)))):
                 words[position] = rng.choice(rare)
-        return parsed_child(words, self._types, parent, self._signs)
+        return parsed_child(words, self._types, parent, self._punctuation_mentions)
 
 
 def _tag_before(words: Sequence[str], position: int) -> str:

@@ -49,7 +49,7 @@ class EDA(SynonymSettings, Augmenter):
         - EDA lower-cases and removes punctuation; we do not. Stop words are those of `synonym_replacement`.
     """
 
-    tears_words: ClassVar[bool] = True
+    needs_whole_words: ClassVar[bool] = True
 
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])
     rate: Rate = 0.1

@@ -141,7 +141,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     def _target(self, sentence: Sentence, rng: random.Random) -> Sentence:
         """The sentence with the intended types of its entities.
 
-        An entity keeps its type if gold does not have that type, which the tagger cannot know, or if it has only signs.
+        An entity keeps its type if gold does not have that type, which the tagger cannot know, or is only punctuation.
         """
         entities = []
         for entity in sentence.entities:
@@ -201,7 +201,7 @@ def _judged(candidate: Sentence, seen: Sentence, parent: Sentence) -> Judged:
 
 
 def _repeats(sentence: Sentence) -> int:
-    """How many words repeat the word before them. Single characters, as in Chinese, and signs do not count."""
+    """How many words repeat the word before them. Single characters, as in Chinese, and punctuation do not count."""
     pairs = zip(sentence.words, sentence.words[1:], strict=False)
     return sum(len(word) > 1 and word == before and not is_punctuation(word) for before, word in pairs)
 

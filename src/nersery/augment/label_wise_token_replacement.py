@@ -44,7 +44,7 @@ class LabelWiseTokenReplacement(Augmenter):
         - The code may draw the same token again. The paper says "another", so we never do.
     """
 
-    tears_words: ClassVar[bool] = True
+    needs_whole_words: ClassVar[bool] = True
 
     rate: Rate = 0.3
     stop_words: FileName = ""
@@ -102,7 +102,7 @@ class LabelWiseTokenReplacement(Augmenter):
 
 
 def _split_ending(word: str, language: str) -> tuple[str, str]:
-    """A word without the ending that a sign joins to it, and the ending, which stays in the sentence."""
+    """A word without the ending that punctuation joins to it, and the ending, which stays in the sentence."""
     ending = inflection(word, language)
     return word.removesuffix(ending), ending
 

@@ -167,8 +167,8 @@ class LlmSentences(EndpointMethod, Augmenter):
     def _made(self, sentence: Sentence, content: Any | Reject) -> Sentence | Reject:
         if isinstance(content, Reject):
             return content
-        apart = self.split == "punctuation" and sentence.language in self._in_characters
-        cut = splitter("characters" if apart else self.split, sentence.language)
+        by_character = self.split == "punctuation" and sentence.language in self._in_characters
+        cut = splitter("characters" if by_character else self.split, sentence.language)
         try:
             made = _around(sentence, content, cut) if self.write == "sentences" else _filled(sentence, content, cut)
         except DataError:

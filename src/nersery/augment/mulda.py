@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
 from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
-from nersery.augment.linearized.linearization import apart, linearize
-from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy, mentions_of_signs, parse, parsed_child
+from nersery.augment.linearized.linearization import linearize, with_split_words
+from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy, parse, parsed_child, punctuation_mentions
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
@@ -64,7 +64,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     language: str = ""
     _lm: Any = hidden(default=None)
     _types: frozenset[str] = hidden(default=frozenset())
-    _signs: frozenset[tuple[str, ...]] = hidden(default=frozenset())
+    _punctuation_mentions: frozenset[tuple[str, ...]] = hidden(default=frozenset())
 
     def check(self) -> None:
         """Look for the model; see `Augmenter.check`."""
@@ -80,7 +80,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         labelled = sentences_with_entities(self, sentences)
         warn_of_unused(self.descriptions, "descriptions", labelled)
         self._types = frozenset(types_in([*labelled, *training.dev]))
-        self._signs = mentions_of_signs(labelled)
+        self._punctuation_mentions = punctuation_mentions(labelled)
         self._lm = fine_tuned_writer(self, sentences, training, self._types, _random_pair, self._learning_issue)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
@@ -99,12 +99,12 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         """
         whole = _pair(model, sentence, len(sentence) - 1)
         read = parse(model.written(whole.target), self._types, closed=False)
-        if isinstance(read, Sentence) and read.labels != apart(sentence, model.parts).labels:
+        if isinstance(read, Sentence) and read.labels != with_split_words(sentence, model.parts).labels:
             return f'the model writes it as "{read.text:.60}", under which its labels would be wrong'
         return model.length_issue(whole)
 
     def _read(self, words: Sequence[str], parent: Sentence) -> Sentence | Reject:
-        child = parsed_child(words, self._types, parent, self._signs)
+        child = parsed_child(words, self._types, parent, self._punctuation_mentions)
         if isinstance(child, Reject) or not is_near_copy(child, [parent], self.similarity):
             return child
         return Reject(NEAR_COPY, child)
@@ -116,6 +116,6 @@ def _random_pair(model: Seq2Seq, sentence: Sentence, rng: random.Random) -> Text
 
 def _pair(model: Seq2Seq, sentence: Sentence, shown: int) -> TextPair:
     """The input of the model with the first ``shown`` words of a sentence, and the text that it must write."""
-    text = linearize(apart(sentence, model.parts), closed=False)
+    text = linearize(with_split_words(sentence, model.parts), closed=False)
     end = text.positions[shown - 1] + 1 if shown else 0
     return TextPair((*text.words[:end], GAP), text.words, sentence.language)

@@ -29,7 +29,7 @@ class ShuffleWithinSegments(Augmenter):
         - None known.
     """
 
-    tears_words: ClassVar[bool] = True
+    needs_whole_words: ClassVar[bool] = True
 
     rate: Rate = 0.3
 

@@ -171,7 +171,7 @@ def _print_comparison(comparison: SuggestionTable) -> None:
         parts.append(rows)
     tables.show(*parts)
     if judged:
-        yes, no = tables.sign(True), tables.sign(False)
+        yes, no = tables.check_mark(True), tables.check_mark(False)
         remark(
             f"{yes} the oracle predicts the mention's type; {no} another, or {tables.NONE} no entity with exactly "
             "these words"
@@ -182,7 +182,7 @@ def _marked(sentence: Sentence) -> Text:
     """The sentence with its mentions in bold."""
     inside = sentence.inside
     words = [(printable(word), "bold" if position in inside else "") for position, word in enumerate(sentence.words)]
-    return tables.joined(part for word in words for part in (word, " "))
+    return tables.concatenated(part for word in words for part in (word, " "))
 
 
 def _mentions(comparison: SuggestionTable, numbers: Sequence[int]) -> Table:
@@ -194,7 +194,7 @@ def _mentions(comparison: SuggestionTable, numbers: Sequence[int]) -> Table:
         verdict: list[Any] = [" ", _verdict(comparison, blank, words)] if comparison.verdicts else []
         shown = [tables.text(" ".join(words), "bold"), "\n", tables.text(blank.entity.type, "cyan"), *verdict]
         guesses = [_guesses(comparison, blank, column[number]) for column in comparison.columns.values()]
-        rows.add_row(tables.joined(shown), *guesses)
+        rows.add_row(tables.concatenated(shown), *guesses)
     return rows
 
 
@@ -212,10 +212,10 @@ def _guesses(comparison: SuggestionTable, blank: Blank, suggestions: Sequence[Su
 
 
 def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) -> Text:
-    """A sign for the oracle's verdict, and the type that the oracle predicts if it is another."""
+    """A check mark for the oracle's verdict, and the type that the oracle predicts if it is another."""
     predicted_type = comparison.verdict(blank, mention)
     agrees = predicted_type == blank.entity.type
-    shown = tables.sign(agrees) if agrees else f"{tables.sign(agrees)} {predicted_type or tables.NONE}"
+    shown = tables.check_mark(agrees) if agrees else f"{tables.check_mark(agrees)} {predicted_type or tables.NONE}"
     return tables.text(shown, "green" if agrees else "red")
 
 

@@ -64,7 +64,7 @@ def templates(
     corpus = Corpus(opened)
     options.report_repairs(opened)
     shown = _chosen(corpus, sentence, limit, source)
-    drawn = _drawn(shown) if picture is not None else []
+    drawn = _first_with_entities(shown) if picture is not None else []
     attended = shown if keywords == "attention" else drawn
     if tagger is None and any(s.entities for s in attended):
         note("no --tagger is given, so one is first trained on all the sentences")
@@ -97,8 +97,8 @@ def _chosen(corpus: Corpus, sentence: str | None, limit: int | None, source: str
     return [corpus.by_id[sentence]]
 
 
-def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
-    """The first sentence that has a template."""
+def _first_with_entities(shown: Sequence[Sentence]) -> Sequence[Sentence]:
+    """The first sentence with entities, whose attention the picture shows."""
     with_entities = [sentence for sentence in shown if sentence.entities]
     if not with_entities:
         raise DataError(
@@ -139,4 +139,4 @@ def _marked(template: Template) -> Text:
         else:
             parts.append(tables.marked(template.sentence.words[position], "green underline", "*"))
         parts.append(" ")
-    return tables.joined(parts[:-1])
+    return tables.concatenated(parts[:-1])

@@ -34,7 +34,7 @@ def text(content: str, style: str = "") -> Text:
     return Text(shown, style=style)
 
 
-def joined(parts: Iterable[Text | str | tuple[str, str]]) -> Text:
+def concatenated(parts: Iterable[Text | str | tuple[str, str]]) -> Text:
     """The texts in a row. A tuple is a text that is already safe to show, and its style."""
     from rich.text import Text
 
@@ -46,10 +46,10 @@ def marked(content: str, style: str, mark: str) -> Text:
     return text(f"{mark}{content}{mark}") if _console().color_system is None else text(content, style)
 
 
-def sign(holds: bool) -> str:
-    """A sign for yes or no that the encoding of the output can represent."""
-    signs = "✗✓" if (sys.stdout.encoding or "").lower().startswith("utf") else "-+"
-    return signs[holds]
+def check_mark(holds: bool) -> str:
+    """A check mark for yes, a cross for no, if the encoding of the output can represent them."""
+    marks = "✗✓" if (sys.stdout.encoding or "").lower().startswith("utf") else "-+"
+    return marks[holds]
 
 
 def padded(names: Collection[str]) -> list[str]:

@@ -26,8 +26,8 @@ from nersery.taggers.components.description import attached_share_learnt
 
 if TYPE_CHECKING:
     from nersery.evaluate.error_analysis import Errors
-    from nersery.evaluate.in_step import InStep
     from nersery.evaluate.significance import Comparison
+    from nersery.evaluate.streamed_scores import StreamedScores
 
 SHOWN_MISTAKES = 3
 """The number of examples of each kind of error."""
@@ -187,16 +187,16 @@ def evaluate(
         _print_errors(scored.errors)
 
 
-def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) -> InStep:
+def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) -> StreamedScores:
     """Score the files: in constant memory if they hold the same sentences, otherwise by reading them whole."""
-    from nersery.evaluate.in_step import score_by_id, score_in_step
     from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
+    from nersery.evaluate.streamed_scores import score_by_id, score_streams
 
     def opened(name: str) -> io.Source:
         return io.open_corpus(name, options.shared(io.ReadOptions))
 
     if missing == "refuse" and all(Path(io.input_path(name)).is_file() for name in (gold, *names)):
-        for score in (score_in_step, score_by_id):  # the first writes nothing, the second reads any order
+        for score in (score_streams, score_by_id):  # the first writes nothing, the second reads any order
             if (scored := score(opened(gold), [opened(name) for name in names], errors=errors)) is not None:
                 return scored
     gold_corpus = Corpus(opened(gold))
@@ -210,12 +210,12 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     for name, other in zip(names, labelled, strict=True):
         check_pairs(gold_corpus, other, name, missing)
     in_order = [[other.by_id[sentence.id] for sentence in gold_corpus] for other in labelled]
-    result = score_in_step(gold_corpus, in_order, errors=errors)
+    result = score_streams(gold_corpus, in_order, errors=errors)
     assert result is not None, "pairs have been checked"
     return result
 
 
-def _note_scores(gold: str, names: Sequence[str], scored: InStep, compared: Comparison | None) -> None:
+def _note_scores(gold: str, names: Sequence[str], scored: StreamedScores, compared: Comparison | None) -> None:
     from nersery.evaluate.score_notes import note_of_scores
     from nersery.evaluate.significance import caution
 

@@ -15,7 +15,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.files import naming_the_full_disk, refuse_unwritable
 from nersery.core.locks import LOCK, locked
 
-_IN_WORKSHOP = {LOCK, "new", "old", "gone"}
+_IN_STAGING = {LOCK, "new", "old", "gone"}
 
 
 def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *, force: bool) -> None:
@@ -53,53 +53,53 @@ def real_folder(folder: Path) -> Path:
 def replaced_folder(folder: Path) -> Iterator[Path]:
     """Yield a new folder that replaces ``folder`` when the block ends. It is made first, to fail before the work."""
     folder = real_folder(folder)
-    with _workshop(folder) as workshop:
-        new = workshop / "new"
+    with _staging_folder(folder) as staging:
+        new = staging / "new"
         new.mkdir()
         with naming_the_full_disk(folder):
             yield new
-        _swap(new, folder, workshop)
+        _swap(new, folder, staging)
 
 
 def replace_folder(new: Path, folder: Path) -> None:
     """Replace a folder by a finished one. If the process is killed, either the old or the new folder is complete."""
     folder = real_folder(folder)
-    with _workshop(folder) as workshop:
-        _swap(new, folder, workshop)
+    with _staging_folder(folder) as staging:
+        _swap(new, folder, staging)
 
 
 @contextlib.contextmanager
-def _workshop(folder: Path) -> Iterator[Path]:
+def _staging_folder(folder: Path) -> Iterator[Path]:
     """Yield a locked folder beside another, to hold first its successor, then itself; remove leftovers of kills."""
-    workshop = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
-    workshop.mkdir(parents=True)
-    with locked(workshop):
+    staging = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
+    staging.mkdir(parents=True)
+    with locked(staging):
         # unlike `iterdir`, `glob` finds nothing, without an error, in a folder that may be written to but not read
         for leftover in folder.parent.glob(f"{escape(folder.name)}.part-{'[0-9a-f]' * 8}"):
-            if leftover != workshop:
+            if leftover != staging:
                 with contextlib.suppress(SettingsError, OSError):  # another process is at work there
-                    if {path.name for path in leftover.iterdir()} <= _IN_WORKSHOP:
+                    if {path.name for path in leftover.iterdir()} <= _IN_STAGING:
                         with locked(leftover):
                             _clear(leftover, folder)
         try:
-            yield workshop
+            yield staging
         finally:
-            _clear(workshop, folder)
+            _clear(staging, folder)
 
 
-def _swap(new: Path, folder: Path, workshop: Path) -> None:
+def _swap(new: Path, folder: Path, staging: Path) -> None:
     """Replace the folder by two renames, because a single rename cannot replace a folder with files.
 
     After a kill between the two, `_clear` undoes the first.
     """
     if folder.exists():
-        os.replace(folder, workshop / "old")
+        os.replace(folder, staging / "old")
     os.replace(new, folder)
 
 
-def _clear(workshop: Path, folder: Path) -> None:
+def _clear(staging: Path, folder: Path) -> None:
     """Remove what is no longer needed; move an old folder back to its place if no new one replaced it."""
-    old = workshop / "old"
+    old = staging / "old"
     if old.exists():
-        os.replace(old, workshop / "gone" if folder.exists() else folder)
-    shutil.rmtree(workshop, ignore_errors=True)
+        os.replace(old, staging / "gone" if folder.exists() else folder)
+    shutil.rmtree(staging, ignore_errors=True)

@@ -15,7 +15,7 @@ METHOD = "vote"
 """The method in the origin of sentences with labels from a majority vote."""
 
 
-def elected(votes: Sequence[Iterable[Entity]], weights: Sequence[float] | None = None) -> list[Entity]:
+def majority_entities(votes: Sequence[Iterable[Entity]], weights: Sequence[float] | None = None) -> list[Entity]:
     """The entities with more than half of the votes, in order; they never overlap.
 
     Entities are the same if their words and types are. The score of an entity is its weighted mean over all voters:
@@ -25,7 +25,7 @@ def elected(votes: Sequence[Iterable[Entity]], weights: Sequence[float] | None =
         weights: Weights of the voters; None for equal weights.
 
     >>> ada, here = Entity(0, 1, "PER", score=0.9), Entity(1, 2, "LOC")
-    >>> [(entity.type, round(entity.score, 2)) for entity in elected([(ada,), (ada, here), ()])]
+    >>> [(entity.type, round(entity.score, 2)) for entity in majority_entities([(ada,), (ada, here), ()])]
     [('PER', 0.6)]
     """
     weights = weights or [1.0] * len(votes)
@@ -53,7 +53,7 @@ def voted(sentences: Iterable[Sentence]) -> list[Sentence]:
 def majority(versions: Sequence[Sentence]) -> Sentence:
     """The last version of a sentence, with the entities that more than half of all versions have.
 
-    See `elected`. Scores that selectors gave to a version are dropped.
+    See `majority_entities`. Scores that selectors gave to a version are dropped.
 
     Raises:
         NerseryError: If the versions have different words.
@@ -64,7 +64,9 @@ def majority(versions: Sequence[Sentence]) -> Sentence:
     if any(version.words != last.words for version in versions):
         raise NerseryError(f"sentences with different words have the same id, {last.id!r}, so voting is impossible")
     origin = last.origin and replace(last.origin, method=METHOD)
-    return replace(last.with_entities(elected([version.entities for version in versions])), origin=origin, scores={})
+    return replace(
+        last.with_entities(majority_entities([version.entities for version in versions])), origin=origin, scores={}
+    )
 
 
 def each_once(*parts: Iterable[Sentence]) -> list[Sentence]:

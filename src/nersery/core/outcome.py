@@ -30,7 +30,7 @@ class Reject:
 
 
 Outcome = Sentence | Reject
-Step = Callable[[Sequence[Item]], Sequence[Outcome]]
+BatchFunction = Callable[[Sequence[Item]], Sequence[Outcome]]
 
 
 @dataclass(slots=True)

@@ -41,7 +41,7 @@ def item_seed(*keys: object) -> int:
     return int.from_bytes(hashlib.blake2b(name, digest_size=16).digest(), "big")
 
 
-def item_chance(*keys: object) -> float:
+def uniform_draw(*keys: object) -> float:
     """A random number in [0, 1) for an item that needs only one: creating a generator takes six times as long."""
     return (item_seed(*keys) >> 75) / 2**53
 

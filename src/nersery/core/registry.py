@@ -20,7 +20,16 @@ from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError, did_you_mean
 from nersery.core.ranges import range_issues
-from nersery.core.typed_settings import build, built, choosing, default_of, hints_of, setting_fields, settings_of, typed
+from nersery.core.typed_settings import (
+    build,
+    built,
+    default_of,
+    enumerated_settings,
+    hints_of,
+    setting_fields,
+    settings_of,
+    typed,
+)
 
 KINDS: Mapping[str, str] = {
     "augment": "Augmenter",
@@ -149,7 +158,7 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
     if settings:
         raise SettingsError(f"settings ({', '.join(settings)}) require a method's name: a method object has its own")
     if type(method).__module__.startswith("nersery."):  # other packages may declare types that cannot be checked
-        check_values(method, whole=True)
+        check_values(method, types=True)
     return method
 
 
@@ -199,21 +208,21 @@ def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
         return [str(error)]
 
 
-def check_values(method: object, name: str | None = None, *, whole: bool = False) -> None:
+def check_values(method: object, name: str | None = None, *, types: bool = False) -> None:
     """Raise `SettingsError` for values outside the choices or the range of their setting.
 
     A string is not accepted as a boolean, because "no" would be true.
 
     Args:
         name: As in `typed`; None uses the name of the method.
-        whole: Also refuse values of wrong types, except a path in place of a string. This check takes longer.
+        types: Also refuse values of wrong types, except a path in place of a string. This check takes longer.
     """
     try:
         hints = hints_of(type(method))
     except NameError:  # a method of another package with types that are imported only for a type checker
         return
     settings = settings_of(method)
-    keys = settings if whole else choosing(type(method))
+    keys = settings if types else enumerated_settings(type(method))
     chosen = {
         key: value
         for key, value in settings.items()

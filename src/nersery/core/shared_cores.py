@@ -32,10 +32,10 @@ SHARED_BY_TWO = 100_000
 def can_be_watched() -> bool:
     """Whether the system reports how long threads wait for a core, and no quota makes them wait."""
     try:
-        told = (TASKS / str(os.getpid()) / "schedstat").read_bytes()
+        schedstat = (TASKS / str(os.getpid()) / "schedstat").read_bytes()
     except OSError:
         return False
-    is_counted = not told.startswith(b"0 ")
+    is_counted = not schedstat.startswith(b"0 ")
     return is_counted and not any(map(_is_limited, QUOTAS))
 
 

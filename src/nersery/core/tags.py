@@ -130,7 +130,7 @@ def is_bare(tag: str) -> bool:
     return all(character in _IN_NAMES or unicodedata.category(character)[0] in "LMN" for character in tag)
 
 
-class _Part(NamedTuple):
+class _TagMeaning(NamedTuple):
     """The meaning of a tag for its word."""
 
     opens: bool
@@ -138,30 +138,30 @@ class _Part(NamedTuple):
     type: str | None
 
 
-NOTHING = _Part(False, False, None)
+NO_ENTITY = _TagMeaning(False, False, None)
 
 
-class _Parts(dict[str, _Part]):
-    """The meaning of each tag in one scheme, computed once. Invalid tags map to `NOTHING`."""
+class _TagMeanings(dict[str, _TagMeaning]):
+    """The meaning of each tag in one scheme, computed once. Invalid tags map to `NO_ENTITY`."""
 
     def __init__(self, scheme: Scheme) -> None:
-        super().__init__({OUTSIDE: NOTHING})
+        super().__init__({OUTSIDE: NO_ENTITY})
         self.scheme = scheme
 
-    def __missing__(self, tag: str) -> _Part:
+    def __missing__(self, tag: str) -> _TagMeaning:
         scheme, letter, type_ = self.scheme, tag[:1], tag[2:]
         if tag[1:2] != "-" or letter not in scheme.letters or not is_type_name(type_):
-            return NOTHING  # not stored, because `_issues` and `_illegal` detect unknown tags by their absence
+            return NO_ENTITY  # not stored, because `_issues` and `_illegal` detect unknown tags by their absence
         opens = letter in (scheme.begin, scheme.single)
         closes = scheme.marks_ends and letter in (scheme.end, scheme.single)
-        part = self[tag] = _Part(opens, closes, type_)
-        return part
+        meaning = self[tag] = _TagMeaning(opens, closes, type_)
+        return meaning
 
 
 @cache
-def parts_of(scheme: str) -> _Parts:
-    """The meaning of each tag in a scheme; invalid tags map to `NOTHING`."""
-    return _Parts(SCHEMES[scheme])
+def meanings_of(scheme: str) -> _TagMeanings:
+    """The meaning of each tag in a scheme; invalid tags map to `NO_ENTITY`."""
+    return _TagMeanings(SCHEMES[scheme])
 
 
 UNKNOWN_TAG = "unknown tag"
@@ -199,12 +199,12 @@ def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[
     """
     if tags.count(OUTSIDE) == len(tags):
         return (), ()
-    parts, lazy = parts_of(scheme), SCHEMES[scheme].lazy
+    meanings, lazy = meanings_of(scheme), SCHEMES[scheme].lazy
     entities: list[Entity] = []
     orphans: list[int] = []
     current, start, closed, unknown = None, 0, 0, False
     for index, tag in enumerate(tags):
-        opens, closes, type_ = parts[tag]
+        opens, closes, type_ = meanings[tag]
         if current is not None and (opens or type_ != current):  # the tag before this one ended the entity
             entities.append(Entity(start, index, current))
             current = None
@@ -276,14 +276,14 @@ def _hyphenated(tag: str) -> str:
 
 def _illegal(pairs: Iterable[tuple[str, str]], scheme: str) -> int:
     """The number of pairs of neighbouring tags that are illegal in a scheme."""
-    parts, marks_ends = parts_of(scheme), SCHEMES[scheme].marks_ends
+    meanings, marks_ends = meanings_of(scheme), SCHEMES[scheme].marks_ends
     count = 0
     for left, right in pairs:
-        before, after = parts[left], parts[right]
+        before, after = meanings[left], meanings[right]
         is_open = before.type is not None and not before.closes
         continues = after.type is not None and not after.opens
         joined = is_open and continues and before.type == after.type
-        unknown = {left, right} - parts.keys()
+        unknown = {left, right} - meanings.keys()
         orphan = continues and not joined and not SCHEMES[scheme].lazy
         count += bool(unknown) or orphan or (is_open and marks_ends and not joined)
     return count
@@ -292,11 +292,11 @@ def _illegal(pairs: Iterable[tuple[str, str]], scheme: str) -> int:
 def _issues(
     tags: Sequence[str], scheme: str, entities: Sequence[Entity], orphans: Sequence[int]
 ) -> tuple[TagIssue, ...]:
-    parts, letters = parts_of(scheme), SCHEMES[scheme]
-    issues = [_unknown_tag(index, tag, letters) for index, tag in enumerate(tags) if tag not in parts]
+    meanings, letters = meanings_of(scheme), SCHEMES[scheme]
+    issues = [_unknown_tag(index, tag, letters) for index, tag in enumerate(tags) if tag not in meanings]
     issues += [_orphan(index, tags, letters) for index in orphans]
     if letters.marks_ends:
-        left_open = (entity for entity in entities if not parts[tags[entity.end - 1]].closes)
+        left_open = (entity for entity in entities if not meanings[tags[entity.end - 1]].closes)
         issues += [_open_end(entity, tags, letters) for entity in left_open]
     return tuple(sorted(issues, key=lambda issue: issue.index))
 

@@ -143,7 +143,7 @@ def _has_choices(hint: Any) -> bool:
 
 
 @_by_class
-def choosing(cls: type[Any]) -> frozenset[str]:
+def enumerated_settings(cls: type[Any]) -> frozenset[str]:
     """The settings of a dataclass that are booleans or have a fixed list of values."""
     return frozenset(key for key, hint in hints_of(cls).items() if hint is bool or _has_choices(hint))
 

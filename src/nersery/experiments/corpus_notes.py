@@ -11,11 +11,11 @@ from nersery.core.errors import printable
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
-from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_signs
+from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_punctuation
 from nersery.taggers.components.description import attached_share_learnt
 
 CLEAR_DIFFERENCE = 0.6
-"""Minimum difference between two shares of attached signs that is worth a note."""
+"""Minimum difference between two shares of attached punctuation that is worth a note."""
 PARAGRAPH = 100
 """Mean number of words from which on sentences count as paragraphs. No text has sentences that long."""
 FEWEST = 3
@@ -67,9 +67,9 @@ def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentence
 
 
 def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
-    """A note if signs such as commas are words in one corpus and parts of words in the other; else empty."""
+    """A note if punctuation such as commas is separate in one corpus and part of words in the other; else empty."""
     words = ((sentence.words for sentence in islice(part, SENTENCES_READ)) for part in (labelled, raw))
-    (of_labelled, labelled_word), (of_raw, raw_word) = map(attached_signs, words)
+    (of_labelled, labelled_word), (of_raw, raw_word) = map(attached_punctuation, words)
     if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR_DIFFERENCE:
         return ""
     if of_raw > of_labelled:
@@ -88,7 +88,7 @@ def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -
 def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
     """Like `note_of_punctuation`, for the training data of a tagger in a folder and sentences to be labelled."""
     learnt = attached_share_learnt(tagger)
-    share, word = attached_signs(sentence.words for sentence in islice(sentences, SENTENCES_READ))
+    share, word = attached_punctuation(sentence.words for sentence in islice(sentences, SENTENCES_READ))
     if learnt is None or share is None or abs(share - learnt) < CLEAR_DIFFERENCE:
         return ""
     source = "in the sentences that the tagger learnt from: split it the same way"

@@ -22,10 +22,10 @@ from nersery.experiments.run_state.run_folder import NOTHING_LEARNT, RunFolder, 
 from nersery.experiments.run_state.sharing import history_of, selected_name
 from nersery.experiments.run_state.trained_taggers import TEACHER_FILE
 from nersery.experiments.run_state.versions import began_with, changed_versions
-from nersery.experiments.systems import GOLD, System
+from nersery.experiments.systems import System
 from nersery.io.jsonl import rejects_of
 from nersery.models.sizes import parameters_of_method
-from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, SystemReport
+from nersery.report.model import GOLD, DiversityReport, FileLink, Report, SampleReport, SplitReport, SystemReport
 from nersery.report.parts import GridReport, Measure, SelfTrainingReport, TeacherReport, TrainingReport
 
 SHOWN_EXAMPLES = 20

@@ -16,10 +16,11 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import Training
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.systems import GOLD, MethodSettings, System
+from nersery.experiments.systems import MethodSettings, System
 from nersery.models.computer import using_threads
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.loading import ModelSource, import_libraries
+from nersery.report.model import GOLD
 from nersery.taggers.base import Tagger
 
 BATCH = 16

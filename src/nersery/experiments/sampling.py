@@ -180,8 +180,8 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
         then sentences are exchanged while that improves the shares (with up to 2,000 distinct sets of types).
     """
     type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
-    dealt = _deal(type_sets, size)
-    quota = _polished(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
+    dealt = _iterative_stratification(type_sets, size)
+    quota = _balanced_counts(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
     chosen = []
     # Sentences that were dealt come first, so that only the surplus of a set of types is replaced.
     dealt_first = sorted(range(len(type_sets)), key=lambda position: (position not in dealt, position))
@@ -192,7 +192,7 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     return chosen
 
 
-def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
+def _iterative_stratification(type_sets: Sequence[TypeSet], size: int) -> set[int]:
     """The positions that iterative stratification assigns to the sample."""
     remaining = Counter(type_ for types in type_sets for type_ in types)
     # What both sides still need, in units of 1/len(type_sets) of a sentence, so that all numbers are integers.
@@ -214,7 +214,7 @@ def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
     return chosen
 
 
-def _polished(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> Counter[TypeSet]:
+def _balanced_counts(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> Counter[TypeSet]:
     """How many sentences of each set of types to take: exactly ``size``, with shares as close as possible."""
     import numpy as np
 

@@ -151,7 +151,7 @@ def _folder_name(text: str, entry: Mapping[str, Any], taken: dict[str, Mapping[s
 
 
 @dataclass(frozen=True)
-class Part:
+class SweepPoint:
     """A run of a sweep: a size and a language, if these are varied."""
 
     size: int | None = None
@@ -174,7 +174,7 @@ class Part:
         return replace(data, **files)
 
 
-def parts(sweep: SweepSettings) -> list[Part]:
+def sweep_points(sweep: SweepSettings) -> list[SweepPoint]:
     """The runs of a sweep."""
     sizes: list[int | None] = [*sweep.sizes] or [None]
-    return [Part(size, language) for size in sizes for language in sweep.languages or [""]]
+    return [SweepPoint(size, language) for size in sizes for language in sweep.languages or [""]]

@@ -11,7 +11,7 @@ from typing import Any
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.results import both_trainings
 from nersery.experiments.run_state.run_folder import RunFolder, read_record
-from nersery.experiments.sweep import Part, SettingsTable, SweepSettings
+from nersery.experiments.sweep import SettingsTable, SweepPoint, SweepSettings
 from nersery.experiments.systems import System
 from nersery.report.model import label_of
 from nersery.report.parts import Measure, SweepCell
@@ -26,11 +26,11 @@ class SweepResults:
 
     Args:
         recipe: The recipe with the sweep.
-        runs: The run of each part.
+        runs: The run of each point.
     """
 
     recipe: Recipe
-    runs: Sequence[tuple[Part, RunFolder]]
+    runs: Sequence[tuple[SweepPoint, RunFolder]]
     _records: dict[Path, Any] = field(default_factory=dict, init=False)
 
     @property
@@ -40,8 +40,8 @@ class SweepResults:
     def cells(self) -> list[SweepCell]:
         """The scores of every system of every run with every seed."""
         return [
-            SweepCell(size=part.size, language=part.language, system=system.name, seed=seed, f1=f1)
-            for part, run in self.runs
+            SweepCell(size=point.size, language=point.language, system=system.name, seed=seed, f1=f1)
+            for point, run in self.runs
             for system in run.recipe.systems
             for seed, f1 in zip(run.recipe.seeds, self._scores(run, system), strict=True)
         ]
@@ -62,7 +62,7 @@ class SweepResults:
         systems = [s for s in self.recipe.systems if s.name not in swept_names - sources]
         swept = self._settings.languages  # each has its own runs; otherwise the scores of a run by language
         languages = swept or self._tested()
-        runs = {(part.size, part.language): run for part, run in self.runs}
+        runs = {(point.size, point.language): run for point, run in self.runs}
         sizes: list[int | None] = [*self._settings.sizes] or [None]
         rows = []
         for size, system in itertools.product(sizes, systems):
@@ -83,14 +83,14 @@ class SweepResults:
         return [file.language for file in files if file.language]
 
     def _varied(self, number: int, table: SettingsTable) -> ReportTable:
-        """A row for each part and value of the second setting, a column for each value of the first."""
+        """A row for each point and value of the second setting, a column for each value of the first."""
         systems = {system.name: system for system in self.recipe.systems}
         column_values, *row_values = table.values
         labels = [[f"{table.keys[1]} = {value}"] for value in row_values[0]] if row_values else [[]]
         rows = []
-        for (part, run), (index, label) in itertools.product(self.runs, enumerate(labels)):
+        for (point, run), (index, label) in itertools.product(self.runs, enumerate(labels)):
             names = table.systems[index :: len(labels)]
-            rows.append((part.name, *label, *(_measure(self._scores(run, systems[name])) for name in names)))
+            rows.append((point.name, *label, *(_measure(self._scores(run, systems[name])) for name in names)))
         columns = [Column("Run", NAME), *([Column(table.keys[1], TEXT)] if row_values else [])]
         columns += [Column(f"{table.keys[0]} = {value}", MEASURE) for value in column_values]
         return ReportTable(

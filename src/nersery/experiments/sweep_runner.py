@@ -30,7 +30,7 @@ from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import check_folder, run_fingerprint
 from nersery.experiments.run_time import estimates
 from nersery.experiments.runner import Run
-from nersery.experiments.sweep import Part, SweepSettings, parts
+from nersery.experiments.sweep import SweepPoint, SweepSettings, sweep_points
 from nersery.experiments.sweep_results import SweepResults
 from nersery.report.escaping import markdown_table
 from nersery.report.rendering import write_report
@@ -39,7 +39,7 @@ from nersery.report.sweep_report import SweepReport, write_sweep
 
 @dataclass
 class Sweep:
-    """Runs all parts of a sweep.
+    """Runs all points of a sweep.
 
     Args:
         recipe: A recipe with a sweep.
@@ -62,21 +62,21 @@ class Sweep:
         """What is varied."""
         return self.recipe.sweep or SweepSettings()
 
-    def runs(self) -> list[tuple[Part, Run]]:
-        """The run of each part."""
-        folders = {part: self.folder / part.name for part in parts(self.settings)}
+    def runs(self) -> list[tuple[SweepPoint, Run]]:
+        """The run of each point."""
+        folders = {point: self.folder / point.name for point in sweep_points(self.settings)}
         threads = threads_of_jobs([*folders.values()], self.jobs)
         new_run = partial(Run, quiet=self.quiet, jobs=self.jobs, threads=threads, is_part=True, inputs=self._inputs)
-        return [(part, new_run(self._recipe(part), folder)) for part, folder in folders.items()]
+        return [(point, new_run(self._recipe(point), folder)) for point, folder in folders.items()]
 
-    def _recipe(self, part: Part) -> Recipe:
+    def _recipe(self, point: SweepPoint) -> Recipe:
         sample, overrides = self.recipe.sample, list(self.recipe.overrides)
-        if part.size is not None:
-            sample = replace(sample, size=part.size, dev_size=part.size if sample.dev_size else None)
-            overrides.append(f"sweep.sizes=[{part.size}]")
-        if part.language:
-            overrides.append(f'sweep.languages=["{part.language}"]')
-        data: DataSettings = part.data(self.recipe.data)
+        if point.size is not None:
+            sample = replace(sample, size=point.size, dev_size=point.size if sample.dev_size else None)
+            overrides.append(f"sweep.sizes=[{point.size}]")
+        if point.language:
+            overrides.append(f'sweep.languages=["{point.language}"]')
+        data: DataSettings = point.data(self.recipe.data)
         return replace(self.recipe, sample=sample, data=data, sweep=None, overrides=tuple(overrides))
 
     def check(self) -> list[str]:
@@ -85,9 +85,9 @@ class Sweep:
         sizes = self.settings.sizes
         extremes = {min(sizes), max(sizes)} if sizes else {None}
         notes: dict[str, None] = {}
-        for part, run in self.runs():
-            if part.size in extremes:
-                is_known = part.language in self._corpora
+        for point, run in self.runs():
+            if point.size in extremes:
+                is_known = point.language in self._corpora
                 run.quiet = self.quiet or is_known  # these files were checked before
                 run.check()
                 if is_known:
@@ -95,7 +95,7 @@ class Sweep:
                         if note not in notes:
                             self._say(f"note: {note}")
                 notes |= dict.fromkeys(run.notes)
-                self._corpora[part.language] = run.corpora
+                self._corpora[point.language] = run.corpora
         return [*notes]
 
     def plan(self) -> dict[str, Any]:
@@ -103,12 +103,12 @@ class Sweep:
         speeds: dict[str, Any] = {}
         runs, notes = self.runs(), self.check()
         seconds = 0.0
-        for part, run in runs:
-            estimated = estimates(run.recipe, self._corpora[part.language], run.threads, speeds, self._say)
+        for point, run in runs:
+            estimated = estimates(run.recipe, self._corpora[point.language], run.threads, speeds, self._say)
             seconds += makespan(run.recipe, estimated, self.jobs)
         return {
             "recipe": self.recipe.source,
-            "runs": [part.name for part, _ in runs],
+            "runs": [point.name for point, _ in runs],
             "systems": [system.name for system in self.recipe.systems],
             "seeds": self.recipe.seeds,
             "notes": notes,
@@ -134,8 +134,8 @@ class Sweep:
         return report
 
     def _execute(self) -> None:
-        parts_and_runs = self.runs()
-        names, runs = [part.name for part, _ in parts_and_runs], [run for _, run in parts_and_runs]
+        points_and_runs = self.runs()
+        names, runs = [point.name for point, _ in points_and_runs], [run for _, run in points_and_runs]
         fingerprints, failed = dict[int, dict[str, Any]](), set[int]()
         self.notes.clear()
         shown: SweepReport | None = None

@@ -19,7 +19,7 @@ from nersery.augment.base import AugmentStage
 from nersery.core.errors import DataError
 from nersery.core.files import is_missing, remove_folder, unfinished_path, write_json
 from nersery.core.majority import each_once, voted
-from nersery.core.outcome import Step
+from nersery.core.outcome import BatchFunction
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import Training
@@ -30,12 +30,12 @@ from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import NOTHING_LEARNT, RunFolder, damaged, read_made, read_record
 from nersery.experiments.run_state.trained_taggers import trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
-from nersery.experiments.systems import GOLD, System
+from nersery.experiments.systems import System
 from nersery.io.jsonl import rejects_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import StageJob, corpus_job
 from nersery.pipeline.stage_options import JobOptions
-from nersery.report.model import label_of
+from nersery.report.model import GOLD, label_of
 from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1, training_folder
 from nersery.taggers.components.second_stage import fit_second_stage, require_known_types
@@ -115,11 +115,11 @@ class SystemRun:
     def train_and_score(self) -> None:
         """Make the missing files of the system. Its scores are written last."""
         system = self.system
-        of_base, own_sentences = self.parts()
+        of_base, own_sentences = self.base_and_own()
         kept, own_count = each_once(of_base, own_sentences), len(own_sentences)
         if not own_count and system.makes_sentences and system.gold_copies:
             self._note(f"no sentence was kept, so it trains on those of {system.base or 'gold only'}")
-        train = system.weigh(self.gold, kept)
+        train = system.training_sentences(self.gold, kept)
         io.write([*(self.gold if system.gold_copies else ()), *kept], self.path("train.jsonl"))
         if any(sentence.entities for sentence in train):
             tagger = self.trained(train)
@@ -147,9 +147,9 @@ class SystemRun:
 
         Raw text that both have labelled occurs once, with the labels of the later one.
         """
-        return each_once(*self.parts())
+        return each_once(*self.base_and_own())
 
-    def parts(self) -> BaseAndOwn:
+    def base_and_own(self) -> BaseAndOwn:
         """The new sentences of the system's base, and the sentences that it generated and kept itself."""
         return self.kept_by_base, self._select(self.generate()) if self.system.makes_sentences else []
 
@@ -168,7 +168,7 @@ class SystemRun:
         path, start, method = self.run.generated(self.seed, self.system), self.start, self.system.method
         if _must_make(path) and not self._take_over_shared(path):
             if method is None:
-                self._write(path, self._merged(), list, "generate")  # a step that changes nothing
+                self._write(path, self._merged(), list, "generate")  # a function that changes nothing
             else:
                 self._run_stage(path, *self._stage(start), "generate", "learn")
         remove_folder(training_folder(path))  # a kill may have left it after the end of the job
@@ -205,10 +205,12 @@ class SystemRun:
 
         They vote with the labels that they made themselves, not with those of their bases.
         """
-        parts = [self.other(name).parts() for name in self.system.merge]
+        merged = [self.other(name).base_and_own() for name in self.system.merge]
         if not self.system.vote:
-            return each_once(*(sentences for part in parts for sentences in part))
-        return each_once(*(of_base for of_base, _ in parts), voted(sentence for _, kept in parts for sentence in kept))
+            return each_once(*(sentences for pair in merged for sentences in pair))
+        return each_once(
+            *(of_base for of_base, _ in merged), voted(sentence for _, kept in merged for sentence in kept)
+        )
 
     def _select(self, candidates: Corpus) -> Corpus:
         training = replace(self._training(), held_out=[*self.run.corpora["dev"], *self.run.test(self.seed)])
@@ -243,7 +245,7 @@ class SystemRun:
     def _tagger_before(self) -> Tagger:
         """The tagger of the system's base, or of the baseline, for methods that need one."""
         other = self.other(self.system.base or GOLD)
-        train = other.system.weigh(self.gold, other.kept())
+        train = other.system.training_sentences(self.gold, other.kept())
         if not any(sentence.entities for sentence in train):
             raise DataError(
                 f'"{self.system.name}" needs the tagger of "{other.system.name}", which trained none with seed '
@@ -289,15 +291,15 @@ class SystemRun:
 
         return choose(grid_record(self.run.folder, self.system), trials, f1, self.seed) if self.run.recipe.grid else {}
 
-    def _predict(self, predict: Step[Sentence]) -> Corpus:
+    def _predict(self, predict: BatchFunction[Sentence]) -> Corpus:
         path, test = self.path("predicted.jsonl"), self.run.test(self.seed)
         if _must_make(path):
             self._write(path, test, predict, "predict")
         return read_made(path, len(test))
 
-    def _write(self, path: Path, rows: Sequence[Sentence], step: Step[Sentence], label: str) -> None:
+    def _write(self, path: Path, rows: Sequence[Sentence], function: BatchFunction[Sentence], label: str) -> None:
         with self._progress(label, len(rows)) as progress:
-            corpus_job(path, self.fingerprint).run(rows, step, progress=progress)
+            corpus_job(path, self.fingerprint).run(rows, function, progress=progress)
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 

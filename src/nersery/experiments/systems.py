@@ -17,10 +17,8 @@ from nersery.core.text_forms import composed
 from nersery.core.training_context import copies_for_upsampling
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of
+from nersery.report.model import GOLD
 from nersery.taggers.components.second_stage import changed, second_stage_issues
-
-GOLD = "gold"
-"""The name of the baseline that every run trains: the tagger on gold sentences alone."""
 
 TEACHERS = "teachers"
 """The folder of teachers that systems share."""
@@ -159,7 +157,7 @@ class System:
         settings = [method.settings for method in (self.method, *self.select) if method is not None]
         return any("tagger" in values and not values["tagger"] for values in settings)
 
-    def weigh(self, gold: Sequence[Sentence], kept: Sequence[Sentence]) -> list[Sentence]:
+    def training_sentences(self, gold: Sequence[Sentence], kept: Sequence[Sentence]) -> list[Sentence]:
         """The training sentences of its tagger: gold, repeated as the system requires, and the kept sentences."""
         return [*gold] * self.repeats_of_gold(len(gold), len(kept)) + [*kept]
 

@@ -56,7 +56,7 @@ class ReadOptions:
         tag_column: Column of the tags, from 1; None detects it.
         scheme: A name of `nersery.core.tags.SCHEMES`; None detects it.
         split: How to split text into words (`nersery.io.word_splitting.tokenization`). Other formats contain words.
-            None splits plain text at spaces, text with labels by characters at punctuation, brat and PubTator at signs.
+            None splits plain text at spaces, text with character labels at punctuation, brat and PubTator in words too.
 
     Raises:
         SettingsError: With all wrong values.

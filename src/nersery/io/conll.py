@@ -20,6 +20,7 @@ from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.core.sentence_validation import without_control
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io import base
+from nersery.io.columns_and_rows.column_names import HEADER_WORDS, TAG_NAMES
 from nersery.io.columns_and_rows.columns import (
     AFFIXES,
     DOCUMENT_MARK,
@@ -35,7 +36,7 @@ from nersery.io.columns_and_rows.columns import (
 from nersery.io.columns_and_rows.conll_writer import TAB, ConllWriter
 from nersery.io.columns_and_rows.document_marks import DocumentNames
 from nersery.io.columns_and_rows.word_column import NUMBER
-from nersery.io.formats import COLUMNS, COMMENTS, DOCUMENTS, ENTITIES, WORDS, Beginning, Format
+from nersery.io.formats import COLUMNS, COMMENTS, DOCUMENTS, ENTITIES, WORDS, FileHead, Format
 from nersery.io.input_files.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, inner_mark
 from nersery.io.repairs import (
     BLANK_WORDS,
@@ -50,9 +51,6 @@ from nersery.io.repairs import (
     repair_hint,
 )
 
-WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
-TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
-"""The names of the columns of words and tags in the headers of tables, in lower case."""
 _AFFIXED = {LANGUAGE_PREFIX: "words begin with a language", WORD_DIGIT: "words end with a number"}
 _EXTRA_FIXES = (repair_hint(EXTRA_ROWS), "delete the lines of the words if the ranges have the right tags")
 _LONE_FIX = (
@@ -252,7 +250,7 @@ def _names_columns(row: Sequence[str], layout: Layout) -> bool:
     """Whether a line names its columns instead of holding a word and its tag."""
     tag = row[layout.tag]
     names_tag = tag.casefold() in TAG_NAMES or tag.startswith("NE-")
-    return names_tag and any(value.casefold() in WORD_NAMES for value in row)
+    return names_tag and any(value.casefold() in HEADER_WORDS for value in row)
 
 
 def _header(paragraph: Paragraph, layout: Layout) -> Issue:
@@ -260,7 +258,7 @@ def _header(paragraph: Paragraph, layout: Layout) -> Issue:
     message = (
         f"the line looks like the header of a table, expected a word and its tag: {', '.join(map(repr, row)):.100}"
     )
-    word = next(at for at, name in enumerate(row) if name.casefold() in WORD_NAMES)
+    word = next(at for at, name in enumerate(row) if name.casefold() in HEADER_WORDS)
     fix = "delete the line"
     if word != layout.word and layout.tabs:
         fix += f", and name the columns: --word-column {word + 1} --tag-column {layout.tag + 1}"
@@ -365,17 +363,17 @@ def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
     )
 
 
-def _recognises(start: Beginning) -> bool:
+def _recognises(head: FileHead) -> bool:
     """Whether a file holds columns. Raise `DataError` if only some lines do and nothing else shows the format."""
-    if start.names_columns or detect_layout(start.file, start.options, sure=True) is not None:
+    if head.names_columns or detect_layout(head.file, head.options, sure=True) is not None:
         return True
-    repairs_tags = any(name == RAGGED_LINES or REPAIRS[name].mend for name in start.options.repair)
-    expected = repairs_tags or start.options.scheme is not None
-    if not resembles_columns(start.file, start.options, strict=not expected):
+    repairs_tags = any(name == RAGGED_LINES or REPAIRS[name].mend for name in head.options.repair)
+    expected = repairs_tags or head.options.scheme is not None
+    if not resembles_columns(head.file, head.options, strict=not expected):
         return False
     if expected:
         return True
-    raise doubt(start.file)
+    raise doubt(head.file)
 
 
 FORMATS = (

@@ -84,7 +84,7 @@ FORMATS = (
         (".v4_gold_conll", ".v4_auto_conll", ".gold_conll"),
         reader=Conll2012Source,
         unwritable="CoNLL-2012 is only read. Choose conll",
-        recognises=lambda start: start.first_line.startswith("#begin document"),
+        recognises=lambda head: head.first_line.startswith("#begin document"),
         rank=2,
     ),
 )

@@ -17,7 +17,7 @@ from nersery.io.base import ReadOptions
 from nersery.io.columns_and_rows.columns import CONLLU_WIDTH, SAMPLE_LINES
 from nersery.io.columns_and_rows.word_column import NUMBER
 from nersery.io.conll import ConllSource
-from nersery.io.formats import Beginning, Format
+from nersery.io.formats import FileHead, Format
 from nersery.io.input_files.text_file import TextFile, with_changed_words
 
 _PARTED = re.compile(r"[| ]")
@@ -94,9 +94,9 @@ class ConlluSource(ConllSource):
         return f"conllu, {self.scheme}, tags from {self._key}= in column {CONLLU_WIDTH}"
 
 
-def _recognises(start: Beginning) -> bool:
-    may_be = start.first_line.startswith("#") or _values(start.first_line) != []
-    return may_be and not start.names_columns and _key_of_tags(start.file) != ""
+def _recognises(head: FileHead) -> bool:
+    may_be = head.first_line.startswith("#") or _values(head.first_line) != []
+    return may_be and not head.names_columns and _key_of_tags(head.file) != ""
 
 
 FORMATS = (

@@ -21,13 +21,13 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import UNKNOWN_TAG, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, at_words
+from nersery.io.columns_and_rows.column_names import HEADER_WORDS, TAG_NAMES, TEXTS
 from nersery.io.columns_and_rows.columns import DOCUMENT_MARK, SAMPLE_LINES, check_named_columns
 from nersery.io.columns_and_rows.conll_writer import TAB
 from nersery.io.columns_and_rows.objects import Object
 from nersery.io.columns_and_rows.table_cells import are_tags, cell_holds_several, tags_of, word_cutter
 from nersery.io.columns_and_rows.word_column import NEARLY_ALL
-from nersery.io.conll import TAG_NAMES, WORD_NAMES
-from nersery.io.formats import Beginning, Format
+from nersery.io.formats import FileHead, Format
 from nersery.io.input_files.foreign import refuse_foreign
 from nersery.io.input_files.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.jsonl import JsonlSource
@@ -122,7 +122,7 @@ class CsvSource(JsonlSource):
     """
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
-        refuse_foreign(Beginning(file, options), sure=True)
+        refuse_foreign(FileHead(file, options), sure=True)
         self.file = file
         first = next(self._lines(), "")
         separator = _SEPARATOR.fullmatch(first)
@@ -278,7 +278,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     names = [] if top in below or any(map(looks_like_tag, tags_of(top))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
     by_sentence = any(cell_holds_several(_cell(row, tag)) for row in sample)
-    word_names = WORD_NAMES if WORD_NAMES.intersection(names) or not by_sentence else {"sentence"}
+    word_names = HEADER_WORDS if HEADER_WORDS.intersection(names) or not by_sentence else {"sentence"}
     unnamed = [at for at in range(len(first)) if at != tag][:1] if not names else []
     word = _only(options.word_column, "word", names, file.name, word_names, unnamed)
     others = {at: name for at, name in enumerate(names) if at not in (word, tag)}
@@ -341,16 +341,16 @@ def _are_distinct(rows: Sequence[_TableRow], *columns: int) -> bool:
     return len({*named}) == len(named)
 
 
-def _recognises(start: Beginning) -> bool:
+def _recognises(head: FileHead) -> bool:
     """Whether a file is a table with tabs and a header. If the word comes first, as in CoNLL, cells must hold lists."""
-    if any(line.startswith(("#", DOCUMENT_MARK)) for line in start.lines):
+    if any(line.startswith(("#", DOCUMENT_MARK)) for line in head.lines):
         return False
-    header, *rows = [line.rstrip("\r\n").split(TAB) for line in start.lines] or [[""]]
+    header, *rows = [line.rstrip("\r\n").split(TAB) for line in head.lines] or [[""]]
     names = [name.strip().casefold() for name in header]
-    if {*WORD_NAMES, "sentence"}.isdisjoint(names):
+    if {*HEADER_WORDS, *TEXTS}.isdisjoint(names):
         return False
     cells = [_cell(row, at) for row in rows for at, name in enumerate(names) if name in TAG_NAMES]
-    return any(map(cell_holds_several if names[0] in WORD_NAMES else _holds_tags, cells))
+    return any(map(cell_holds_several if names[0] in HEADER_WORDS else _holds_tags, cells))
 
 
 FORMATS = (

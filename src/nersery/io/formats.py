@@ -22,12 +22,12 @@ PLAIN = frozenset({WORDS, ENTITIES, IDS, LANGUAGES})
 EVERYTHING = PLAIN | {COLUMNS, COMMENTS, ORIGINS, SCORES, ENTITY_SCORES, SOFT_LABELS, DOCUMENTS, OFFSETS}
 """The parts of sentences that a format keeps or loses."""
 FIRST_LINES = 5
-"""The number of lines in a `Beginning`. In a file of objects, the first readable one decides what the file holds."""
+"""The number of lines in a `FileHead`. In a file of objects, the first readable one decides what the file holds."""
 
 
 @dataclass
-class Beginning:
-    """The beginning of a file, from which its format is detected.
+class FileHead:
+    """The head of a file, from which its format is detected.
 
     Args:
         options: A `nersery.io.ReadOptions`.
@@ -88,7 +88,7 @@ class Format:
     pack: Callable[[Path, Path], None] | None = None
     makes_folder: bool = False
     keeps: frozenset[str] = PLAIN
-    recognises: Callable[[Beginning], bool] | None = None
+    recognises: Callable[[FileHead], bool] | None = None
     rank: int = 0
     shares_extensions: bool = False
     marks_documents: bool = False

@@ -23,7 +23,7 @@ from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, is
 from nersery.io.columns_and_rows.json_files import first_value, layout_of, values_of
 from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, Object, parsed
 from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, holds_words, key_of_tags, usual_row, without_nulls, words_of
-from nersery.io.formats import EVERYTHING, Beginning, Format
+from nersery.io.formats import EVERYTHING, FileHead, Format
 from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, WHITE_SPACE, repair_hint
 
@@ -264,11 +264,11 @@ def _reject(text: str, line: int) -> Reject:
     return Reject(reason, _built(value, words_of(value), value.get("id", ""), _entities_of(value), "", line))
 
 
-def _recognises(start: Beginning) -> bool:
-    is_object = start.first_line.startswith("{") and start.first_line.rstrip(BLANKS).endswith("}")
-    if start.extension == ".jsonl" or is_object:
+def _recognises(head: FileHead) -> bool:
+    is_object = head.first_line.startswith("{") and head.first_line.rstrip(BLANKS).endswith("}")
+    if head.extension == ".jsonl" or is_object:
         return True
-    return layout_of(start.file) == "array" and holds_words(first_value(start.file))
+    return layout_of(head.file) == "array" and holds_words(first_value(head.file))
 
 
 FORMATS = (

@@ -22,6 +22,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.io.annotation_tools.spacy_documents import spacy_sentences as spacy_sentences
 from nersery.io.annotation_tools.spacy_documents import to_spacy as to_spacy
 from nersery.io.base import read_options
+from nersery.io.columns_and_rows.column_names import RARE_TAGS, RARE_WORDS, TAGS, WORDS
 from nersery.io.columns_and_rows.objects import WRONG_OBJECT, BrokenError, Object, json_value
 from nersery.io.columns_and_rows.rows import without_nulls
 from nersery.io.columns_and_rows.table_cells import cell_holds_several, tags_of, word_cutter
@@ -30,10 +31,8 @@ from nersery.io.jsonl import JsonlSource
 from nersery.io.parquet import with_names
 from nersery.io.text import TextSource, is_blank
 
-WORDS = ("tokens", "words", "token", "word")
-TAGS = ("ner_tags", "tags", "ner_tag", "tag", "labels", "label")
 SENTENCES = ("sentence", "sentence_id", "id")
-"""Known names of columns. If several exist, the user must name one."""
+"""Known names of the column that says which sentence a word belongs to."""
 _ROLES = {"words": "hold the words", "tags": "hold the tags", "sentence": "say which sentence a word belongs to"}
 """What a column does, by the argument that names it."""
 IGNORED = -100
@@ -152,9 +151,15 @@ def _keys(rows: Any) -> list[str]:
     return list(first) if isinstance(first, Mapping) else []
 
 
-def _column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str:
-    """The column of a role. Raise `DataError` if none exists, or if several match and the user names none."""
-    column = _found_column(columns, wanted, role, known)
+def _column(
+    columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str], rare: Sequence[str] = ()
+) -> str:
+    """The column of a role. Raise `DataError` if none exists, or if several match and the user names none.
+
+    Args:
+        rare: Names that count if no known one exists.
+    """
+    column = _found_column(columns, wanted, role, known) or _found_column(columns, wanted, role, rare)
     if column is None and len(columns):
         raise _no_column(columns, wanted, role, known)
     return column or known[0]
@@ -283,7 +288,8 @@ def pandas_sentences(
     if not hasattr(frame, "columns"):
         raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas")
     columns = list(frame.columns)
-    word_column, tag_column = _column(columns, words, "words", WORDS), _column(columns, tags, "tags", TAGS)
+    word_column = _column(columns, words, "words", WORDS, RARE_WORDS)
+    tag_column = _column(columns, tags, "tags", TAGS, RARE_TAGS)
     if sentence and sentence in {*frame.index.names} - {*columns}:
         raise _ids_in_index(frame)
     id_column = _found_column(columns, sentence, "sentence", SENTENCES)

@@ -18,9 +18,9 @@ from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
 from nersery.io.annotation_tools.json_forms import LABEL_KEYS
+from nersery.io.columns_and_rows.column_names import TAG_NAMES, WORD_NAMES
 from nersery.io.columns_and_rows.objects import Object, json_value
 from nersery.io.columns_and_rows.rows import ROWS_OF_JSONL, without_nulls
-from nersery.io.conll import TAG_NAMES, WORD_NAMES
 from nersery.io.formats import EVERYTHING, Format
 from nersery.io.input_files.binary import PARQUET
 from nersery.io.input_files.text_file import TextFile
@@ -138,7 +138,7 @@ def _refuse_rows_of_words(schema: Any, file: TextFile) -> None:
     """Raise `DataError` for a table without lists that has a row for each word."""
     names = {name.casefold() for name in schema.names}
     are_lists = any(map(load_pyarrow().types.is_nested, schema.types))
-    if are_lists or names.isdisjoint(WORD_NAMES - {"text"}) or names.isdisjoint(TAG_NAMES):
+    if are_lists or names.isdisjoint(WORD_NAMES) or names.isdisjoint(TAG_NAMES):
         return
     columns = ", ".join(schema.names)
     message = f"this seems to have a row for each word, expected one for each sentence; columns: {columns:.100}"

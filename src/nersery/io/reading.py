@@ -13,7 +13,7 @@ from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import warn
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, read_options
-from nersery.io.formats import Beginning, extensions, formats, readable
+from nersery.io.formats import FileHead, extensions, formats, readable
 from nersery.io.input_files.folder import FolderSource
 from nersery.io.input_files.foreign import ForeignFormatError, NoTextError, refuse_foreign
 from nersery.io.input_files.shipped import input_path
@@ -48,8 +48,8 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached_share
     ``<DOC>``. Words with tags beside them and both sides of parallel text are not. Unannotated tasks are read, too.
 
     Args:
-        attached_share: The share of `nersery.io.word_splitting.tokenization.attached_signs` in the labelled sentences
-            that the text belongs to. If most signs are part of words there, they stay in the words of the text, unless
+        attached_share: That of `nersery.io.word_splitting.tokenization.attached_punctuation` in the labelled sentences
+            that the text belongs to. If most of it is part of words there, it stays in the words of the text, unless
             the options say otherwise.
 
     Raises:
@@ -149,9 +149,9 @@ def _naming_the_format(file: TextFile, options: ReadOptions, error: DataError) -
     """The error of reading a file in the format that the user names. If it is in another format, the fix says so."""
     detecting = replace(options, format=AUTO)
     try:
-        start = Beginning(file, detecting)
+        head = FileHead(file, detecting)
         known = formats()[_recognise(file, detecting)]
-        is_other = known.name not in (options.format, "text") and known.recognises and known.recognises(start)
+        is_other = known.name not in (options.format, "text") and known.recognises and known.recognises(head)
         if not is_other or type(error) is not DataError or next(iter(_open_file(file.path, detecting)), None) is None:
             return error
     except DataError:
@@ -178,19 +178,19 @@ def read(path: str | Path, **options: Any) -> Corpus:
 
 def _recognise(file: TextFile, options: ReadOptions) -> str:
     """The format of a file, by its extension, or by its first lines if the extension is not enough."""
-    start = Beginning(file, options)
-    if start.extension in _SHEETS:
+    head = FileHead(file, options)
+    if head.extension in _SHEETS:
         raise _sheet(file)
-    by_extension = formats().get(extensions().get(start.extension, ""))
+    by_extension = formats().get(extensions().get(head.extension, ""))
     if by_extension is None or by_extension.rank:  # otherwise it may not be text
-        refuse_foreign(start, sure=True)
+        refuse_foreign(head, sure=True)
     for format in sorted(formats().values(), key=lambda format: format.rank):
         if by_extension is not None and not by_extension.shares_extensions and format.rank >= by_extension.rank:
             return by_extension.name
-        if format.recognises is not None and format.recognises(start):
+        if format.recognises is not None and format.recognises(head):
             return format.name
     raise DataError(
-        Issue(f'neither the extension "{start.extension}" nor the first lines show the format', file.name),
+        Issue(f'neither the extension "{head.extension}" nor the first lines show the format', file.name),
         fix=f"name it by --format {' or '.join(readable())}",
     )
 

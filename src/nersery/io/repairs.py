@@ -10,7 +10,7 @@ from types import MappingProxyType
 from nersery.core.sentence_validation import without_control
 from nersery.core.tags import (
     EMPTY,
-    NOTHING,
+    NO_ENTITY,
     OUTSIDE,
     SCHEMES,
     Scheme,
@@ -18,7 +18,7 @@ from nersery.core.tags import (
     has_letter_last,
     has_small_letter,
     is_bare,
-    parts_of,
+    meanings_of,
 )
 
 
@@ -61,12 +61,12 @@ def _bare_type(tags: list[str], scheme: Scheme) -> list[str]:
 
 def _with_letters(tags: list[str], scheme: Scheme, types: Iterable[str]) -> list[str]:
     """The tags, replaced where a type is given: the type continues an open entity of that type, or begins one."""
-    parts, mended, previous = parts_of(scheme.name), list(tags), NOTHING
+    meanings, mended, previous = meanings_of(scheme.name), list(tags), NO_ENTITY
     for index, type_ in enumerate(types):
         if type_:
             continues = previous.type == type_ and not previous.closes
             mended[index] = f"{scheme.inside if continues else scheme.begin}-{type_}"
-        previous = parts[mended[index]]
+        previous = meanings[mended[index]]
     return mended
 
 
@@ -75,18 +75,18 @@ def _bare_dash(tags: list[str], scheme: Scheme) -> list[str]:
 
 
 def _orphan_inside(tags: list[str], scheme: Scheme) -> list[str]:
-    parts, mended = parts_of(scheme.name), list(tags)
+    meanings, mended = meanings_of(scheme.name), list(tags)
     for entity in () if scheme.lazy else decode(tags, scheme.name)[0]:
-        part = parts[tags[entity.start]]
-        if not part.opens:
-            mended[entity.start] = f"{scheme.single if part.closes else scheme.begin}-{entity.type}"
+        meaning = meanings[tags[entity.start]]
+        if not meaning.opens:
+            mended[entity.start] = f"{scheme.single if meaning.closes else scheme.begin}-{entity.type}"
     return mended
 
 
 def _open_end_repair(tags: list[str], scheme: Scheme) -> list[str]:
-    parts, mended = parts_of(scheme.name), list(tags)
+    meanings, mended = meanings_of(scheme.name), list(tags)
     for entity in decode(tags, scheme.name)[0] if scheme.marks_ends else ():
-        first, last = parts[tags[entity.start]], parts[tags[entity.end - 1]]
+        first, last = meanings[tags[entity.start]], meanings[tags[entity.end - 1]]
         alone = entity.end - entity.start == 1 and first.opens != last.closes
         if alone or not last.closes:
             mended[entity.end - 1] = f"{scheme.single if alone else scheme.end}-{entity.type}"

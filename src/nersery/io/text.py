@@ -14,14 +14,14 @@ from nersery.core.sentence import Sentence
 from nersery.core.text_forms import is_invisible
 from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
-from nersery.io.formats import WORDS, Beginning, Format
+from nersery.io.formats import WORDS, FileHead, Format
 from nersery.io.input_files.foreign import refuse_foreign
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.word_splitting.scripts_without_spaces import SYLLABLE_ENDS, runs_on
 from nersery.io.word_splitting.tokenization import (
     MOST_ATTACHED,
     Splitting,
-    attached_signs,
+    attached_punctuation,
     splitter,
     suggested_splitting,
 )
@@ -74,8 +74,8 @@ class TextSource(Source):
     def __init__(self, file: TextFile, options: ReadOptions, *, keep_punctuation: bool = False) -> None:
         super().__init__(file, options)
         self._keep_punctuation = keep_punctuation
-        keeps_signs = keep_punctuation and self._suggested == "punctuation"
-        self.split = splitter(options.split or ("spaces" if keeps_signs else self._suggested), options.language)
+        keeps_whole = keep_punctuation and self._suggested == "punctuation"
+        self.split = splitter(options.split or ("spaces" if keeps_whole else self._suggested), options.language)
         self._empty = all(map(is_blank, file.beginnings(LONGEST)))
 
     @cached_property
@@ -108,7 +108,7 @@ class TextSource(Source):
         lines = [*map(self.split, texts)]
         if runs_on([*chain.from_iterable(lines)]):
             return PHRASES.format(self._suggested)
-        share, word = attached_signs(lines)
+        share, word = attached_punctuation(lines)
         return ATTACHED.format(printable(word)) if share and share > MOST_ATTACHED else ""
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
@@ -224,10 +224,10 @@ class TextWriter(Writer):
         return f"{sentence.text}\n"
 
 
-def _recognises(start: Beginning) -> bool:
+def _recognises(head: FileHead) -> bool:
     """Whether a file of no other format is text. Raise `DataError` if its labels would be read as words."""
-    refuse_foreign(start)
-    return start.extension in ("", ".txt") or not start.lines
+    refuse_foreign(head)
+    return head.extension in ("", ".txt") or not head.lines
 
 
 FORMATS = (

@@ -65,7 +65,7 @@ class CausalLM:
         return likelihoods
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
-        """Signs that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
+        """Evidence that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
         return SubwordEncoder(self.tokenizer).vocabulary_issue(words)
 
     def _passes(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window], PassShape]]:

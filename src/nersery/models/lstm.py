@@ -121,7 +121,7 @@ class LSTMLanguageModel:
             sums = scores.double().softmax(-1).cumsum(-1).cpu()
             for row, rng, start, chances in zip(rows, rngs, starts, sums, strict=False):
                 if row[-1:] != [END]:
-                    row.append(start[step] if step < len(start) else _drawn(chances, rng))
+                    row.append(start[step] if step < len(start) else _sampled_index(chances, rng))
             if all(row[-1] == END for row in rows):
                 break
             last = [row[-1] for row in rows] + [END] * (ROWS - len(rows))
@@ -129,7 +129,7 @@ class LSTMLanguageModel:
         return rows
 
 
-def _drawn(sums: Tensor, rng: random.Random) -> int:
+def _sampled_index(sums: Tensor, rng: random.Random) -> int:
     """An index drawn from a distribution, which is given as cumulative sums."""
     place = torch.searchsorted(sums, rng.random() * float(sums[-1]), right=True)
     return min(int(place), len(sums) - 1)

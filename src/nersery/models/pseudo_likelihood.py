@@ -55,7 +55,7 @@ class PseudoLM:
         return likelihoods
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
-        """Signs that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
+        """Evidence that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
         return self._lm.encoder.vocabulary_issue(words)
 
     def _gaps(self, texts: Sequence[Text]) -> Iterator[tuple[int, MaskedInput]]:

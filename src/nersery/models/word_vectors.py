@@ -35,7 +35,7 @@ FIX = (
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class VectorFileHead:
     """The beginning of a file.
 
     Args:
@@ -95,7 +95,7 @@ class WordVectors:
         return (mean / (np.linalg.norm(mean) or 1.0)).astype(np.float32)
 
 
-def read_head(path: str | Path) -> Head:
+def read_head(path: str | Path) -> VectorFileHead:
     """Read the beginning of a file of any size.
 
     Raises:
@@ -109,7 +109,7 @@ def read_head(path: str | Path) -> Head:
         if len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
             words, dimension, start = int(fields[0]), int(fields[1]), len(line)
             line = stream.readline(LONGEST_LINE)
-    head = Head(dimension, words, start)
+    head = VectorFileHead(dimension, words, start)
     if not line.strip(b" \r\n"):
         raise DataError(Issue(f"the file holds no vector; {FORMAT}", str(path), head.first_line), fix=FIX)
     if b"\t" in line.strip():
@@ -224,7 +224,7 @@ def _follow_on(values: bytes, dimension: int) -> bool:
     return bool(before) and before[-1] != b"" and not _is_finite(before[-1])
 
 
-def _lines(path: str | Path, head: Head) -> Iterator[tuple[int, bytes]]:
+def _lines(path: str | Path, head: VectorFileHead) -> Iterator[tuple[int, bytes]]:
     with Path(path).open("rb", buffering=BUFFER) as stream:
         stream.seek(head.start)
         yield from enumerate(iter(partial(stream.readline, LONGEST_LINE), b""), start=head.first_line)
@@ -281,7 +281,7 @@ def _issue(key: bytes, error: ValueError, path: str | Path, line: int) -> Issue:
     return Issue(f"the vector of {_shown(key)} {error}", str(path), line)
 
 
-def _issues(head: Head, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:
+def _issues(head: VectorFileHead, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:
     issues = []
     if missing > 0:
         issues.append(

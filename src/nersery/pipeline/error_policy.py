@@ -21,7 +21,7 @@ from nersery.core.errors import (
     ended_by_exit,
     printable,
 )
-from nersery.core.outcome import Outcome, Reject, Step
+from nersery.core.outcome import BatchFunction, Outcome, Reject
 from nersery.core.sentence import Entity, Sentence
 
 Item = TypeVar("Item")
@@ -89,17 +89,19 @@ def sentence_in(item: Any) -> Sentence | None:
 
 
 class ErrorPolicy(Generic[Item]):
-    """Wraps a step so that it continues after items that it cannot process.
+    """Wraps a function over batches so that it continues after items that it cannot process.
 
-    If the step fails for a batch, each half is tried alone, down to single items. Halves that succeed are not repeated.
+    If it fails for a batch, each half is tried alone, down to single items. Halves that succeed are not repeated.
 
     Args:
-        step: Turns a batch of items into one outcome each.
+        function: Turns a batch of items into one outcome each.
         sentence_of: Returns the sentence to show in the reject of an item.
     """
 
-    def __init__(self, step: Step[Item], sentence_of: Callable[[Any], Sentence | None] = sentence_in) -> None:
-        self._step, self._sentence_of = step, sentence_of
+    def __init__(
+        self, function: BatchFunction[Item], sentence_of: Callable[[Any], Sentence | None] = sentence_in
+    ) -> None:
+        self._function, self._sentence_of = function, sentence_of
         self._succeeded = self._failed = 0
         self._first: Exception | None = None
 
@@ -111,7 +113,7 @@ class ErrorPolicy(Generic[Item]):
             NerseryError: If every other item would raise the error too, see `STOPPING`.
         """
         try:
-            outcomes = one_for_each("a step", batch, self._step(batch))
+            outcomes = one_for_each("a method", batch, self._function(batch))
         except STOPPING:
             raise
         except (Exception, SystemExit) as raised:

@@ -1,6 +1,6 @@
 """The job: the one place for batches, rejects, progress, the journal and resuming.
 
-A step turns a batch of items into one outcome each, in order. Therefore ``read = written + rejected`` always holds.
+A function turns a batch of items into one outcome each, in order. Therefore ``read = written + rejected`` always holds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nersery.core import files
 from nersery.core.batched import batched
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.other_jobs import already_exists, beginnings, differences, foreign_files
-from nersery.core.outcome import Outcome, Reject, Step, Tally
+from nersery.core.outcome import BatchFunction, Outcome, Reject, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.io.input_files.text_file import as_beginning
@@ -47,24 +47,24 @@ PARTS = (OUTPUT, REJECTS, JOURNAL, *beginnings(JOURNAL))
 
 def run(
     items: Iterable[Item | Reject],
-    step: Step[Item],
+    function: BatchFunction[Item],
     *,
     batch_size: int = BATCH_SIZE,
     progress: Progress | None = None,
     sentence_of: Callable[[Any], Sentence | None] = sentence_in,
 ) -> Iterator[Outcome]:
-    """Apply a step to items batch by batch, and yield one outcome per item in order.
+    """Apply a function to items batch by batch, and yield one outcome per item in order.
 
     Items that raise an exception are rejected, see `nersery.pipeline.error_policy`.
 
     Args:
         items: May include rejects from the reader, which pass through unchanged.
-        batch_size: Items per call of the step; changes speed, never results.
+        batch_size: Items per call of the function; changes speed, never results.
 
     Raises:
-        Exception: The first exception, if the step fails for every item.
+        Exception: The first exception, if the function fails for every item.
     """
-    policy = ErrorPolicy(step, sentence_of)
+    policy = ErrorPolicy(function, sentence_of)
     yield from outcomes_of(items, policy, batch_size=batch_size, progress=progress)
     policy.check()
 
@@ -119,7 +119,7 @@ class FileJob:
     writer: io.Writer | None = None
 
     @property
-    def part(self) -> Path:
+    def unfinished_folder(self) -> Path:
         """The folder of the unfinished job."""
         return files.unfinished_path(self.target)
 
@@ -138,25 +138,32 @@ class FileJob:
         files.refuse_unwritable(self.target)
         if self.target.is_dir() and not self.makes_folder:
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
-        begun = self.target.name != "" and (self.part / JOURNAL).exists()
-        is_moved = begun and not any((self.part / name).exists() for name in (OUTPUT, PACKED))
+        begun = self.target.name != "" and (self.unfinished_folder / JOURNAL).exists()
+        is_moved = begun and not any((self.unfinished_folder / name).exists() for name in (OUTPUT, PACKED))
         if self.makes_folder and os.path.lexists(self.target) and not is_moved:
             raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
-        existing = {path.name for path in self.part.iterdir()} if not begun and self.part.is_dir() else set()
+        existing = (
+            {path.name for path in self.unfinished_folder.iterdir()}
+            if not begun and self.unfinished_folder.is_dir()
+            else set()
+        )
         if not existing <= {*beginnings(JOURNAL)}:
-            raise foreign_files(self.part, "an unfinished job")
+            raise foreign_files(self.unfinished_folder, "an unfinished job")
         self._check_existing(overwrite, moved=begun)
 
     def _check_existing(self, overwrite: bool, *, moved: bool) -> None:
         """Refuse files that may not be overwritten, except those that a killed call may have ``moved`` there."""
-        for file, unfinished in ((self.target, self.part / OUTPUT), (self.rejects, self.part / REJECTS)):
+        for file, unfinished in (
+            (self.target, self.unfinished_folder / OUTPUT),
+            (self.rejects, self.unfinished_folder / REJECTS),
+        ):
             if os.path.lexists(file) and not overwrite and not (moved and not unfinished.exists()):
                 raise already_exists(file)
 
     def run(
         self,
         items: Iterable[Item | Reject],
-        step: Step[Item],
+        function: BatchFunction[Item],
         *,
         batch_size: int = BATCH_SIZE,
         progress: Progress | None = None,
@@ -170,13 +177,13 @@ class FileJob:
             NerseryError: If the journal is broken, or the files were removed or are shorter than it records.
         """
         self.check_target(overwrite=overwrite)
-        journal = _Journal(self.part / JOURNAL, dict(self.fingerprint), writer=self.writer)
+        journal = _Journal(self.unfinished_folder / JOURNAL, dict(self.fingerprint), writer=self.writer)
         with journal.taken_over(overwrite=overwrite):
             was_finished = journal.finished  # then a killed call may have moved the files
             self._check_existing(overwrite, moved=was_finished)
             journal.write()  # before the output is cut, so that a journal never describes another job's bytes
             if not was_finished:
-                done, policy = journal.tally.read, ErrorPolicy(step, self.sentence_of)
+                done, policy = journal.tally.read, ErrorPolicy(function, self.sentence_of)
                 if progress is not None and done:
                     progress.advance(done, resumed=True)
                 remaining = islice(iter(items), done, None)  # rejects of the reader count as read, too
@@ -201,8 +208,8 @@ class FileJob:
         with (
             files.naming_the_full_disk(self.target),
             # A kill may have left more bytes than the journal records: their items are processed again.
-            _cut_to(self.part / OUTPUT, journal.output_bytes) as output,
-            _cut_to(self.part / REJECTS, journal.reject_bytes) as rejects,
+            _cut_to(self.unfinished_folder / OUTPUT, journal.output_bytes) as output,
+            _cut_to(self.unfinished_folder / REJECTS, journal.reject_bytes) as rejects,
         ):
             saved, begins = time.monotonic(), not output.tell()
             for number, result in enumerate(outcomes, start=1):
@@ -229,16 +236,20 @@ class FileJob:
 
     def _refuse_loss(self, tally: Tally, *, moved: bool) -> None:
         """If somebody has removed the finished work, clear the folder for another try, and raise `NerseryError`."""
-        pairs = [(self.part / OUTPUT, self.target), (self.part / REJECTS, self.rejects)]
+        pairs = [(self.unfinished_folder / OUTPUT, self.target), (self.unfinished_folder / REJECTS, self.rejects)]
         for unfinished, target in pairs if tally.rejected else pairs[:1]:
-            is_moved = moved and (os.path.lexists(target) or (self.part / PACKED).exists())
+            is_moved = moved and (os.path.lexists(target) or (self.unfinished_folder / PACKED).exists())
             if not unfinished.exists() and not is_moved:
                 self._clear()
                 raise NerseryError(f"{unfinished} was removed, so {target} cannot be written. Repeat the command")
 
     def _publish(self, tally: Tally) -> None:
         """Move the finished files. Files that a killed call has already moved are no longer there."""
-        rejects, output, packed = self.part / REJECTS, self.part / OUTPUT, self.part / PACKED
+        rejects, output, packed = (
+            self.unfinished_folder / REJECTS,
+            self.unfinished_folder / OUTPUT,
+            self.unfinished_folder / PACKED,
+        )
         if not tally.rejected:
             self.rejects.unlink(missing_ok=True)
         elif rejects.exists():
@@ -255,9 +266,9 @@ class FileJob:
 
     def _clear(self) -> None:
         for name in PARTS:
-            (self.part / name).unlink(missing_ok=True)
+            (self.unfinished_folder / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # somebody else's files in it stay
-            self.part.rmdir()
+            self.unfinished_folder.rmdir()
 
 
 @dataclass(slots=True)

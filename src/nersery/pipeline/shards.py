@@ -66,7 +66,7 @@ class ShardJob:
             raise SettingsError(f"a shard has {self.rows} rows, expected 1 or more")
 
     @property
-    def part(self) -> Path:
+    def unfinished_folder(self) -> Path:
         """The folder of the unfinished job."""
         return files.unfinished_path(folders.real_folder(self.target))
 
@@ -83,7 +83,7 @@ class ShardJob:
             load_pyarrow()
         if self.target.exists() and not self.target.is_dir():
             raise SettingsError(f"{self.target} is a file, expected the name of a folder for the shards")
-        for folder in (self.target, self.part):
+        for folder in (self.target, self.unfinished_folder):
             if strange := _foreign(folder):
                 raise foreign_files(folder, f"a sharded job, e.g. {strange}")
         if not overwrite and self.target.exists() and any(self.target.iterdir()):
@@ -110,7 +110,7 @@ class ShardJob:
         """
         self.check_target(overwrite=overwrite)
         shards = {"rows": self.rows, "format": self.format}
-        manifest = _Manifest(self.part / MANIFEST, {**self.fingerprint, "shards": shards})
+        manifest = _Manifest(self.unfinished_folder / MANIFEST, {**self.fingerprint, "shards": shards})
         with manifest.taken_over(overwrite=overwrite):
             manifest.write()  # before any file is touched, so that a manifest never describes another job's files
             manifest.remove_others()
@@ -121,8 +121,8 @@ class ShardJob:
                 remaining = batches(islice(iter(rows), rows_done, None), self.rows, batch_size)
                 self._fill(manifest, answers(remaining), progress)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
-            (self.part / LOCK).unlink(missing_ok=True)
-            folders.replace_folder(self.part, self.target)
+            (self.unfinished_folder / LOCK).unlink(missing_ok=True)
+            folders.replace_folder(self.unfinished_folder, self.target)
         return manifest.tally
 
     def _fill(self, manifest: _Manifest, answers: Iterator[Answer], progress: Progress | None) -> None:
@@ -154,7 +154,7 @@ class ShardJob:
         """Write the next shard, and return its entry for the manifest."""
         if number >= MOST_SHARDS:
             raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start over with larger ones (--shards)")
-        output, rejects = (self.part / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
+        output, rejects = (self.unfinished_folder / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
         rows, tally = 0, Tally()
         with files.naming_the_full_disk(self.target), open_new(output) as lines, open_new(rejects) as refused:
             for answer in answers:

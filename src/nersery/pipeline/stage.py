@@ -1,7 +1,7 @@
 """The interfaces of stages, workers and engines.
 
-A stage is pickled and sent to each worker, which makes its own step from it once. Workers receive batches of rows and
-return results as bytes. A worker writes no output and keeps no state, so it may die at any time.
+A stage is pickled and sent to each worker, which fits its method once. Workers receive batches of rows and return
+results as bytes. A worker writes no output and keeps no state, so it may die at any time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from nersery import io
 from nersery.core.errors import printable
 from nersery.core.file_settings import files_in
-from nersery.core.outcome import Reject, Step, Tally
+from nersery.core.outcome import BatchFunction, Reject, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import get, instance, name_of, names
 from nersery.core.sentence import Sentence
@@ -39,7 +39,7 @@ class Stage(ABC, Generic[Row, Item]):
     kind: ClassVar[str] = ""
     """The kind of its plug-in."""
     batch_size: ClassVar[int] = BATCH_SIZE
-    """Items per call of the step, unless the user or the method sets another number."""
+    """Items per call of the function, unless the user or the method sets another number."""
     extension: ClassVar[str] = "jsonl"
     """Extension of the files that it writes."""
     blank: ClassVar[str] = ""
@@ -85,8 +85,8 @@ class Stage(ABC, Generic[Row, Item]):
         return files_in(type(method), settings_of(method))
 
     @abstractmethod
-    def fit(self, method: Any, folder: Path | None, progress: Progress | None) -> Step[Item]:
-        """Fit the method, and return its step.
+    def fit(self, method: Any, folder: Path | None, progress: Progress | None) -> BatchFunction[Item]:
+        """Fit the method, and return its function over batches.
 
         Args:
             method: The result of `load`.
@@ -113,7 +113,7 @@ class Stage(ABC, Generic[Row, Item]):
         return 1
 
     def items(self, rows: Iterable[Row | Reject]) -> Iterable[Item | Reject]:
-        """The items of the step, by default the rows."""
+        """The items of the function, by default the rows."""
         return rows  # type: ignore[return-value]
 
     def sentence_of(self, row: Row | Item) -> Sentence | None:
@@ -125,7 +125,7 @@ class Stage(ABC, Generic[Row, Item]):
         return sentence_name(self.sentence_of(row))
 
     def encode(self, made: Any) -> str:
-        """A result of the step as text, with line breaks. Raises `DataError` if the format cannot represent it."""
+        """A result of the function as text, with line breaks. Raises `DataError` if the format cannot represent it."""
         return _JSONL.encode(made)
 
 
@@ -151,7 +151,7 @@ class Answer:
 
 
 class Ready:
-    """The message of a worker that has made its step."""
+    """The message of a worker that is ready."""
 
 
 Message = Ready | Answer | str | Exception

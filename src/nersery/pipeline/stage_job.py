@@ -79,8 +79,8 @@ def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterat
     if replace(options, batch_size=None, force=False, quiet=False) != JobOptions():
         raise SettingsError("shards and workers need an output: name the folder to write, output=...")
     method = stage.load()
-    step, size = stage.fit(method, None, None), stage.items_at_once(method, options.batch_size)
-    return run(stage.items(rows.outcomes()), step, batch_size=size, sentence_of=stage.sentence_of)
+    function, size = stage.fit(method, None, None), stage.items_at_once(method, options.batch_size)
+    return run(stage.items(rows.outcomes()), function, batch_size=size, sentence_of=stage.sentence_of)
 
 
 def corpus_job(
@@ -159,11 +159,11 @@ class StageJob:
         total = _count(self.rows, self.stage) if self.stage.counts_rows(method) else None
         with Progress(self.learn_label, quiet=self.options.quiet) as progress:
             fit = partial(self.stage.fit, method, self.training, progress)
-            step = resume_training(fit, self.training, force=self.options.force)
+            function = resume_training(fit, self.training, force=self.options.force)
         with Progress(self.label, total, quiet=self.options.quiet) as progress:
             items, force = self.stage.items(unchanged(self.rows, self.fingerprint.get("rows"))), self.options.force
             size = self.stage.items_at_once(method, self.options.batch_size)
-            tally = job.run(items, step, batch_size=size, progress=progress, overwrite=force)
+            tally = job.run(items, function, batch_size=size, progress=progress, overwrite=force)
         job.note_losses()
         return tally
 

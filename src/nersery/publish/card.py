@@ -21,7 +21,7 @@ from nersery.report.tables.report_tables import split_rows
 from nersery.report.tables.table_columns import TEXT, Column, Kind, ReportTable, Row
 
 NOT_GENERATED = "as it was read"
-NO_LANGUAGE = "none named"
+NONE_NAMED = "none named"
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
 """Size categories as Hugging Face writes them."""
@@ -65,7 +65,7 @@ def card(about: About, divided: Divided, record: Mapping[str, Any], layout: Card
         "paragraphs": list(filter(None, map(str.strip, about.description.split("\n\n")))),
         "citation": "\n".join(map(printable, about.citation.expandtabs(4).splitlines())),
         "counts": _counted(splits),
-        "languages": [(language or NO_LANGUAGE, _counted(corpora)) for language, corpora in parts.items()],
+        "languages": [(language or NONE_NAMED, _counted(corpora)) for language, corpora in parts.items()],
         "methods": _methods(splits),
         "scores": _scores(splits),
         "alike": "are equal"

@@ -33,7 +33,7 @@ def groups(sentences: Sequence[Sentence], similarity: float) -> list[array[int]]
     [[0, 1, 3], [2], [4]]
     """
     joined = DisjointSets()
-    for number, other in _akin(sentences):
+    for number, other in _with_ancestors(sentences):
         joined.join(number, other)
     _join_alike(joined, sentences, similarity)
     groups_by_root: dict[object, array[int]] = {}
@@ -42,7 +42,7 @@ def groups(sentences: Sequence[Sentence], similarity: float) -> list[array[int]]
     return list(groups_by_root.values())
 
 
-def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
+def _with_ancestors(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
     """Each sentence with the ids of its ancestors, and each ancestor with its own id. Ancestors may be missing."""
     named = {id_ for sentence in sentences for id_ in ancestors(sentence)}
     for number, sentence in enumerate(sentences):

@@ -112,13 +112,17 @@ class SampleReport(ReportPart):
     dev_size: int | None = None
 
 
+GOLD = "gold"
+"""The name of the baseline that every run trains: the tagger on gold sentences alone."""
+
+
 def label_of(system: str) -> str:
     """The name of a system for readers.
 
     >>> label_of("gold"), label_of("gold, roberta"), label_of("golden")
     ('gold only', 'gold only, roberta', 'golden')
     """
-    return re.sub("^gold(?=,|$)", "gold only", system)
+    return re.sub(f"^{GOLD}(?=,|$)", "gold only", system)
 
 
 class SystemReport(ReportPart):
@@ -155,8 +159,8 @@ class SystemReport(ReportPart):
 
     @property
     def is_baseline(self) -> bool:
-        """Whether the system trains on gold sentences alone."""
-        return self.method is None
+        """Whether this is the system that the others are compared with."""
+        return self.name == GOLD
 
     @property
     def label(self) -> str:
@@ -205,7 +209,7 @@ class TriedReport(ReportPart):
         expected: The gain that is expected on other sentences. The system is chosen by this value.
         estimate: The estimated time, as text.
         took: The time that it took, as text.
-        fate: Whether it was chosen, or why it was dropped.
+        fate: The outcome: whether it was chosen, or why it was dropped.
     """
 
     name: str = ""

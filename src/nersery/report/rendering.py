@@ -47,7 +47,7 @@ def report_files(report: Report) -> dict[str, str]:
     The Markdown is CommonMark with tables. The page needs no network and runs no script.
     """
     values = report.as_dict()
-    context = _context(values)
+    context = _template_values(values)
     data = json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     return {
         # A file name may contain bytes that are not text; their escape is valid JSON.
@@ -68,7 +68,7 @@ def write_report(report: Report, folder: Path) -> None:
                 write_atomic(folder / name, text)
 
 
-def _context(values: Mapping[str, Any]) -> dict[str, Any]:
+def _template_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values for the templates, from a report's JSON values: the report, its tables and groups of its systems."""
     report = Report.model_validate(visible(values))
     report.description, report.notes = unbroken(report.description), list(map(unbroken, report.notes))

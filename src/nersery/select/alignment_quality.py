@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.random import item_chance
+from nersery.core.random import uniform_draw
 from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
@@ -61,7 +61,7 @@ class AlignmentQuality(Selector):
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
         """Find the lowest quality of the sentences to keep, in sixteen bytes of memory per sentence."""
-        qualities = np.fromiter((self._merit(sentence) for sentence in candidates if sentence.entities), float)
+        qualities = np.fromiter((self._measure_of(sentence) for sentence in candidates if sentence.entities), float)
         kept = max(1, math.ceil(self.keep * len(qualities) - ROUNDING))
         self._lowest = float(np.partition(qualities, -kept)[-kept]) if len(qualities) else 0.0
 
@@ -74,17 +74,17 @@ class AlignmentQuality(Selector):
         if self._lowest is None:
             raise unfitted(self, "accepts", "fit_candidates")
         if not sentence.entities:
-            return item_chance(self._seed, name_of(self), sentence.id) < self.empty_rate
-        return self._merit(sentence) >= max(self._lowest, self.threshold)
+            return uniform_draw(self._seed, name_of(self), sentence.id) < self.empty_rate
+        return self._measure_of(sentence) >= max(self._lowest, self.threshold)
 
     def reason(self, sentence: Sentence, score: float) -> str:
         """The filter that a sentence did not pass."""
         if not sentence.entities:
             return "no entities"
-        below = self._merit(sentence) < self.threshold
+        below = self._measure_of(sentence) < self.threshold
         return f"{MEASURED[self.measure]} < {self.threshold:g}" if below else f"not among the best {100 * self.keep:g}%"
 
-    def _merit(self, sentence: Sentence) -> float:
+    def _measure_of(self, sentence: Sentence) -> float:
         """The value of the chosen measure for a sentence with entities, which decides whether to keep it."""
         if self.measure == "words":
             return quality_of(sentence)

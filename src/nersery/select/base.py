@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from nersery.core.errors import Issue, MethodError, NerseryError, SettingsError
-from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
+from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of, refuse_swapped, unfitted
 from nersery.core.sentence import Sentence
@@ -131,11 +131,11 @@ class TaggerJudge:
         return self._tagger
 
 
-def select_step(selector: Selector) -> Step[Sentence]:
-    """The step that applies a fitted selector to a batch of sentences.
+def batch_selection(selector: Selector) -> BatchFunction[Sentence]:
+    """The function that applies a fitted selector to a batch of sentences.
 
     Raises:
-        NerseryError: In the step, if a sentence has no id or a score is missing.
+        NerseryError: In the function, if a sentence has no id or a score is missing.
     """
     name = name_of(selector)
 
@@ -186,13 +186,13 @@ class SelectStage(Stage[Sentence, Sentence]):
         """False for selectors that read all candidates before the first score anyway."""
         return not method.checks_candidates
 
-    def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+    def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> BatchFunction[Sentence]:
         """See `Stage`."""
         method.fit(list(self.gold), in_job(self.training, folder, progress))
         method.fit_candidates(self.candidates)
         if self.report_history is not None and method.history:
             self.report_history(method.history)
-        return select_step(method)
+        return batch_selection(method)
 
 
 def select(

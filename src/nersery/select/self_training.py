@@ -229,15 +229,15 @@ class SelfTraining(Selector):
         number, seed = len(self._finished_steps), self._training.seed
         joined = {} if self.relabel else {id for step in self._finished_steps for id in step.joined}
         candidates = [sentence for sentence in pool if sentence.id not in joined]
-        chances = {s.id: _chances(seed, "self_training", s.id, number) for s in candidates}
+        draws = {s.id: _uniform_draws(seed, "self_training", s.id, number) for s in candidates}
         count = self.per_step * (number if self.relabel else 1)
         if self.strategy == "all":
             count = len(candidates)
         elif self.examined is not None:
-            examined = {*sorted(chances, key=chances.__getitem__)[: max(self.examined, count)]}
+            examined = {*sorted(draws, key=draws.__getitem__)[: max(self.examined, count)]}
             candidates = [s for s in candidates if s.id in examined]
         judged = self._judged(candidates, tagger)
-        urgency = {s.id: self._urgency(s.scores[CERTAINTY], chances[s.id][1]) for s in judged}
+        urgency = {s.id: self._urgency(s.scores[CERTAINTY], draws[s.id][1]) for s in judged}
         joining = {*sorted(urgency, key=urgency.__getitem__, reverse=True)[:count]}
         return [s for s in judged if s.id in joining]
 
@@ -255,12 +255,12 @@ class SelfTraining(Selector):
                 progress.advance(len(chunk))
         return judged
 
-    def _urgency(self, certainty: float, chance: float) -> tuple[float, float]:
-        """The sort key of candidates, highest first. Ties are broken by ``chance``, in [0, 1)."""
+    def _urgency(self, certainty: float, draw: float) -> tuple[float, float]:
+        """The sort key of candidates, highest first. Ties are broken by ``draw``, in [0, 1)."""
         # Gumbel top-k: the highest certainty + noise are a draw without replacement, in proportion to e^certainty.
         if self.strategy == "uncertainty":
-            return certainty - math.log(-math.log(chance or 1e-300)), 0.0
-        return (-certainty if self.strategy == "hard_first" else certainty), chance
+            return certainty - math.log(-math.log(draw or 1e-300)), 0.0
+        return (-certainty if self.strategy == "hard_first" else certainty), draw
 
     def _train(self, previous: Tagger, others: Sequence[Sentence]) -> tuple[Tagger, int]:
         """Train a tagger on gold and the others. Return it with the number of its training sentences."""
@@ -353,7 +353,7 @@ class SelfTraining(Selector):
         return {"joined": len(certainties), "certainty": mean, "sentences": step.sentences, "dev_f1": step.dev_f1}
 
 
-def _chances(*keys: object) -> tuple[float, float]:
+def _uniform_draws(*keys: object) -> tuple[float, float]:
     """Two random numbers in [0, 1) of an item: one decides whether it is examined, the other whether it joins."""
     rng = item_rng(*keys)
     return rng.random(), rng.random()

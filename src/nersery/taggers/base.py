@@ -16,7 +16,7 @@ from nersery.core.errors import DataError, Issue, MissingResourceError, Settings
 from nersery.core.file_settings import files_in
 from nersery.core.files import as_path, content_hash
 from nersery.core.folders import check_replaceable, replaced_folder
-from nersery.core.outcome import Result, Step, Tally
+from nersery.core.outcome import BatchFunction, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, get, instance, name_of, names, refuse_swapped
 from nersery.core.sentence import Sentence, types_in
@@ -239,7 +239,7 @@ class PredictStage(Stage[Sentence, Sentence]):
         """Always true, because taggers are neural networks; see `Stage`."""
         return True
 
-    def fit(self, method: str | Tagger, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+    def fit(self, method: str | Tagger, folder: Path | None, progress: Progress | None) -> BatchFunction[Sentence]:
         """Load the tagger if it is not in memory; there is nothing to learn. See `Stage`."""
         return (method if isinstance(method, Tagger) else load_tagger(method, backend=self.backend)).predict
 

@@ -194,9 +194,9 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         return self.network.crf
 
     def _emissions(
-        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
+        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, dropout_passes: int = 0
     ) -> list[Tensor]:
-        network, passes = self.network.eval(), thinned_passes or 1
+        network, passes = self.network.eval(), dropout_passes or 1
         table = WordTable((word for sentence in sentences for word in sentence.words), self._known_words, self._given)
 
         def score(windows: Sequence[Window], shape: PassShape) -> Tensor:

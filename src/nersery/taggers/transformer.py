@@ -33,7 +33,7 @@ from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import PassShape
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.collation import collate
-from nersery.models.subwords.joined_characters import Spans, joined, taken_apart
+from nersery.models.subwords.joined_characters import WordGroups, character_labels, with_joined_characters
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window
 from nersery.models.training.dropout import dropout_layers
@@ -276,11 +276,14 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
 
-    def as_read(self, sentences: Sequence[Sentence], *, labelled: bool = False) -> list[tuple[Sentence, Spans]]:
-        """The sentences as the network reads them, and the original words in each of their words; see `joined`."""
+    def as_read(self, sentences: Sequence[Sentence], *, labelled: bool = False) -> list[tuple[Sentence, WordGroups]]:
+        """The sentences as the network reads them, and the words joined in each word; see `with_joined_characters`."""
         if not self.join:
             return [(sentence, ()) for sentence in sentences]
-        return [joined(sentence, self.encoder.tokenizer.tokenize, labelled=labelled) for sentence in sentences]
+        return [
+            with_joined_characters(sentence, self.encoder.tokenizer.tokenize, labelled=labelled)
+            for sentence in sentences
+        ]
 
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`."""
@@ -297,7 +300,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         read = self.as_read(sentences)
         labelled = label([longer for longer, _ in read])
         return [
-            taken_apart(sentence, longer, groups)
+            character_labels(sentence, longer, groups)
             for sentence, longer, (_, groups) in zip(sentences, labelled, read, strict=True)
         ]
 
@@ -311,11 +314,11 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         ]
 
     def _emissions(
-        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
+        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, dropout_passes: int = 0
     ) -> list[Tensor]:
         network, encoder = self.network, self.encoder
         network.eval()
-        packed, passes = not thinned_passes and can_pack(network), thinned_passes or 1
+        packed, passes = not dropout_passes and can_pack(network), dropout_passes or 1
 
         def score(windows: Sequence[Window], shape: PassShape) -> Tensor:
             scores, _ = self._scores(windows, passes, packed=packed, **shape)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.components.span_filling import NOT_FILLED, TOO_LONG, SpanFiller, filled, source, spans
+from nersery.augment.components.span_filling import NOT_FILLED, TOO_LONG, SpanFiller, filled, hidden_spans, source
 from nersery.augment.flipda import FlipDA
 from nersery.augment.linearized.parsing import UNSTORABLE
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -78,14 +78,14 @@ def test_a_part_of_an_entity_is_replaced_within_it() -> None:
     ],
 )
 def test_no_gap_crosses_the_border_of_an_entity(hidden: list[int], gaps: list[tuple[int, int]]) -> None:
-    assert spans(PARENT, hidden) == gaps
+    assert hidden_spans(PARENT, hidden) == gaps
     assert source(PARENT, gaps, {}).count(GAP) == len(gaps)
     assert all(pair != (GAP, GAP) for pair in zip(source(PARENT, gaps, {}), source(PARENT, gaps, {})[1:], strict=False))
 
 
 def test_entities_side_by_side_keep_their_borders() -> None:
     sentence = Sentence(tuple("abc"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))
-    assert spans(sentence, [0, 1, 2]) == [(0, 1), (1, 2)]
+    assert hidden_spans(sentence, [0, 1, 2]) == [(0, 1), (1, 2)]
     assert source(sentence, [(0, 1), (1, 2)], {}) == ("(person)", GAP, "(location)", GAP, "c")
 
 

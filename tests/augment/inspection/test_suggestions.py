@@ -192,11 +192,11 @@ class TestMethods:
             on(tiny_masked_lm, name).suggest([OSLO.sentence], [OSLO.positions], 1)
 
 
-@pytest.mark.parametrize(("settings", "told"), [({}, True), ({"linearize": False}, False)])
-def test_melm_uses_the_type_if_it_linearizes(settings: dict[str, Any], told: bool, tiny_masked_lm: str):
+@pytest.mark.parametrize(("settings", "uses_type"), [({}, True), ({"linearize": False}, False)])
+def test_melm_uses_the_type_if_it_linearizes(settings: dict[str, Any], uses_type: bool, tiny_masked_lm: str):
     method = on(tiny_masked_lm, "melm", **settings)
     method.fit(sentences(8))
     as_place = sentence("[Lima|LOC] won")
     as_person = as_place.with_entities([Entity(0, 1, "PER")])
     differ = method.suggest([as_place], [(0,)], 5) != method.suggest([as_person], [(0,)], 5)
-    assert differ == told
+    assert differ == uses_type

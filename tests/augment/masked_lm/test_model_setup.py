@@ -269,11 +269,11 @@ def test_the_model_is_adapted_to_raw_text(
 
 
 def test_the_model_gets_the_languages_of_the_sentences(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Any] = []
-    monkeypatch.setattr(MaskedLM, "warn_if_unsuited", lambda *given: told.append(given[1:]))
+    arguments: list[Any] = []
+    monkeypatch.setattr(MaskedLM, "warn_if_unsuited", lambda *given: arguments.append(given[1:]))
     gold = [replace(GOLD[0], language="en"), replace(GOLD[3], language="hi"), GOLD[4]]
     make("masked_entity").fit(gold)
-    assert told == [([word for each in gold for word in each.words], {"en", "hi", ""})]
+    assert arguments == [([word for each in gold for word in each.words], {"en", "hi", ""})]
 
 
 def test_a_training_does_not_resume_with_other_languages(make: Make, tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ class Scripted:
         self.asked: list[list[MaskedInput]] = []
 
     def guesses(
-        self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+        self, masked_inputs: list[MaskedInput], top_k: int, *, punctuation: bool
     ) -> list[list[list[tuple[str, float]]]]:
-        assert signs
+        assert punctuation
         self.asked.append(masked_inputs)
         turn = len(self.asked)
         return [[[(f"w{turn}", (gap + 1) / 100)] for gap in masked_input.gaps] for masked_input in masked_inputs]
@@ -40,7 +40,7 @@ class Steady:
         self.words = [*words]
 
     def guesses(
-        self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+        self, masked_inputs: list[MaskedInput], top_k: int, *, punctuation: bool
     ) -> list[list[list[tuple[str, float]]]]:
         return [[self.words for _ in masked_input.gaps] for masked_input in masked_inputs]
 
@@ -154,7 +154,7 @@ def test_the_most_probable_candidate_is_kept() -> None:
         """The probable word is rarely drawn everywhere, but one of many candidates has it in each gap."""
 
         def guesses(
-            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+            self, masked_inputs: list[MaskedInput], top_k: int, *, punctuation: bool
         ) -> list[list[list[tuple[str, float]]]]:
             self.asked.append(masked_inputs)
             return [
@@ -174,7 +174,7 @@ def test_short_gaps_are_not_preferred() -> None:
 
     class Honest(Scripted):
         def guesses(
-            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+            self, masked_inputs: list[MaskedInput], top_k: int, *, punctuation: bool
         ) -> list[list[list[tuple[str, float]]]]:
             return [[[("w", 1 / len(masked_input.words))] for _ in masked_input.gaps] for masked_input in masked_inputs]
 
@@ -222,7 +222,7 @@ def test_words_are_drawn_by_their_probability() -> None:
 def test_signs_are_attached_to_words_as_in_gold(gold: str, written: str) -> None:
     class Punctuating:
         def guesses(
-            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+            self, masked_inputs: list[MaskedInput], top_k: int, *, punctuation: bool
         ) -> list[list[list[tuple[str, float]]]]:
             return [[[({4: "?", 10: "."}.get(gap, "w"), 1.0)] for gap in c.gaps] for c in masked_inputs]
 

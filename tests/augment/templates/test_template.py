@@ -56,38 +56,40 @@ class TestTemplate:
         entities = tuple(Entity(place, place + 1, "X") for place, kind in enumerate(kinds) if kind == "e")
         sentence, keywords = Sentence(tuple(kinds), entities), [p for p, kind in enumerate(kinds) if kind == "k"]
         some = (kept for count in range(len(keywords) + 1) for kept in combinations(keywords, count))
-        most = Template(sentence, tuple(keywords)).most_torn()
+        most = Template(sentence, tuple(keywords)).with_most_gaps()
         assert {*most.keywords} <= {*keywords}
         assert len(most.gaps()) == max(len(Template(sentence, kept).gaps()) for kept in some)
 
-    def test_thinned_drops_the_drawn_share(self) -> None:
+    def test_dynamic_masking_drops_the_drawn_share(self) -> None:
         template = Template(FILM, (0, 3, 4, 6))
         rng, same = random.Random(5), random.Random(5)
         for _ in range(200):
             rate = next(rate for rate in iter(lambda: same.gauss(0.5, 1 / 4), None) if 0 <= rate <= 1)
             dropped = same.sample((0, 3, 4, 6), round(rate * 4))
-            assert template.thinned(rng).keywords == tuple(place for place in (0, 3, 4, 6) if place not in dropped)
+            assert template.dynamically_masked(rng).keywords == tuple(
+                place for place in (0, 3, 4, 6) if place not in dropped
+            )
 
     def test_every_keyword_is_dropped_about_half_of_the_time(self) -> None:
         template, rng = Template(FILM, (0, 3, 4, 6)), random.Random(0)
-        drawn = [template.thinned(rng) for _ in range(2000)]
+        drawn = [template.dynamically_masked(rng) for _ in range(2000)]
         left = Counter(place for one in drawn for place in one.keywords)
         assert all(left[place] == pytest.approx(1000, abs=120) for place in (0, 3, 4, 6))
         assert {len(one.keywords) for one in drawn} == {0, 1, 2, 3, 4}
 
     def test_a_single_keyword_is_dropped_or_kept(self) -> None:
         rng = random.Random(0)
-        assert {Template(FILM, (3,)).thinned(rng).keywords for _ in range(50)} == {(), (3,)}
+        assert {Template(FILM, (3,)).dynamically_masked(rng).keywords for _ in range(50)} == {(), (3,)}
 
     def test_nothing_is_drawn_without_keywords(self) -> None:
         rng = random.Random(0)
         state = rng.getstate()
-        assert Template(FILM).thinned(rng) == Template(FILM)
+        assert Template(FILM).dynamically_masked(rng) == Template(FILM)
         assert rng.getstate() == state
 
     def test_joined_appends_the_other_template(self) -> None:
         other = Sentence(("seen", "Pune", "राम"), (Entity(1, 2, "LOC", 0.5),), id="pune", language="hi")
-        joined = Template(FILM, (3, 4)).joined(Template(other, (2,)))
+        joined = Template(FILM, (3, 4)).mixed_with(Template(other, (2,)))
         assert joined.sentence.words == FILM.words + other.words
         assert joined.sentence.labels == ((1, 3, "PER"), (7, 8, "LOC"), (10, 11, "LOC"))
         assert (joined.sentence.id, joined.sentence.language) == ("film", "en")
@@ -98,13 +100,13 @@ class TestTemplate:
         """Otherwise, a file of columns could not store it with the others."""
         sentence = Sentence(("Jo", "won"), (Entity(0, 1, "PER"),), columns=(("NNP", "VBD"),))
         template = Template(sentence)
-        assert template.joined(template).sentence.columns == (("NNP", "VBD", "NNP", "VBD"),)
-        assert template.joined(Template(Sentence(("yes", "!")))).sentence.columns == (("NNP", "VBD", "_", "_"),)
-        assert Template(Sentence(("yes", "!"))).joined(template).sentence.columns == ()
+        assert template.mixed_with(template).sentence.columns == (("NNP", "VBD", "NNP", "VBD"),)
+        assert template.mixed_with(Template(Sentence(("yes", "!")))).sentence.columns == (("NNP", "VBD", "_", "_"),)
+        assert Template(Sentence(("yes", "!"))).mixed_with(template).sentence.columns == ()
 
     def test_a_template_can_be_joined_to_itself(self) -> None:
         template = Template(FILM, (3,))
-        assert template.joined(template).keywords == (3, 12)
+        assert template.mixed_with(template).keywords == (3, 12)
 
 
 class TestMergeEntities:

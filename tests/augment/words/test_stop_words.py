@@ -127,15 +127,15 @@ def test_words_of_entities_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "told"), [("xx", 'the language "xx"'), ("", "neither name nor show their language")]
+    ("language", "warning"), [("xx", 'the language "xx"'), ("", "neither name nor show their language")]
 )
 def test_notes_a_language_without_a_list_and_takes_frequent_words(
-    language: str, told: str, capsys: pytest.CaptureFixture[str]
+    language: str, warning: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [f"w{number}" for number in range(800)]
     gold = text(" ".join([*["ka"] * 90, *["la"] * 5, *["ma"] * 4, *words]), language) + text("ka .", language)
     assert stop_words(gold) == {language: {"ka", "la"}}
-    assert told in capsys.readouterr().err
+    assert warning in capsys.readouterr().err
 
 
 def test_a_word_that_occurs_twice_in_a_short_text_is_not_frequent() -> None:

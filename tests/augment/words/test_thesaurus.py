@@ -149,11 +149,11 @@ def test_stop_words_are_not_synonyms():
 
 
 @pytest.mark.parametrize("method", ["synonym_replacement", "eda"])
-@pytest.mark.parametrize(("languages", "table", "told"), [
+@pytest.mark.parametrize(("languages", "table", "expected"), [
     (("", "en", "EN-gb"), "", ""), (("hi", "en", "de"), "", "there is text in de, hi"), (("de",), "table.tsv", ""),
 ])  # fmt: skip
 def test_notes_that_wordnet_covers_only_english(
-    method: str, languages: tuple[str, ...], table: str, told: str, tmp_path: Path, capsys
+    method: str, languages: tuple[str, ...], table: str, expected: str, tmp_path: Path, capsys
 ):
     for part in PARTS_OF_SPEECH:
         (tmp_path / f"data.{part}").touch()
@@ -161,9 +161,9 @@ def test_notes_that_wordnet_covers_only_english(
     settings = {"wordnet": str(tmp_path), "table": table and str(tmp_path / table)}
     sentences = [Sentence(("die",), language=language) for language in languages]
     registry.create("augment", method, settings).fit(sentences)
-    said = capsys.readouterr().err
-    assert told in said
-    assert bool(said) == bool(told)
+    warning = capsys.readouterr().err
+    assert expected in warning
+    assert bool(warning) == bool(expected)
 
 
 def test_only_line_feeds_and_tabs_divide_a_table(tmp_path: Path):

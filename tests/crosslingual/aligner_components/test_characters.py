@@ -3,7 +3,7 @@
 import pytest
 
 from nersery.io.word_splitting.tokenization import splitter
-from nersery.models.subwords.joined_characters import spans
+from nersery.models.subwords.joined_characters import word_groups
 
 TEXTS = {  # with subwords as multilingual E5 has them
     "Thai": ("เขาทำงาน", ["▁เขา", "ท\u0e4d\u0e32งาน"], ["เขา", "ทำงาน"]),
@@ -25,13 +25,13 @@ def test_characters_are_joined_although_the_vocabulary_normalizes_them(name: str
     text, subwords, joined = TEXTS[name]
     words = splitter("characters")(text)
     assert len(words) > len(joined)
-    assert ["".join(words[position] for position in span) for span in spans(words, lambda _: subwords)] == joined
+    assert ["".join(words[position] for position in span) for span in word_groups(words, lambda _: subwords)] == joined
 
 
 def test_unknown_characters_are_not_joined() -> None:
-    assert spans(("北", "京"), lambda _: ["▁", "<unk>"]) == ((0,), (1,))
+    assert word_groups(("北", "京"), lambda _: ["▁", "<unk>"]) == ((0,), (1,))
 
 
 def test_zero_width_spaces_at_words_are_not_subwords() -> None:
     *words, last = splitter("characters")("ភាសា")
-    assert spans([*words, f"{last}\u200b"], lambda _: ["▁ភាសា"]) == (tuple(range(len(words) + 1)),)
+    assert word_groups([*words, f"{last}\u200b"], lambda _: ["▁ភាសា"]) == (tuple(range(len(words) + 1)),)

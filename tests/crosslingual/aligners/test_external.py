@@ -49,7 +49,7 @@ def test_links_of_each_program_are_read(give, program):
     assert found[1] == (Link(0, 0, 1.0 if program in ("eflomal", "fast_align") else found[1][0].probability),)
 
 
-def test_words_are_written_as_numbers_of_stems(give, tmp_path):
+def test_words_are_written_as_numbers_of_prefixes(give, tmp_path):
     copy = tmp_path / "copy"
     give(["fast_align"], f"print_ = lines(option('-i')); pathlib.Path({str(copy)!r}).write_text(chr(10).join(print_))")
     with pytest.raises(DataError):  # it writes no links

@@ -109,7 +109,7 @@ def test_only_learnt_words_are_linked_without_string_similarity(text):
     assert ("ab", "zb") in by_words(blind, "Schulman ab ac ad", "zb zc zd Schulman")
 
 
-def test_words_are_counted_by_their_stems():
+def test_words_are_counted_by_their_prefixes():
     pairs = [Pair((f"house{n}x", "tree"), ("baum", f"hausen{n}y")) for n in "abcdefgh"]
     pairs += [Pair(("tree", "sky"), ("himmel", "baum")), Pair(("sky",), ("himmel",))] * 3
     assert by_words(fitted(pairs), "housing sky", "himmel hausgemacht") == {
@@ -186,7 +186,7 @@ def test_learn_from_spreads_its_pairs_evenly(text):
 
 @pytest.mark.parametrize("priors", [False, True])
 def test_small_slices_of_the_lexicon_change_nothing(text, monkeypatch, priors, tmp_path):
-    """Small slices of stems, and files instead of memory, give the same bits."""
+    """Small slices of prefixes, and files instead of memory, give the same bits."""
     settings = {}
     if priors:
         fitted([*translations(20, seed=3)[0], Pair(("aa", "ab"), ("zz", "zb"))]).save(tmp_path)
@@ -210,7 +210,7 @@ def test_a_full_disk_is_refused_before_anything_is_learnt(text, monkeypatch):
 
 
 def test_memory_hardly_grows_with_the_pairs(monkeypatch):
-    """A lexicon of a few stems is learnt from ten times as many pairs, read one by one."""
+    """A lexicon of a few prefixes is learnt from ten times as many pairs, read one by one."""
 
     class Read:
         def __init__(self, count):

@@ -1,4 +1,4 @@
-"""The commonest word of each stem."""
+"""The commonest word of each prefix."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from nersery.crosslingual.hmm.vocabulary import Vocabulary
 
 
 @pytest.mark.parametrize("known", [1, 1 << 14])
-def test_finds_the_commonest_word_of_each_stem(monkeypatch, known):
+def test_finds_the_commonest_word_of_each_prefix(monkeypatch, known):
     monkeypatch.setattr(prior_counts, "KNOWN", known)
     vocabulary, words = Vocabulary(), WordCounts()
     vocabulary.grow(("Earlier",))

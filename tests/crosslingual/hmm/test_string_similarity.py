@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nersery.crosslingual.hmm.string_similarity import WordFeatures, romanized, skeleton
+from nersery.crosslingual.hmm.string_similarity import WordFeatures, consonant_skeleton, romanized
 
 
 def similarity(left, right):
@@ -72,8 +72,8 @@ def test_words_are_romanized():
     assert romanized("서울") == "seoul"
     assert romanized("Ærøskøbing")[2:] == "roskobing"
     assert romanized("東京 ., 12") == ""
-    assert skeleton(romanized("Толстой")) == skeleton("tolstoy")
-    assert skeleton("") == ""
+    assert consonant_skeleton(romanized("Толстой")) == consonant_skeleton("tolstoy")
+    assert consonant_skeleton("") == ""
 
 
 def test_a_batch_of_pairs_equals_single_pairs():

@@ -5,12 +5,12 @@ import tracemalloc
 
 import numpy as np
 
-from nersery.crosslingual.hmm.texts import UNKNOWN, TextNumbers, Texts
+from nersery.crosslingual.hmm.texts import UNKNOWN, SymbolTable, Texts
 
 
 def test_numbers_are_those_of_a_dictionary():
     words = [f"w{number * number % 5000:x}" for number in range(9000)] + ["", "दिल्ली", "東京", "\ud800", "É"]
-    numbers, expected = TextNumbers(), {}
+    numbers, expected = SymbolTable(), {}
     for word in words:
         assert numbers.find(word) == expected.get(word, UNKNOWN)
         assert numbers.add(word) == expected.setdefault(word, len(expected))
@@ -32,7 +32,7 @@ def test_lengths_of_texts_are_known():
 def test_a_text_takes_little_memory():
     tracemalloc.start()
     try:
-        numbers = TextNumbers(f"word{number:x}" for number in range(20_000))
+        numbers = SymbolTable(f"word{number:x}" for number in range(20_000))
         assert tracemalloc.get_traced_memory()[0] < 35 * len(numbers)
     finally:
         tracemalloc.stop()

@@ -1,10 +1,10 @@
-"""Stems: what is cut off, and what is never split."""
+"""Prefixes: what is cut off, and what is never split."""
 
 import pytest
 
 from nersery.crosslingual.hmm import vocabulary as module
 from nersery.crosslingual.hmm.texts import UNKNOWN
-from nersery.crosslingual.hmm.vocabulary import Vocabulary, stem
+from nersery.crosslingual.hmm.vocabulary import Vocabulary, word_prefix
 
 
 @pytest.mark.parametrize(
@@ -28,15 +28,15 @@ from nersery.crosslingual.hmm.vocabulary import Vocabulary, stem
         ("", ""),
     ],
 )
-def test_stems_keep_characters_and_numbers_whole(word, expected):
-    assert stem(word) == expected
+def test_prefixes_keep_characters_and_numbers_whole(word, expected):
+    assert word_prefix(word) == expected
 
 
-def test_settings_change_case_and_length_of_stems():
-    assert stem("Parliament", lower=False) == "Parl"
-    assert stem("Parliament", prefix=0) == "parliament"
-    assert stem("ab", prefix=4) == "ab"
-    assert stem("ΟΔΟΣ") == stem("οδος")
+def test_settings_change_case_and_length_of_prefixes():
+    assert word_prefix("Parliament", lower=False) == "Parl"
+    assert word_prefix("Parliament", prefix=0) == "parliament"
+    assert word_prefix("ab", prefix=4) == "ab"
+    assert word_prefix("ΟΔΟΣ") == word_prefix("οδος")
 
 
 @pytest.mark.parametrize("known", [1, 1 << 14])

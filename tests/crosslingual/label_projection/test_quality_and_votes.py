@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nersery import Entity, Origin, Sentence
 from nersery.core.alignments import Link
 from nersery.core.outcome import Reject, collect
-from nersery.crosslingual.label_projection.project_stage import project_step
+from nersery.crosslingual.label_projection.project_stage import batch_projection
 from nersery.crosslingual.label_projection.projection import (
     DISAGREE,
     ENTITY_QUALITY,
@@ -23,7 +23,7 @@ from nersery.crosslingual.label_projection.projection import (
     Task,
     Translation,
     alignment_quality,
-    best_chances,
+    best_probabilities,
     vote,
 )
 from nersery.pipeline.job import run
@@ -33,7 +33,7 @@ from tests.crosslingual.translations import ADA, alignment, labelled, plain, pro
 
 
 def quality(aligned: str, source: int, target: int, unaligned: float = 0.1) -> float:
-    return alignment_quality(best_chances(alignment(aligned)), range(source), range(target), unaligned)
+    return alignment_quality(best_probabilities(alignment(aligned)), range(source), range(target), unaligned)
 
 
 def test_quality_is_the_geometric_mean_over_the_words_of_both_sides():
@@ -44,7 +44,7 @@ def test_quality_is_the_geometric_mean_over_the_words_of_both_sides():
 
 
 def test_quality_can_be_limited_to_some_words():
-    found = alignment_quality(best_chances(alignment("0-0:0.1 1-1:0.5 2-1:0.25")), [1, 2], [1], 0.1)
+    found = alignment_quality(best_probabilities(alignment("0-0:0.1 1-1:0.5 2-1:0.25")), [1, 2], [1], 0.1)
     assert found == pytest.approx((0.5 * 0.25 * 0.5) ** (1 / 3))
 
 
@@ -54,13 +54,13 @@ def test_the_best_of_several_links_of_a_word_counts():
 
 def test_quality_of_a_very_long_pair_does_not_underflow():
     aligned = tuple(Link(n, n, 1e-3) for n in range(3000))
-    assert alignment_quality(best_chances(aligned), range(3000), range(3000), 0.1) == pytest.approx(1e-3)
+    assert alignment_quality(best_probabilities(aligned), range(3000), range(3000), 0.1) == pytest.approx(1e-3)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.floats(1e-9, 1)), max_size=20))
 def test_quality_is_a_number_from_0_to_1(found: list[tuple[int, int, float]]):
     aligned = tuple(sorted(Link(*link) for link in found))
-    value = alignment_quality(best_chances(aligned), range(6), range(6), 0.1)
+    value = alignment_quality(best_probabilities(aligned), range(6), range(6), 0.1)
     assert math.isfinite(value)
     assert 0 < value <= 1
 
@@ -141,7 +141,7 @@ def test_each_source_has_one_vote_unless_they_are_weighted():
 
 
 @pytest.mark.parametrize(
-    ("elected", "disputed"),
+    ("majority_entities", "disputed"),
     [
         ((1, 2, "LOC"), (0, 1, "PER")),
         ((0, 1, "LOC"), (1, 2, "PER")),
@@ -149,11 +149,13 @@ def test_each_source_has_one_vote_unless_they_are_weighted():
         ((0, 1, "LOC"), (3, 4, "PER")),
     ],
 )
-def test_an_elected_entity_settles_only_its_own_words(elected: tuple[int, int, str], disputed: tuple[int, int, str]):
-    outcome = vote([voter(*sorted([elected, disputed])), voter(elected)])
+def test_an_elected_entity_settles_only_its_own_words(
+    majority_entities: tuple[int, int, str], disputed: tuple[int, int, str]
+):
+    outcome = vote([voter(*sorted([majority_entities, disputed])), voter(majority_entities)])
     assert isinstance(outcome, Reject)
     assert outcome.sentence is not None
-    assert outcome.sentence.labels == (elected,)
+    assert outcome.sentence.labels == (majority_entities,)
     (comment,) = outcome.sentence.comments
     assert comment.startswith("# disputed: PER ")
 
@@ -186,6 +188,6 @@ def test_a_step_projects_votes_and_rejects():
         Reject("empty line in the target", ADA),
         Task(plain("x y", "v"), [Translation(other, ())]),
     ]
-    result = collect(run(tasks, project_step(Projection()), batch_size=2))
+    result = collect(run(tasks, batch_projection(Projection()), batch_size=2))
     assert [(s.id, s.labels) for s in result.corpus] == [("t", ((0, 2, "PER"), (3, 4, "PER"))), ("u", ((0, 1, "PER"),))]
     assert [reject.reason for reject in result.rejects] == ["empty line in the target", NO_WORD]

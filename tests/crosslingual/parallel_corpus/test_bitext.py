@@ -15,7 +15,7 @@ from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.warnings import collected_notes
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy, Row
-from nersery.crosslingual.parallel_corpus.divergence import Features, where_apart
+from nersery.crosslingual.parallel_corpus.divergence import Features, first_divergence
 from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED
 from nersery.crosslingual.parallel_corpus.sides import open_side, opened_side
 from nersery.crosslingual.parallel_corpus.whole_pairs import (
@@ -284,7 +284,7 @@ def test_the_error_on_left_out_blank_lines_suggests_a_fix():
 
 
 def apart(source: list[list[str]], target: list[list[str]]) -> tuple[int, int] | None:
-    return where_apart(Features(source), Features(target))
+    return first_divergence(Features(source), Features(target))
 
 
 def test_finds_where_files_of_unequal_length_diverge():

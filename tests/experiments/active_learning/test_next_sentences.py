@@ -93,7 +93,7 @@ def test_recognizes_labelled_sentences_split_into_other_words(tagger: Path) -> N
 
 def test_samples_a_large_file_in_constant_memory(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = [Sentence(("word", str(number % 5000))) for number in range(10_000)]
-    kept, read, _ = module._drawn(raw, set(), 100, 0)
+    kept, read, _ = module._sample_of_raw_text(raw, set(), 100, 0)
     assert read == 10_000
     assert len({sentence.words for sentence in kept}) == len(kept) == 100
     assert [int(s.words[1]) for s in kept] == sorted(int(s.words[1]) for s in kept), "in the order of the file"
@@ -281,8 +281,8 @@ def test_sentences_dropped_by_a_repair_are_rejects(tagger: Path, raw: str) -> No
     Path("bad.conll").write_text("Ada B-PER\nwrote O\n\nOslo I-LOC\n\nGrace B-PER\n", "utf-8")
     args = ["--tagger", str(tagger), "-n", "2", "--repair", "drop-sentence"]
     result = call("label", "next", "bad.conll", "next.jsonl", *args, "--json")
-    told = json.loads(result.out)
-    assert (told["read"], told["rejected"], len(told["ids"])) == (3, 1, 2)
+    content = json.loads(result.out)
+    assert (content["read"], content["rejected"], len(content["ids"])) == (3, 1, 2)
     assert len(list(io.read_rejects(Path("next.jsonl.rejects.jsonl")))) == 1
     assert "1 rejected when read" in call("label", "next", "bad.conll", "next.jsonl", *args, "--force").out
 

@@ -312,9 +312,9 @@ def test_paragraphs_are_noted(tmp_path: Path) -> None:
     io.write([Sentence((f"A{n}", *words[1:]), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "p.jsonl")
     (tmp_path / "raw.txt").write_text(f"{' '.join(words)} b\n" * 3 + "a short line\n")
     found = read_data((str(tmp_path / "p.jsonl"),), str(tmp_path / "raw.txt"), None, io.ReadOptions(), 30).notes
-    said = [one for one in found if "which suggests paragraphs" in one]
-    assert [one.partition(" words")[0] for one in said] == ["the sentences of train have 100"]
-    assert "split them into sentences" in said[0], "in CoNLL they have no line of their own"
+    notes = [one for one in found if "which suggests paragraphs" in one]
+    assert [one.partition(" words")[0] for one in notes] == ["the sentences of train have 100"]
+    assert "split them into sentences" in notes[0], "in CoNLL they have no line of their own"
 
 
 @pytest.mark.parametrize(

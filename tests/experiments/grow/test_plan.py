@@ -46,10 +46,10 @@ def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Gr
 
 def test_each_timing_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     data, asked = timed(monkeypatch, {})
-    said: list[str] = []
-    plan.make_plan(data, "", Budget(300.0), said.append)
-    assert said.count("timing transformer with bundled") == 1
-    assert sum(line.startswith("timing ") for line in said) == len(asked)
+    messages: list[str] = []
+    plan.make_plan(data, "", Budget(300.0), messages.append)
+    assert messages.count("timing transformer with bundled") == 1
+    assert sum(line.startswith("timing ") for line in messages) == len(asked)
 
 
 def test_notes_types_without_a_definition(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,11 +61,11 @@ def test_notes_types_without_a_definition(monkeypatch: pytest.MonkeyPatch) -> No
         """there is no definition of MY TYPE: questions use the bare name, "Which my type is""" in n for n in notes
     )
     assert any("--define 'MY TYPE'='…'" in note for note in notes)
-    told = replace(data, definitions={"MY TYPE": 'a "🧪" \\ \x7f thing\nof mine'})
-    found = plan.make_plan(told, "", Budget(300.0), lambda _: None)
+    defined = replace(data, definitions={"MY TYPE": 'a "🧪" \\ \x7f thing\nof mine'})
+    found = plan.make_plan(defined, "", Budget(300.0), lambda _: None)
     assert not any("no definition" in note for note in found.notes)
     table = tomllib.loads(plan.recipe_text(found.table))
-    assert {one.get("name"): one for one in table["systems"]}["questions"]["definitions"] == told.definitions
+    assert {one.get("name"): one for one in table["systems"]}["questions"]["definitions"] == defined.definitions
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def searched(
     named: str = "",
     names: tuple[str, ...] = (),
     takes: float = 60,
-    said: list[str] | None = None,
+    messages: list[str] | None = None,
     last: Schedule | None = None,
     answers: float = 1.0,
     better: tuple[str, ...] = (),
@@ -51,7 +51,7 @@ def searched(
         names: Names of the systems to try; empty: all.
         takes: Seconds that it really takes.
         final_takes: Estimated seconds of the training on all sentences.
-        said: Collects the messages.
+        messages: Collects the messages.
         answers: F1 of questions without a tagger.
     """
     models = ["bundled", *filter(None, [named]), "bundled-multilingual"]
@@ -94,7 +94,7 @@ def searched(
     monkeypatch.setattr(search, "asked", lambda gold: ["a sentence"])
     monkeypatch.setattr(search, "zero_shot_f1", lambda *_: answers)
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
-    say = (said if said is not None else []).append
+    say = (messages if messages is not None else []).append
     gains = dict.fromkeys(better, (0.065, 0.05))
     found = Search(run, SimpleNamespace(), budget, say, lambda: None, named, last, better=gains)  # type: ignore[arg-type]
     found.execute()
@@ -127,12 +127,12 @@ def test_a_better_encoder_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_another_encoder_is_tried_late_if_methods_were_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    search = searched(monkeypatch, 6.6, takes=17, said=said)
+    messages: list[str] = []
+    search = searched(monkeypatch, 6.6, takes=17, messages=messages)
     assert search.tried["gold, bundled-multilingual"].folds[0] == 0
-    lines = [line for line in said if "gold only, bundled-multilingual" in line]
+    lines = [line for line in messages if "gold only, bundled-multilingual" in line]
     assert "other planned systems and the training on all sentences leave 59 s" in lines[0]
-    assert said.index(lines[1]) > said.index(next(line for line in said if "mention replacement" in line))
+    assert messages.index(lines[1]) > messages.index(next(line for line in messages if "mention replacement" in line))
 
 
 def test_the_encoder_named_by_the_user_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,16 +229,16 @@ def test_questions_with_bad_answers_are_not_tried(
     answers: float, is_tried: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of gold only's F1 is not enough. Systems that need no questions are still tried."""
-    said: list[str] = []
+    messages: list[str] = []
     names = ("questions", "self-training")
-    found = searched(monkeypatch, 30, f1={"gold": 0.6}, names=names, answers=answers, said=said)
+    found = searched(monkeypatch, 30, f1={"gold": 0.6}, names=names, answers=answers, messages=messages)
     assert bool(found.tried["questions"].folds) == is_tried
     assert found.tried["self-training"].folds
-    assert any("Better definitions may help (--define" in line for line in said) != is_tried
+    assert any("Better definitions may help (--define" in line for line in messages) != is_tried
 
 
 @pytest.mark.parametrize(
-    ("error", "fate"),
+    ("error", "outcome"),
     [
         (DataError("no word is left"), "failed: no word is left"),
         (RuntimeError("CUDA out of memory"), "failed: there is not enough memory"),
@@ -246,7 +246,7 @@ def test_questions_with_bad_answers_are_not_tried(
     ],
 )
 def test_a_failing_system_does_not_stop_the_others(
-    error: Exception, fate: str, monkeypatch: pytest.MonkeyPatch
+    error: Exception, outcome: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(self: Search, system: Any) -> bool:
         if system.name == "self-training":
@@ -255,7 +255,7 @@ def test_a_failing_system_does_not_stop_the_others(
 
     monkeypatch.setattr(Search, "_answers_badly", fails)
     found = searched(monkeypatch, 30, names=("self-training", "mention replacement"))
-    assert found.tried["self-training"].fate == fate
+    assert found.tried["self-training"].fate == outcome
     assert found.tried["mention replacement"].folds == [0, 1]
 
 
@@ -306,6 +306,6 @@ def test_a_system_that_lacks_a_fold_eliminates_no_other(monkeypatch: pytest.Monk
 
 
 def test_reports_no_time_left_if_planning_took_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    searched(monkeypatch, -1, said=said, names=("gold",))
-    assert said[0].endswith("; 0 s are left")
+    messages: list[str] = []
+    searched(monkeypatch, -1, messages=messages, names=("gold",))
+    assert messages[0].endswith("; 0 s are left")

@@ -390,11 +390,11 @@ def test_utf16_offsets_repair_moves_labels_counted_by_javascript(tmp_path: Path)
     corpus = open_corpus(path, ReadOptions(repair=("utf16-offsets",)))
     assert [[s.mention(e) for e in s.entities] for s in corpus] == [[("Ada",), ("😀",)], [("Ada",)]]
     assert corpus.repaired == {"utf16-offsets": 2}
-    told = {
+    task = {
         "text": text,
         "label": [{"start": text.index("Ada"), "end": text.index("Ada") + 3, "label": "PER", "text": "Ada"}],
     }
-    [sentence] = read(save(tmp_path / "a.jsonl", told), repair=("utf16-offsets",))
+    [sentence] = read(save(tmp_path / "a.jsonl", task), repair=("utf16-offsets",))
     assert sentence.labels == ((1, 2, "PER"),), "what it says that it covers decides"
     half = save(tmp_path / "a.jsonl", {"text": text, "label": [[1, 11, "PER"]]})
     assert (

@@ -59,12 +59,12 @@ def found(
     return shown, {TEXTS[subword] for subword in vocabulary.allowed(*keys[0])}
 
 
-@pytest.mark.parametrize("signs", [False, True])
-def test_korean_particles_are_kept_after_a_replaced_stem(signs: bool) -> None:
+@pytest.mark.parametrize("punctuation", [False, True])
+def test_korean_particles_are_kept_after_a_replaced_stem(punctuation: bool) -> None:
     """Otherwise a bare noun would replace a subject or an object."""
     stems = {"학교", "사람", "책", "나"}
-    assert found("학교에서는", "HANGUL", signs=signs) == (("_", "에서", "는"), stems)
-    assert found("책을,", "HANGUL", signs=signs) == (("_", "을"), stems)
+    assert found("학교에서는", "HANGUL", punctuation=punctuation) == (("_", "에서", "는"), stems)
+    assert found("책을,", "HANGUL", punctuation=punctuation) == (("_", "을"), stems)
 
 
 def test_replaces_endings_that_only_look_like_particles() -> None:
@@ -137,8 +137,8 @@ def test_a_word_of_a_name_does_not_become_a_function_word() -> None:
 )
 def test_a_name_keeps_its_possessive(old: str, new: str) -> None:
     words = ("the", old, "witnesses")
-    assert MaskedInput(words, (1,), names=frozenset([1])).with_signs(1, "Oslo") == new
-    assert MaskedInput(words, (1,)).with_signs(1, "Oslo") == ("Oslo," if old.endswith(",") else "Oslo"), "it's"
+    assert MaskedInput(words, (1,), names=frozenset([1])).with_affixes(1, "Oslo") == new
+    assert MaskedInput(words, (1,)).with_affixes(1, "Oslo") == ("Oslo," if old.endswith(",") else "Oslo"), "it's"
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_a_name_keeps_its_possessive(old: str, new: str) -> None:
 )
 def test_a_name_keeps_the_suffix_after_its_apostrophe(language: str, old: str, new: str) -> None:
     words = ("dün", old, "idi")
-    assert MaskedInput(words, (1,), names=frozenset([1]), language=language).with_signs(1, "Oslo") == new
-    without = MaskedInput(words, (1,), language=language).with_signs(1, "Oslo")
+    assert MaskedInput(words, (1,), names=frozenset([1]), language=language).with_affixes(1, "Oslo") == new
+    without = MaskedInput(words, (1,), language=language).with_affixes(1, "Oslo")
     assert without == ("Oslo," if old.endswith(",") else "Oslo")
 
 
@@ -170,7 +170,7 @@ def test_a_name_keeps_the_suffix_after_its_apostrophe(language: str, old: str, n
     [("#Rome", "#Oslo"), ("(#Rome’s,", "(#Oslo’s,"), ("＃東京", "＃Oslo"), ("#1", "Oslo"), ("C#", "Oslo")],
 )
 def test_a_hashtag_stays_a_hashtag(old: str, new: str) -> None:
-    assert MaskedInput(("in", old, "."), (1,), names=frozenset([1])).with_signs(1, "Oslo") == new
+    assert MaskedInput(("in", old, "."), (1,), names=frozenset([1])).with_affixes(1, "Oslo") == new
 
 
 def test_latin_function_words_identify_their_language() -> None:

@@ -87,7 +87,7 @@ class TestFilling:
         name, number = ({word for word, _ in at} for at in model.guesses([masked_input], 10_000)[0])
         assert not any(word.isdecimal() for word in name)
         assert any(word.isdecimal() for word in number)
-        (signs, _) = model.guesses([masked_input], 10_000, signs=True)[0]
+        (signs, _) = model.guesses([masked_input], 10_000, punctuation=True)[0]
         assert any(word.isdecimal() for word, _ in signs), "a gap of a template may hold a number"
 
     def test_a_number_gets_digits_of_the_script_of_the_text(self, tiny_masked_lms: dict[str, Path]) -> None:

@@ -171,9 +171,9 @@ class TestUnsuited:
         fresh.warn_if_unsuited(["won"], ["en", "EN-gb", ""])
         assert capsys.readouterr().err == ""
         fresh.warn_if_unsuited(["won"], ["nl", "en", "de"])
-        told = capsys.readouterr().err
-        assert "it covers only English, but there is text in de, nl" in told
-        assert "e.g. bundled-multilingual (extra multilingual) or xlm-roberta-base" in told
+        warning = capsys.readouterr().err
+        assert "it covers only English, but there is text in de, nl" in warning
+        assert "e.g. bundled-multilingual (extra multilingual) or xlm-roberta-base" in warning
 
     def test_the_bundled_head_covers_fewer_languages_than_its_encoder(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -182,9 +182,9 @@ class TestUnsuited:
         fresh.warn_if_unsuited(["won"], ["hi", "zh-Hant", "swa"])
         assert capsys.readouterr().err == ""
         fresh.warn_if_unsuited(["won"], ["hi", "th", "hy"])
-        told = capsys.readouterr().err
-        assert "it has learnt to fill gaps in 36 languages, but there is text in hy, th" in told
-        assert "e.g. xlm-roberta-base" in told
+        warning = capsys.readouterr().err
+        assert "it has learnt to fill gaps in 36 languages, but there is text in hy, th" in warning
+        assert "e.g. xlm-roberta-base" in warning
 
     def test_warns_of_a_model_that_removes_accents(
         self, tiny_masked_lms: dict[str, Path], capsys: pytest.CaptureFixture[str]

@@ -163,14 +163,14 @@ def test_counts_sentences_that_are_too_long_to_learn_from(
         return model.length_issue(TextPair((GAP,), sentence.words))
 
     assert fitting_sentences(model, [short, long], issue) == [short]
-    assert "1 of 2 sentences do not fit" in (told := capsys.readouterr().err)
-    assert "text:100: the target has 102 subwords, but the model reads at most 64. It does not learn" in told
+    assert "1 of 2 sentences do not fit" in (warning := capsys.readouterr().err)
+    assert "text:100: the target has 102 subwords, but the model reads at most 64. It does not learn" in warning
     with pytest.raises(DataError, match="no sentence of 1 fits"):
         fitting_sentences(model, [long], issue)
     assert fitting_sentences(model, [long], issue, is_dev=True) == []
-    told = capsys.readouterr().err
-    assert "no dev sentence of 1 fits the model" in told
-    assert "Its weights are chosen without them" in told
+    warning = capsys.readouterr().err
+    assert "no dev sentence of 1 fits the model" in warning
+    assert "Its weights are chosen without them" in warning
 
 
 class TestLanguages:
@@ -199,12 +199,12 @@ class TestLanguages:
         assert [a == b for a, b in zip(texts, in_english, strict=True)] == [False, True] * 3
 
     @pytest.mark.parametrize(
-        ("language", "said"), [("xx", 'no code for the language "xx"'), ("", "needs the language")]
+        ("language", "message"), [("xx", 'no code for the language "xx"'), ("", "needs the language")]
     )
     def test_the_error_for_a_missing_code_lists_all_codes(
-        self, tiny_seq2seqs: dict[str, Path], language: str, said: str
+        self, tiny_seq2seqs: dict[str, Path], language: str, message: str
     ) -> None:
-        with pytest.raises(SettingsError, match=f"{said}.*af_ZA, ar_AR.*zh_CN"):
+        with pytest.raises(SettingsError, match=f"{message}.*af_ZA, ar_AR.*zh_CN"):
             opened(tiny_seq2seqs["mbart"], "").length_issue(TextPair((), (), language))
 
     def test_a_missing_code_is_reported_before_weights_are_loaded(

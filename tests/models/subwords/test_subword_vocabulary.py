@@ -17,7 +17,7 @@ from nersery.models.subwords.subword_vocabulary import (
     INSIDE,
     JOINED,
     OPENING,
-    WORD_OR_SIGN,
+    WORD_OR_PUNCTUATION,
     SubwordVocabulary,
     _is_clean,
     check_decoder,
@@ -269,10 +269,10 @@ def test_words_of_a_script_without_spaces_are_filled_by_such_words(tiny_masked_l
     assert {word for word, _ in guesses} == joined
     (characters,) = model.guesses([MaskedInput(("東", "は"), (0,))], 500)[0]
     assert {word for word, _ in characters} == {word for word in joined if len(word) == 1}
-    (signs,) = model.guesses([MaskedInput(("東京", "は"), (0,))], 500, signs=True)[0]
-    assert {word for word, _ in signs} == joined | set(vocabulary.signs.values())
-    (alone,) = model.guesses([MaskedInput(("東", "は"), (0,))], 500, signs=True)[0]
-    assert {word for word, _ in alone} == {word for word, _ in characters} | set(vocabulary.signs.values())
+    (guesses,) = model.guesses([MaskedInput(("東京", "は"), (0,))], 500, punctuation=True)[0]
+    assert {word for word, _ in guesses} == joined | set(vocabulary.punctuation.values())
+    (alone,) = model.guesses([MaskedInput(("東", "は"), (0,))], 500, punctuation=True)[0]
+    assert {word for word, _ in alone} == {word for word, _ in characters} | set(vocabulary.punctuation.values())
 
 
 def test_a_place_allows_only_subwords_of_its_script() -> None:
@@ -312,9 +312,9 @@ def test_excluding_capitals_leaves_other_words() -> None:
 
 
 def test_requiring_a_capital_leaves_only_matching_words_and_signs() -> None:
-    vocabulary = SubwordVocabulary(("oslo", "Rome", "iPad", "राम", "12", ""), (True,) * 6, signs={5: "("})
+    vocabulary = SubwordVocabulary(("oslo", "Rome", "iPad", "राम", "12", ""), (True,) * 6, punctuation={5: "("})
     assert vocabulary.allowed(OPENING, ("", "LATIN"), capital=True) == [1]
-    assert vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"), capital=True) == [1, 5]
+    assert vocabulary.allowed(WORD_OR_PUNCTUATION, ("", "LATIN"), capital=True) == [1, 5]
     assert vocabulary.allowed(OPENING, ("", "DEVANAGARI"), capital=True) == [3, 4], "the script has none"
 
 
@@ -325,16 +325,16 @@ def test_a_sign_after_a_border_mark_is_allowed(tmp_path: Path) -> None:
     vocabulary = SubwordVocabulary.of(encoder)
     (stop,) = encoder.subwords(["."])
     assert len(stop) == 2, "a border mark and the sign"
-    assert vocabulary.signs[stop[-1]] == "."
-    assert stop[-1] in vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"))
+    assert vocabulary.punctuation[stop[-1]] == "."
+    assert stop[-1] in vocabulary.allowed(WORD_OR_PUNCTUATION, ("", "LATIN"))
 
 
 def test_signs_of_a_script_without_spaces_are_limited_to_it() -> None:
     vocabulary = SubwordVocabulary(
-        ("Rome", "東", "", "", "", ""), (True,) * 6, signs={2: ".", 3: "。", 4: "・", 5: "។"}
+        ("Rome", "東", "", "", "", ""), (True,) * 6, punctuation={2: ".", 3: "。", 4: "・", 5: "។"}
     )
-    assert vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN")) == [0, 2]
-    assert vocabulary.allowed(WORD_OR_SIGN, ("", "CJK")) == [1, 2, 3, 4]
+    assert vocabulary.allowed(WORD_OR_PUNCTUATION, ("", "LATIN")) == [0, 2]
+    assert vocabulary.allowed(WORD_OR_PUNCTUATION, ("", "CJK")) == [1, 2, 3, 4]
     assert vocabulary.scripts[5] == "KHMER"
 
 
@@ -352,10 +352,10 @@ def test_subwords_that_only_begin_words_are_not_words() -> None:
 
 
 def test_allows_only_signs_of_the_text_and_those_that_end_words() -> None:
-    signs = {1: "'", 2: "(", 3: "-", 4: "।", 5: ".", 6: "-"}
-    vocabulary = SubwordVocabulary(("s", *[""] * 7), (True,) * 8, marks=frozenset([7]), signs=signs)
+    punctuation = {1: "'", 2: "(", 3: "-", 4: "।", 5: ".", 6: "-"}
+    vocabulary = SubwordVocabulary(("s", *[""] * 7), (True,) * 8, marks=frozenset([7]), punctuation=punctuation)
     apostrophe_s, bracketed, dash = (1, 0), (2, 0), (7, 3)
-    assert {*vocabulary.without_foreign_signs([apostrophe_s, bracketed, dash]).signs} == {3, 4, 5, 6}
+    assert {*vocabulary.without_foreign_punctuation([apostrophe_s, bracketed, dash]).punctuation} == {3, 4, 5, 6}
 
 
 def test_a_letter_is_a_word_if_gold_has_it_or_its_script_has_no_spaces() -> None:

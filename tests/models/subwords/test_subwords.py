@@ -97,15 +97,15 @@ def test_a_word_without_subwords_becomes_unknown(tokenizer) -> None:
 
 
 def test_a_word_longer_than_the_model_causes_no_warning(tokenizer) -> None:
-    told: list[logging.LogRecord] = []
+    records: list[logging.LogRecord] = []
     listener, logger = logging.Handler(), logging.getLogger("transformers")
-    listener.emit = told.append  # type: ignore[method-assign]
+    listener.emit = records.append  # type: ignore[method-assign]
     logger.addHandler(listener)
     try:
         SubwordEncoder(tokenizer).subwords(["東京" * 90])
     finally:
         logger.removeHandler(listener)
-    assert told == []
+    assert records == []
 
 
 def test_unmarked_is_the_share_of_words_that_lose_accents_or_vowel_signs(tokenizer) -> None:

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from nersery.core.errors import SettingsError
-from nersery.models.training.dropout import thinned
+from nersery.models.training.dropout import monte_carlo_dropout
 
 PASSES, ROWS, WORDS, FEATURES = 3, 4, 5, 16
 
@@ -17,7 +17,7 @@ def ones(passes=PASSES, words=WORDS):
 def masks(layer=None, passes=PASSES, seed=0, words=WORDS):
     """The output of one dropout layer for ones. Shape: (passes, features)."""
     layer = (layer or nn.Sequential(nn.Dropout(0.25))).eval()
-    with thinned(layer, passes, seed):
+    with monte_carlo_dropout(layer, passes, seed):
         found = layer(ones(passes, words))
     blocks = found.view(passes, ROWS * words, FEATURES)
     assert torch.equal(blocks, blocks[:, :1].expand_as(blocks)), "rows or positions of a pass differ"
@@ -47,20 +47,20 @@ def test_the_mean_is_preserved():
 
 def test_each_layer_drops_other_features():
     layers = nn.ModuleDict({"first": nn.Dropout(0.5), "second": nn.Dropout(0.5)}).eval()
-    with thinned(layers, PASSES, 0):
+    with monte_carlo_dropout(layers, PASSES, 0):
         assert not torch.equal(layers["first"](ones()), layers["second"](ones()))
 
 
 def test_values_of_other_dimensions_are_unchanged():
     layer = nn.Sequential(nn.Dropout(0.5)).eval()
-    with thinned(layer, 2, 0):
+    with monte_carlo_dropout(layer, 2, 0):
         for shape in ((4, 8), (4, 2, 8, 8)):
             assert torch.equal(layer[0](torch.ones(shape)), torch.ones(shape))
 
 
 def test_restores_the_network_even_after_an_error():
     layer = nn.Sequential(nn.Dropout(0.5)).eval()
-    with pytest.raises(KeyError), thinned(layer, 2, 0):
+    with pytest.raises(KeyError), monte_carlo_dropout(layer, 2, 0):
         raise KeyError
     assert torch.equal(layer(ones()), ones())
     assert not layer[0]._forward_hooks
@@ -70,14 +70,14 @@ def test_other_threads_use_the_same_network_at_once():
     """Two threads of an application that share a tagger, one of which measures certainty."""
     layer = nn.Sequential(nn.Dropout(0.5)).eval()
     expected = masks(layer, seed=1)
-    with ThreadPoolExecutor(1) as other, thinned(layer, PASSES, 0):
+    with ThreadPoolExecutor(1) as other, monte_carlo_dropout(layer, PASSES, 0):
         assert torch.equal(other.submit(layer, ones()).result(), ones())
         assert torch.equal(other.submit(masks, layer, seed=1).result(), expected)
 
 
 def test_precision_is_kept():
     layer = nn.Sequential(nn.Dropout(0.5)).eval()
-    with thinned(layer, 1, 0):
+    with monte_carlo_dropout(layer, 1, 0):
         assert layer(ones().bfloat16()).dtype == torch.bfloat16
 
 
@@ -91,9 +91,9 @@ def test_global_random_state_is_unchanged():
 
 def test_refuses_a_network_without_dropout():
     for network in (nn.Linear(2, 2), nn.Sequential(nn.Dropout(0.0))):
-        with pytest.raises(SettingsError, match="does not have"), thinned(network, 2, 0):
+        with pytest.raises(SettingsError, match="does not have"), monte_carlo_dropout(network, 2, 0):
             pass
-    with pytest.raises(SettingsError, match="passes is 0"), thinned(nn.Dropout(0.5), 0, 0):
+    with pytest.raises(SettingsError, match="passes is 0"), monte_carlo_dropout(nn.Dropout(0.5), 0, 0):
         pass
 
 
@@ -121,6 +121,6 @@ class Attention(nn.Module):
 
 @pytest.mark.parametrize("network", [Positions(), Attention()], ids=["positions first", "attention alone"])
 def test_refuses_a_network_in_which_all_passes_are_equal(network):
-    with pytest.raises(SettingsError, match="Use another model"), thinned(network.eval(), 2, 0):
+    with pytest.raises(SettingsError, match="Use another model"), monte_carlo_dropout(network.eval(), 2, 0):
         network(ones(2))
     assert torch.equal(network(ones(2)).sum(), ones(2).sum()), "afterwards it is whole"

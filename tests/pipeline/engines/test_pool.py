@@ -25,15 +25,15 @@ def run(
     sentences: list[Any], *, workers: int = 2, batch_size: int = 4, seed: int = 0, stage: Stage[Any, Any] | None = None
 ) -> tuple[Answer, Inline, list[str]]:
     """Everything through a pool, as one answer; the engine; and the messages."""
-    engine, said, tally = Inline(seed), list[str](), Tally()
-    with Pool(engine, WorkerTask(stage or Capitals()), workers, said.append) as pool:
+    engine, messages, tally = Inline(seed), list[str](), Tally()
+    with Pool(engine, WorkerTask(stage or Capitals()), workers, messages.append) as pool:
         answers = [*pool.answers(batches(sentences, 10**9, batch_size))]
     assert engine.closed
     assert all(worker.stopped for worker in engine.started)
     for answer in answers:
         tally.include(answer.tally)
     output, rejects = (b"".join(getattr(answer, part) for answer in answers) for part in ("output", "rejects"))
-    return Answer(sum(answer.rows for answer in answers), output, rejects, tally), engine, said
+    return Answer(sum(answer.rows for answer in answers), output, rejects, tally), engine, messages
 
 
 def throw(error: Exception) -> Any:
@@ -48,11 +48,11 @@ def reasons(answer: Answer) -> dict[str, str]:
 @settings(deadline=None)
 @given(st.integers(0, 40), st.integers(1, 5), st.integers(1, 7), st.integers(0, 999))
 def test_answers_come_in_order_whoever_is_first(count: int, workers: int, batch_size: int, seed: int) -> None:
-    answer, engine, said = run(rows(count, at7="reject"), workers=workers, batch_size=batch_size, seed=seed)
+    answer, engine, messages = run(rows(count, at7="reject"), workers=workers, batch_size=batch_size, seed=seed)
     assert answer.output == expected(rows(count, at7="reject"))
     assert answer.rows == answer.tally.read == count
     assert len(engine.started) <= workers
-    assert not said
+    assert not messages
 
 
 def test_starts_no_worker_without_work() -> None:
@@ -132,22 +132,22 @@ class TestRowsThatFail:
 class TestWorkersThatDie:
     def test_retries_the_rows_after_a_chance_death(self, tmp_path: Path) -> None:
         sentences = rows(40, at13="kill-once")
-        answer, engine, said = run(sentences, stage=Capitals(str(tmp_path)))
+        answer, engine, messages = run(sentences, stage=Capitals(str(tmp_path)))
         assert answer.output == expected(sentences)
         assert answer.tally.rejected == 0
         assert len(engine.started) == 3
-        assert said == ["a worker died at 4 rows starting with s12: killed; they are retried"]
+        assert messages == ["a worker died at 4 rows starting with s12: killed; they are retried"]
 
     @pytest.mark.parametrize("workers", [1, 3])
     @pytest.mark.parametrize("batch_size", [1, 5, 16, 100])
     def test_a_row_that_kills_is_found_and_rejected(self, workers: int, batch_size: int) -> None:
         sentences = rows(40, at0="kill", at17="kill", at18="kill", at39="reject")
-        answer, _, said = run(sentences, workers=workers, batch_size=batch_size)
+        answer, _, messages = run(sentences, workers=workers, batch_size=batch_size)
         assert answer.output == expected(sentences)
         assert answer.rows == answer.tally.read == 40
         died = "failed: a worker died of it: killed"
         assert reasons(answer) == {"s0": died, "s17": died, "s18": died, "s39": "asked for"}
-        assert sum(line.endswith("it is rejected") for line in said) == 3
+        assert sum(line.endswith("it is rejected") for line in messages) == 3
 
     def test_retries_each_row_separately_after_a_death(self, tmp_path: Path) -> None:
         """A worker that runs out of memory, at whichever row, costs no good row."""
@@ -157,8 +157,8 @@ class TestWorkersThatDie:
 
     def test_batches_that_a_dead_worker_had_not_begun_are_not_suspect(self) -> None:
         sentences = rows(40, at0="kill")
-        _, engine, said = run(sentences, workers=1)
-        deaths = [line.split(":")[0] for line in said]
+        _, engine, messages = run(sentences, workers=1)
+        deaths = [line.split(":")[0] for line in messages]
         assert deaths == [
             "a worker died at 4 rows starting with s0", "a worker died at 4 rows starting with s0",
             "a worker died at 2 rows starting with s0", "a worker died at s0",
@@ -174,10 +174,10 @@ class TestWorkersThatDie:
     def test_workers_that_die_with_their_node_are_not_failed_starts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         left, receive = [WorkerDiedError("its node died", with_its_node=True)] * 5, InlineWorker.receive
         monkeypatch.setattr(InlineWorker, "receive", lambda worker: throw(left.pop()) if left else receive(worker))
-        answer, engine, said = run(rows(9))
+        answer, engine, messages = run(rows(9))
         assert answer.output == expected(rows(9))
         assert len(engine.started) > 5
-        assert said == ["a worker died before it was ready: its node died; another one replaces it"] * 5
+        assert messages == ["a worker died before it was ready: its node died; another one replaces it"] * 5
 
     def test_too_many_failed_starts_stop_the_job(self) -> None:
         with pytest.raises(

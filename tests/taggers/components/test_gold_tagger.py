@@ -69,10 +69,10 @@ def test_error_without_tagger_and_gold_names_both_remedies() -> None:
 
 
 def test_notes_once_the_labels_that_the_tagger_lacks(capsys: pytest.CaptureFixture[str]) -> None:
-    told: set[str] = set()
+    warned: set[str] = set()
     film = Sentence(("Heat",), (Entity(0, 1, "FILM"),), id="f")
     for _ in range(2):
-        warn_of_unknown_labels(["LOC", "PER"], [film, *GOLD], told)
+        warn_of_unknown_labels(["LOC", "PER"], [film, *GOLD], warned)
     assert capsys.readouterr().err.count("does not know FILM") == 1
     warn_of_unknown_labels(["FILM"], [film], set())
     assert capsys.readouterr().err == ""

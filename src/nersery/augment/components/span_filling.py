@@ -67,7 +67,7 @@ class SpanFiller:
             drafts: Sentences with the intended types of their entities, and the positions of their hidden words.
             rngs: One for each draft.
         """
-        sentences, gaps = [sentence for sentence, _ in drafts], [spans(*draft) for draft in drafts]
+        sentences, gaps = [sentence for sentence, _ in drafts], [hidden_spans(*draft) for draft in drafts]
         sources = [
             TextPair(source(sentence, hidden, self._descriptions), (), sentence.language)
             for sentence, hidden in zip(sentences, gaps, strict=True)
@@ -88,13 +88,13 @@ def _with_gaps_filled(sentence: Sentence, gaps: Sequence[Span], text: Generated 
         return Reject(UNSTORABLE)
 
 
-def spans(sentence: Sentence, hidden: Collection[int]) -> list[Span]:
+def hidden_spans(sentence: Sentence, hidden: Collection[int]) -> list[Span]:
     """Runs of hidden words. No run crosses the border of an entity.
 
     A word right after a hidden entity stays, because a model would fill both gaps at once.
 
     >>> from nersery import Entity
-    >>> spans(Sentence(tuple("abcdef"), (Entity(2, 4, "PER"),)), [1, 2, 3, 4, 5])
+    >>> hidden_spans(Sentence(tuple("abcdef"), (Entity(2, 4, "PER"),)), [1, 2, 3, 4, 5])
     [(1, 2), (2, 4), (5, 6)]
     """
     borders = {position for entity in sentence.entities for position in (entity.start, entity.end)}

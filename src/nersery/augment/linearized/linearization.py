@@ -52,13 +52,13 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None,
     return Linearized(tuple(words), tuple(positions))
 
 
-def apart(sentence: Sentence, parts: Callable[[str], Sequence[str]]) -> Sentence:
+def with_split_words(sentence: Sentence, parts: Callable[[str], Sequence[str]]) -> Sentence:
     """The sentence with words such as "10 000" split, for models whose text is split into words at spaces.
 
     Args:
         parts: Returns the words that the model writes for a word.
 
-    >>> apart(Sentence(("10 000", "won"), (Entity(0, 1, "NUM"),)), str.split).labels
+    >>> with_split_words(Sentence(("10 000", "won"), (Entity(0, 1, "NUM"),)), str.split).labels
     ((0, 2, 'NUM'),)
     """
     written = ((position, parts(word)) for position, word in enumerate(sentence.words))

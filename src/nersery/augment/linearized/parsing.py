@@ -18,7 +18,7 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.core.text_forms import folded
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
-from nersery.io.word_splitting.tokenization import outer_signs
+from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.tokens import TOKEN_PREFIX
 
 NO_WORDS = "no words"
@@ -30,7 +30,7 @@ UNKNOWN_TAG = "unknown tag token"
 UNKNOWN_TYPE = "a type that the model has not learnt"
 ILLEGAL = "illegal tag sequence"
 LEFT_OVER = "mask or unknown token left over"
-SIGNS_ALONE = "entity without a letter or digit"
+ONLY_PUNCTUATION = "entity without a letter or digit"
 LOST = "entity of the template lost or changed"
 REPEATED = "mention repeated without its label"
 NEAR_COPY = "near-copy of its parent"
@@ -76,12 +76,12 @@ def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) 
 
 
 def parsed_child(
-    words: Sequence[str], types: Collection[str], parent: Sentence, signs: Collection[tuple[str, ...]] = ()
+    words: Sequence[str], types: Collection[str], parent: Sentence, known: Collection[tuple[str, ...]] = ()
 ) -> Sentence | Reject:
     """The child of a sentence, parsed from words with tag tokens before them. A child without entities is a reject.
 
     Args:
-        signs: The mentions of gold without a letter or digit; see `mentions_of_signs`.
+        known: The mentions of gold without a letter or digit; see `punctuation_mentions`.
     """
     sentence = parse(words, types, closed=False)
     if isinstance(sentence, Reject):
@@ -89,13 +89,13 @@ def parsed_child(
     child = child_of(parent, sentence)
     if not child.entities:
         return Reject(NO_ENTITIES, child)
-    return child if mentions_of_signs([child]) <= {*signs} else Reject(SIGNS_ALONE, child)
+    return child if punctuation_mentions([child]) <= {*known} else Reject(ONLY_PUNCTUATION, child)
 
 
-def mentions_of_signs(sentences: Iterable[Sentence]) -> frozenset[tuple[str, ...]]:
+def punctuation_mentions(sentences: Iterable[Sentence]) -> frozenset[tuple[str, ...]]:
     """The mentions without a letter or digit, such as *%* in a corpus of units.
 
-    >>> mentions_of_signs([Sentence(("5", "%"), (Entity(0, 1, "NUM"), Entity(1, 2, "UNIT")))])
+    >>> punctuation_mentions([Sentence(("5", "%"), (Entity(0, 1, "NUM"), Entity(1, 2, "UNIT")))])
     frozenset({('%',)})
     """
     mentions = (sentence.mention(entity) for sentence in sentences for entity in sentence.entities)
@@ -139,17 +139,17 @@ def has_mentions(sentence: Sentence, mentions: Iterable[LabelledMention]) -> boo
 def mentions_outside(
     sentences: Iterable[Sentence], mentions: Collection[tuple[str, ...]]
 ) -> frozenset[tuple[str, ...]]:
-    """The mentions whose words also occur outside entities. Signs that are attached to words are ignored.
+    """The mentions whose words also occur outside entities. Punctuation that is attached to words is ignored.
 
     >>> sentence = Sentence(("Oslo", "?", "Yes", ",", "Oslo!"), (Entity(0, 1, "LOC"),))
     >>> mentions_outside([sentence], [("Oslo",), ("Yes", "Oslo")])
     frozenset({('Oslo',)})
     """
-    by_text = {_without_signs(mention): mention for mention in mentions}
+    by_text = {_without_outer_punctuation(mention): mention for mention in mentions}
     lengths = {len(text) for text in by_text}
     found = set()
     for sentence in sentences:
-        words, inside = _without_signs(sentence.words), sentence.inside
+        words, inside = _without_outer_punctuation(sentence.words), sentence.inside
         for start, length in itertools.product(sentence.outside, lengths):
             text = words[start : start + length]
             if text in by_text and inside.isdisjoint(range(start, start + length)):
@@ -217,10 +217,10 @@ def _entities(tags: Sequence[Tag | None]) -> tuple[Entity, ...] | None:
     return tuple(entities)
 
 
-def _without_signs(words: Sequence[str]) -> tuple[str, ...]:
-    signs = map(outer_signs, words)
+def _without_outer_punctuation(words: Sequence[str]) -> tuple[str, ...]:
+    outer = map(outer_punctuation, words)
     return tuple(
-        word[len(before) : len(word) - len(behind)] for word, (before, behind) in zip(words, signs, strict=True)
+        word[len(before) : len(word) - len(behind)] for word, (before, behind) in zip(words, outer, strict=True)
     )
 
 

@@ -61,7 +61,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         words = [word for sentence in sentences for word in sentence.words]
         model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
         subwords = model.encoder.subwords(sorted({*words}))
-        vocabulary = model.vocabulary.without_beginnings(subwords).without_foreign_signs(subwords)
+        vocabulary = model.vocabulary.without_beginnings(subwords).without_foreign_punctuation(subwords)
         own = function_words(sentences) if self.spares_function_words else frozenset[str]()
         model.vocabulary = vocabulary.with_function_words(latin_function_words(), own)
         if self.adapt:

@@ -19,13 +19,13 @@ from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
-from nersery.io.word_splitting.tokenization import SIGNS, attached_signs
+from nersery.io.word_splitting.tokenization import END_PUNCTUATION, attached_punctuation
 from nersery.models.masked.masked_inputs import MaskedInput
 
 MOST_GLUED = 0.5
-"""Share of signs at the ends of longer words above which written signs are attached to words, too."""
-ENDS = frozenset((*SIGNS, "."))
-"""Signs that follow a word."""
+"""Share of punctuation at the ends of longer words above which written punctuation is attached to words, too."""
+ENDS = frozenset((*END_PUNCTUATION, "."))
+"""Punctuation that follows a word."""
 
 
 class MaskedWriter(TemplateWriter):
@@ -33,14 +33,16 @@ class MaskedWriter(TemplateWriter):
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `TemplateWriter`."""
-        # Count gaps in thinned templates, as those to be filled: each keyword that a template loses may join two gaps.
-        self._lengths = GapLengths(templates[s].thinned(item_rng(training.seed, "aclm gaps", s.id)) for s in gold)
+        # Count gaps after dynamic masking, as when filling them: each keyword that a template loses may join two gaps.
+        self._lengths = GapLengths(
+            templates[s].dynamically_masked(item_rng(training.seed, "aclm gaps", s.id)) for s in gold
+        )
         keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
         examples, plan, keeping = fine_tuning(self._settings, gold, training, keywords=keywords)
         self._model = self._settings.opened(gold, training)
         self._add_tokens(templates)
         self._model.fine_tune(
-            examples, lambda s, rng: partly_hidden(templates[s].thinned(rng), rng), plan, rate=1.0, **keeping
+            examples, lambda s, rng: partly_hidden(templates[s].dynamically_masked(rng), rng), plan, rate=1.0, **keeping
         )
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
@@ -59,11 +61,11 @@ class MaskedWriter(TemplateWriter):
                 break
             masked_inputs = [linearized_input(draft.sentence, draft.gaps) for draft, _ in due]
             distinct = [*dict.fromkeys(masked_inputs)]  # at first, all drafts of a template are equal
-            guesses = dict(zip(distinct, self._model.guesses(distinct, settings.top_k, signs=True), strict=True))
+            guesses = dict(zip(distinct, self._model.guesses(distinct, settings.top_k, punctuation=True), strict=True))
             for (draft, rng), masked_input in zip(due, masked_inputs, strict=True):
                 draft.write(guesses[masked_input], -(-len(draft.gaps) // left), rng)
         best = [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
-        return [*map(signs_glued, best)] if self._lengths.glues else best
+        return [*map(punctuation_glued, best)] if self._lengths.glues else best
 
     def _add_tokens(self, sentences: Iterable[Sentence]) -> None:
         """Add tag tokens for new types. Types that gold lacks get tokens from their descriptions when they occur."""
@@ -87,7 +89,7 @@ class GapLengths:
             for gap in template.gaps():
                 self._lengths[_kind(template, gap)].append(gap[1] - gap[0])
         self._all = [length for lengths in self._lengths.values() for length in lengths]
-        self.glues = (attached_signs(texts)[0] or 0.0) > MOST_GLUED
+        self.glues = (attached_punctuation(texts)[0] or 0.0) > MOST_GLUED
 
     def draw(self, template: Template, gap: Span, rng: random.Random) -> int:
         """Draw a number of words for a gap; the gap's own number if the training data has no gaps."""
@@ -145,10 +147,10 @@ def _fits(word: str, gap: int, beside: tuple[str | None, str | None]) -> bool:
     return word not in ENDS or (gap > 0 and ENDS.isdisjoint(beside))
 
 
-def signs_glued(sentence: Sentence) -> Sentence:
+def punctuation_glued(sentence: Sentence) -> Sentence:
     """The sentence with commas and full stops attached to the words before them, unless these are in entities.
 
-    >>> signs_glued(Sentence(("it", "rained", ",", "then", "stopped", "."))).text
+    >>> punctuation_glued(Sentence(("it", "rained", ",", "then", "stopped", "."))).text
     'it rained, then stopped.'
     """
     words, outside = sentence.words, set(sentence.outside)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from nersery.augment.linearized.linearization import apart, linearize
+from nersery.augment.linearized.linearization import linearize, with_split_words
 from nersery.augment.linearized.parsing import LOST, child_of, has_mentions, parse, rejected
 from nersery.augment.linearized.tagged_writing import fine_tuned_writer, written
 from nersery.augment.templates.template import Template
@@ -35,7 +35,7 @@ class Seq2SeqWriter(TemplateWriter):
             gold,
             training,
             self._types,
-            lambda model, sentence, rng: pair(model, templates[sentence].thinned(rng)),
+            lambda model, sentence, rng: pair(model, templates[sentence].dynamically_masked(rng)),
             lambda model, sentence: length_issue(model, templates[sentence]),
             keywords={sentence.id: template.keywords for sentence, template in templates.items()},
         )
@@ -84,12 +84,12 @@ def pair(model: Seq2Seq, template: Template) -> TextPair:
 
 def length_issue(model: Seq2Seq, template: Template) -> str:
     """Why a model cannot learn from a template, whichever keywords it loses; empty if it can."""
-    return model.length_issue(pair(model, template)) or model.length_issue(pair(model, template.most_torn()))
+    return model.length_issue(pair(model, template)) or model.length_issue(pair(model, template.with_most_gaps()))
 
 
 def _apart(model: Seq2Seq, template: Template) -> Template:
     """The template of the sentence with words such as "10 000" split; see `apart`."""
-    sentence = apart(template.sentence, model.parts)
+    sentence = with_split_words(template.sentence, model.parts)
     if sentence is template.sentence:
         return template
     ends = [0, *accumulate(len(model.parts(word)) for word in template.sentence.words)]

@@ -66,7 +66,7 @@ class Template:
         borders = pairwise((-1, *self.kept, len(self.sentence)))
         return tuple((before + 1, after) for before, after in borders if before + 1 < after)
 
-    def thinned(self, rng: random.Random) -> Template:
+    def dynamically_masked(self, rng: random.Random) -> Template:
         """Dynamic masking: the template without some of its K keywords.
 
         The share to remove is drawn each time, from a normal distribution around 0.5 with deviation 1/K, until it is in
@@ -78,8 +78,8 @@ class Template:
         dropped = set(rng.sample(self.keywords, round(random_share(count, MEAN_RATE, rng) * count)))
         return replace(self, keywords=tuple(position for position in self.keywords if position not in dropped))
 
-    def most_torn(self) -> Template:
-        """A possible result of `thinned` with the most gaps: keywords right after a gap stay, and no others."""
+    def with_most_gaps(self) -> Template:
+        """A possible result of `dynamically_masked`, with the most gaps: only keywords right after a gap stay."""
         kept: list[int] = []
         inside, known, torn = {*self.sentence.inside}, {*self.keywords}, False
         for position in range(len(self.sentence)):
@@ -88,7 +88,7 @@ class Template:
             kept += [position] if stays else []
         return replace(self, keywords=tuple(kept))
 
-    def joined(self, other: Template) -> Template:
+    def mixed_with(self, other: Template) -> Template:
         """mixner: this template, joined with another one after it, with this one's id, language and extra columns."""
         length = len(self.sentence)
         columns, theirs = self.sentence.columns, other.sentence.columns

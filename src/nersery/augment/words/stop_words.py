@@ -116,7 +116,7 @@ def latin_function_words() -> frozenset[str]:
 
 @lru_cache(CACHED)
 def bare(word: str) -> str:
-    """A word without case and without the signs around it (Unicode's categories P and S), in NFC; it may be empty.
+    """A word without case and the punctuation around it (Unicode's categories P and S), in NFC; it may be empty.
 
     >>> bare("«Der»"), bare("है।"), bare("C++"), bare("...")
     ('der', 'है', 'c', '')

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.crosslingual.aligners.base import Pairs
-from nersery.models.subwords.joined_characters import Spans, Tokenize, spans
+from nersery.models.subwords.joined_characters import Tokenize, WordGroups, word_groups
 
 
 @dataclass(frozen=True)
@@ -24,21 +24,21 @@ class JoinedPairs:
         return (joined_pair(pair, self.tokenize)[0] for pair in self.pairs)
 
 
-def joined_pair(pair: Pair, tokenize: Tokenize) -> tuple[Pair, Spans, Spans]:
+def joined_pair(pair: Pair, tokenize: Tokenize) -> tuple[Pair, WordGroups, WordGroups]:
     """A pair with its characters joined, and the words of each joined word of the source and of the target."""
-    source, target = spans(pair.source, tokenize), spans(pair.target, tokenize)
+    source, target = word_groups(pair.source, tokenize), word_groups(pair.target, tokenize)
     joined = replace(pair, source=_texts(pair.source, source), target=_texts(pair.target, target))
     return joined, source, target
 
 
-def _texts(words: Sequence[str], spans: Spans) -> tuple[str, ...]:
-    return tuple("".join(words[position] for position in span) for span in spans)
+def _texts(words: Sequence[str], groups: WordGroups) -> tuple[str, ...]:
+    return tuple("".join(words[position] for position in group) for group in groups)
 
 
-def taken_apart(alignment: Alignment, source: Spans, target: Spans) -> Alignment:
+def character_links(alignment: Alignment, source: WordGroups, target: WordGroups) -> Alignment:
     """Expand the links of joined words into links of all the words that they consist of.
 
-    >>> taken_apart((Link(0, 1, 0.5),), ((0,),), ((0,), (1, 2)))
+    >>> character_links((Link(0, 1, 0.5),), ((0,),), ((0,), (1, 2)))
     (Link(source=0, target=1, probability=0.5), Link(source=0, target=2, probability=0.5))
     """
     return tuple(

@@ -142,7 +142,7 @@ class Giza(Program):
         probabilities = []
         for points, words, translation in zip(links, sources, targets, strict=True):
             numbers = [*map(_number, words)], [*map(_number, translation)]
-            agreed = np.sqrt(forward.origins(*numbers) * backward.origins(*reversed(numbers)).T)
+            agreed = np.sqrt(forward.posteriors(*numbers) * backward.posteriors(*reversed(numbers)).T)
             probabilities.append([min(max(float(agreed[point]), LEAST), 1.0) for point in points])
         return probabilities
 
@@ -301,12 +301,12 @@ class TranslationTable:
         order = np.argsort(keys)
         return cls(keys[order], lines[order, 2])
 
-    def origins(self, words: Sequence[int], translation: Sequence[int]) -> NDArray[np.float64]:
-        """The probability that each word of a translation comes from each word, computed as in IBM model 1.
+    def posteriors(self, words: Sequence[int], translation: Sequence[int]) -> NDArray[np.float64]:
+        """The probability that each word of a translation is aligned to each word, computed as in IBM model 1.
 
-        Shape: (words, translation). The rest of each column belongs to the empty word.
+        Shape: (words, translation). The rest of each column belongs to the null word.
         """
         left, right = np.array([*words, 0], np.int64), np.array(translation, np.int64)
         chances, _ = looked_up(self.keys, self.values, pair_keys(left[:, None], right))
-        origins: NDArray[np.float64] = chances / np.maximum(chances.sum(0), np.finfo(float).tiny)
-        return origins[:-1]
+        posteriors: NDArray[np.float64] = chances / np.maximum(chances.sum(0), np.finfo(float).tiny)
+        return posteriors[:-1]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.files import as_path
-from nersery.core.outcome import Reject, Step, Tally
+from nersery.core.outcome import BatchFunction, Reject, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Sentence
@@ -125,7 +125,7 @@ class AlignStage(Stage[Row, Row]):
         super().__post_init__()
         check_first(self.first)
 
-    def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> Step[Row]:
+    def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> BatchFunction[Row]:
         """See `Stage`."""
         method.fit(self.pairs, in_job(self.training, folder, progress))
 

@@ -232,13 +232,13 @@ def _reject_of(encoder: LayerEncoder, pair: Pair) -> Reject | None:
 
 def _padded(states: HiddenStates, texts: Sequence[int], rows: int, length: int) -> tuple[Tensor, Tensor]:
     """The states of some texts, zero at padding, and a mask that is true where there is a subword."""
-    nothing = len(states.values) - 1
-    index = torch.full((rows, length), nothing)
+    padding = len(states.values) - 1
+    index = torch.full((rows, length), padding)
     for row, text in enumerate(texts):
         count = len(states.owners[text])
         index[row, :count] = torch.arange(states.starts[text], states.starts[text] + count)
     index = index.to(states.values.device)
-    return states.values[index], index != nothing
+    return states.values[index], index != padding
 
 
 def _word_alignments(
@@ -247,8 +247,8 @@ def _word_alignments(
     """The links of words, each with the best probability of its subwords."""
     best: list[dict[tuple[int, int], float]] = [{} for _ in numbers]
     points = linked.nonzero()
-    chances = probability[points.unbind(1)].tolist()
-    for (row, left, right), chance in zip(points.tolist(), chances, strict=True):
+    values = probability[points.unbind(1)].tolist()
+    for (row, left, right), value in zip(points.tolist(), values, strict=True):
         words = states.owners[2 * numbers[row]][left], states.owners[2 * numbers[row] + 1][right]
-        best[row][words] = max(chance, best[row].get(words, 0.0))
-    return [tuple(Link(*words, chance) for words, chance in sorted(alignment.items())) for alignment in best]
+        best[row][words] = max(value, best[row].get(words, 0.0))
+    return [tuple(Link(*words, value) for words, value in sorted(alignment.items())) for alignment in best]

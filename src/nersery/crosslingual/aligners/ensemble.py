@@ -20,7 +20,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
-from nersery.crosslingual.aligner_components.characters import JoinedPairs, joined_pair, taken_apart
+from nersery.crosslingual.aligner_components.characters import JoinedPairs, character_links, joined_pair
 from nersery.crosslingual.aligner_components.symmetrization import mutually_best
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, aligned
 from nersery.crosslingual.label_projection.projection import alignment_issue
@@ -175,7 +175,7 @@ class Ensemble(Aligner, ModelSettings):
             return self._decided(pairs)
         joined = [joined_pair(pair, self._tokenize) for pair in pairs]
         return [
-            outcome if isinstance(outcome, Reject) else taken_apart(outcome, source, target)
+            outcome if isinstance(outcome, Reject) else character_links(outcome, source, target)
             for outcome, (_, source, target) in zip(self._decided([pair for pair, *_ in joined]), joined, strict=True)
         ]
 
@@ -186,7 +186,7 @@ class Ensemble(Aligner, ModelSettings):
         return self.source.tokenizer().tokenize if self.join and has_model else None
 
     def _decided(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
-        answers = dict(self._uninformed(pairs))
+        answers = dict(self._links_without_suggestions(pairs))
         answers |= {name: aligned(self._aligners[name], pairs) for name in self._aligners if name in self._informed}
         votes = self._votes(pairs, answers)
         return [
@@ -195,10 +195,10 @@ class Ensemble(Aligner, ModelSettings):
 
     def _suggested(self, pairs: Sequence[Pair]) -> list[Alignment]:
         """The vote of the members that use no suggestions; no links for a pair that they reject."""
-        votes = self._votes(pairs, self._uninformed(pairs))
+        votes = self._votes(pairs, self._links_without_suggestions(pairs))
         return [() if isinstance(vote, Reject) else _links(vote, vote > FAINT) for vote in votes]
 
-    def _uninformed(self, pairs: Sequence[Pair]) -> Mapping[str, Sequence[Alignment | Reject]]:
+    def _links_without_suggestions(self, pairs: Sequence[Pair]) -> Mapping[str, Sequence[Alignment | Reject]]:
         """The links of the members that use no suggestions.
 
         They are remembered for the latest pairs, and for the first ones, from which the other members learn.

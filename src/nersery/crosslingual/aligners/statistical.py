@@ -24,17 +24,17 @@ from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_pa
 from nersery.crosslingual.aligner_components.padded_shapes import Shape, padded_shapes
 from nersery.crosslingual.aligner_components.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
-from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded
-from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, by_positions, learn
+from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, NumberedSentences, padded
+from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, hmm_posteriors, learn
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, pair_keys
 from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR, PriorCounts, WordCounts
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
 from nersery.crosslingual.hmm.string_similarity import WordFeatures
-from nersery.crosslingual.hmm.texts import TextNumbers
+from nersery.crosslingual.hmm.texts import SymbolTable
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
 from nersery.models import bundled
-from nersery.models.training.memory import give_back
+from nersery.models.training.memory import release_memory
 
 TOO_LONG = "a side has more words than max_words"
 CELLS = 1 << 19
@@ -139,7 +139,7 @@ class Statistical(Aligner):
             self._adopt(self._opened(learnt))
             return
         self._adopt(self._learnt(pairs, training.progress))
-        give_back()
+        release_memory()
         if learnt is not None:
             self.save(learnt)
 
@@ -147,7 +147,7 @@ class Statistical(Aligner):
         self._advise(len(pairs))
         self._source, self._target = (Vocabulary(**self._spelling) for _ in range(2))
         known = self._opened(Path(self.priors)) if self.priors else empty_lexicon()
-        sources, targets = Stemmed(self._source), Stemmed(self._target)
+        sources, targets = NumberedSentences(self._source), NumberedSentences(self._target)
         words = WordCounts(), WordCounts()
         for pair in self._examples(pairs):
             sources.append(pair.source)
@@ -161,10 +161,10 @@ class Statistical(Aligner):
         del words
         if self._suggestions is not None and self._suggestions.counts:
             prior_counts.add(*self._suggested(pairs, len(sources), self._suggestions))
-        stems = len(self._source), len(self._target)
-        lexicon = SlicedLexicon(Batches(sources, targets), known, prior_counts.counts, stems)
+        prefix_counts = len(self._source), len(self._target)
+        lexicon = SlicedLexicon(Batches(sources, targets), known, prior_counts.counts, prefix_counts)
         del prior_counts  # its features of the words take much memory
-        give_back()
+        release_memory()
         steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
         return learn(sources, targets, known, lexicon, steps, progress)
 
@@ -189,8 +189,8 @@ class Statistical(Aligner):
             for pair, alignment in zip(batch, suggestions.suggest(batch), strict=True):
                 if alignment:
                     sources, targets, probabilities = map(np.array, zip(*alignment, strict=True))
-                    stems = self._source.look_up(pair.source)[sources], self._target.look_up(pair.target)[targets]
-                    keys.append(pair_keys(*stems))
+                    prefixes = self._source.look_up(pair.source)[sources], self._target.look_up(pair.target)[targets]
+                    keys.append(pair_keys(*prefixes))
                     counts.append(suggestions.counts * probabilities)
         return np.concatenate(keys), np.concatenate(counts)
 
@@ -204,7 +204,7 @@ class Statistical(Aligner):
     def _opened(self, folder: Path) -> Lexicon:
         lexicon, facts = Lexicon.load(folder, self._spelling)
         self._source, self._target = (
-            Vocabulary(**self._spelling, stems=TextNumbers(map(str, facts[side]))) for side in ("source", "target")
+            Vocabulary(**self._spelling, prefixes=SymbolTable(map(str, facts[side]))) for side in ("source", "target")
         )
         return lexicon
 
@@ -216,7 +216,7 @@ class Statistical(Aligner):
         """
         if self._lexicon is None:
             raise unfitted(self, "save")
-        vocabularies = {"source": self._source.stems, "target": self._target.stems}
+        vocabularies = {"source": self._source.prefixes, "target": self._target.prefixes}
         self._lexicon.save(Path(folder), {**self._spelling, **vocabularies})
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
@@ -248,9 +248,9 @@ class Statistical(Aligner):
         """The probabilities of the links of some pairs, padded to a number of rows, and of words on both sides."""
         assert self._lexicon is not None
         assert self._rates is not None
-        nothing = [np.zeros(0, np.int64)] * (rows - len(pairs))
-        source = padded([*(self._source.look_up(pair.source) for pair in pairs), *nothing], shape[0])
-        target = padded([*(self._target.look_up(pair.target) for pair in pairs), *nothing], shape[1])
+        empty_rows = [np.zeros(0, np.int64)] * (rows - len(pairs))
+        source = padded([*(self._source.look_up(pair.source) for pair in pairs), *empty_rows], shape[0])
+        target = padded([*(self._target.look_up(pair.target) for pair in pairs), *empty_rows], shape[1])
         batch = Batch(source, target)
         counts, is_known = self._lexicon.look_up(source, target)
         is_new = ~is_known & (target != PADDING).T[:, :, None] & (source != PADDING)
@@ -259,7 +259,7 @@ class Statistical(Aligner):
         for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):
             if alignment and self._suggestions is not None:
                 _prefer(alignment, pair, row, emissions, self._suggestions.trust)
-        return by_positions(emissions, batch, self._lexicon)
+        return hmm_posteriors(emissions, batch, self._lexicon)
 
     def _preset(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], features: WordFeatures) -> None:
         """Set the prior counts of words that were never seen together, from the features of these words themselves."""
@@ -302,7 +302,7 @@ def _prefer(alignment: Alignment, pair: Pair, row: int, emissions: Emissions, tr
 
 
 def _most_probable(probabilities: Array) -> list[Point]:
-    """Pairs of an origin and a word, if the word's best origin is more probable than none. Shape: (origins, words)."""
+    """Each word with its most probable state, unless the null word is more probable. Shape: (states, words)."""
     best = probabilities.argmax(0)
     chances = probabilities[best, np.arange(probabilities.shape[1])]
     words = np.flatnonzero(chances > 1 - probabilities.sum(0))

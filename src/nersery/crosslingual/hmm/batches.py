@@ -1,4 +1,4 @@
-"""Sentences and their translations, as stems, in batches of similar length."""
+"""Sentences and their translations, as prefixes, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from nersery.crosslingual.hmm.vocabulary import Vocabulary
 WORDS = 1 << 16
 """Number of words that are counted at once."""
 
-Stems = NDArray[np.integer]
+Prefixes = NDArray[np.integer]
 
 
-class Stemmed:
-    """Sentences of one language as the numbers of their stems; only their lengths are in memory."""
+class NumberedSentences:
+    """Sentences of one language as the numbers of their prefixes; only their lengths are in memory."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary, self._stored, self._lengths, self._size = vocabulary, TemporaryArray(np.int32), array("i"), 0
@@ -29,7 +29,7 @@ class Stemmed:
         return len(self._lengths)
 
     def append(self, words: Sequence[str]) -> None:
-        """Add a sentence, and add its new stems to the vocabulary."""
+        """Add a sentence, and add its new prefixes to the vocabulary."""
         self._stored.write(self._size, np.array(self._vocabulary.grow(words), np.int32))
         self._lengths.append(len(words))
         self._size += len(words)
@@ -40,15 +40,15 @@ class Stemmed:
         return np.frombuffer(self._lengths, np.int32)
 
     def uses(self, known: Values) -> Values:
-        """How often each stem was read, plus the known counts. Shape: (stems)."""
+        """How often each prefix was read, plus the known counts. Shape: (prefixes)."""
         uses = np.zeros(len(self._vocabulary))
         uses[: len(known)] = known
         for start in range(0, self._size, WORDS):
             np.add.at(uses, self.read(start, min(WORDS, self._size - start)), 1)
         return uses
 
-    def read(self, start: int, length: int) -> Stems:
-        """The stems of some words; their positions count over all sentences."""
+    def read(self, start: int, length: int) -> Prefixes:
+        """The prefixes of some words; their positions count over all sentences."""
         return self._stored.read(start, length)
 
 
@@ -59,15 +59,15 @@ CELLS = 60_000
 
 @dataclass(frozen=True)
 class Batch:
-    """Some sentences and their translations, as stems.
+    """Some sentences and their translations, as prefixes.
 
     Args:
-        source: Stems, or `PADDING` where there is no word. Shape: (sentences, source words).
+        source: Prefixes, or `PADDING` where there is no word. Shape: (sentences, source words).
         target: The same. Shape: (sentences, target words).
     """
 
-    source: Stems
-    target: Stems
+    source: Prefixes
+    target: Prefixes
 
     @property
     def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -84,7 +84,7 @@ class Batch:
 class Batches:
     """Sentences and their translations in batches of similar length. Each iteration yields the same batches."""
 
-    def __init__(self, sources: Stemmed, targets: Stemmed) -> None:
+    def __init__(self, sources: NumberedSentences, targets: NumberedSentences) -> None:
         self._stored, self._shapes = TemporaryArray(np.int32), list[tuple[int, int, int]]()
         sides = [(side, side.lengths, np.cumsum(side.lengths, dtype=np.int64)) for side in (sources, targets)]
         start = 0
@@ -119,7 +119,7 @@ def _groups(sources: NDArray[np.int32], targets: NDArray[np.int32]) -> Iterator[
         yield group
 
 
-def padded(sentences: Sequence[Stems], length: int = 0) -> NDArray[np.int64]:
+def padded(sentences: Sequence[Prefixes], length: int = 0) -> NDArray[np.int64]:
     """Sentences as rows padded to the longest sentence, or to ``length`` if it is more. Shape: (sentences, words)."""
     rows = np.full((len(sentences), max(length, *map(len, sentences))), PADDING, np.int64)
     for row, sentence in zip(rows, sentences, strict=True):

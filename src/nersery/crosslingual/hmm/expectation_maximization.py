@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from nersery.core.progress import Progress
 from nersery.crosslingual.hmm import hidden_markov
-from nersery.crosslingual.hmm.batches import PADDING, Batch, Stemmed, Stems
+from nersery.crosslingual.hmm.batches import PADDING, Batch, NumberedSentences, Prefixes
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, Parameters, Values
 from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
 from nersery.crosslingual.hmm.texts import UNKNOWN
-from nersery.models.training.memory import give_back
+from nersery.models.training.memory import release_memory
 
-ALONE_SMOOTHING = 0.1
-"""How often each stem counts as seen without a counterpart, if all stems were equally frequent."""
+NULL_SMOOTHING = 0.1
+"""How often each prefix counts as seen without a counterpart, if all prefixes were equally frequent."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Steps:
     """The numbers of passes over the pairs.
 
     Args:
-        ibm1: Passes by words alone.
-        hmm: Passes that also use the positions of the words.
-        null: Probability in (0, 1) that a word comes from no word.
+        ibm1: Passes of IBM model 1, which ignores positions.
+        hmm: Passes of the hidden Markov model, which uses them.
+        null: Probability in (0, 1) that a word is aligned to the null word.
     """
 
     ibm1: int
@@ -61,25 +61,25 @@ class Emissions:
     Args:
         forward: Those of each target word, given a source word. Shape: (target words, sentences, source words).
         backward: Those of each source word, given a target word. Shape: (target words, sentences, source words).
-        target_alone: Those of each target word, given no word; 1 at padding. Shape: (target words, sentences).
-        source_alone: Those of each source word, given no word; 1 at padding. Shape: (source words, sentences).
+        target_null: Those of each target word, given the null word; 1 at padding. Shape: (target words, sentences).
+        source_null: Those of each source word, given the null word; 1 at padding. Shape: (source words, sentences).
     """
 
     forward: Array
     backward: Array
-    target_alone: Array
-    source_alone: Array
+    target_null: Array
+    source_null: Array
 
 
 class Rates:
-    """The factors that turn counts into probabilities, and the values for unknown stems and for padding."""
+    """The factors that turn counts into probabilities, and the values for unknown prefixes and for padding."""
 
     def __init__(
         self, totals: tuple[Values, Values], parameters: Parameters, null: float, kind: type[np.floating]
     ) -> None:
         self._totals, self._null, self._kind = totals, null, kind
-        self._alone = parameters.source_alone, parameters.target_alone
-        self._rarest = [null * float(alone.min(initial=1)) for alone in self._alone]
+        self._null_probabilities = parameters.source_null, parameters.target_null
+        self._rarest = [null * float(values.min(initial=1)) for values in self._null_probabilities]
 
     def emissions(self, batch: Batch, counts: Array) -> Emissions:
         """The emission probabilities of the words of a batch, from the counts of its word pairs."""
@@ -87,73 +87,78 @@ class Rates:
         return Emissions(
             counts * self._rates(0, source),
             counts * self._rates(1, target)[:, :, None],
-            self._emissions_alone(1, target),
-            self._emissions_alone(0, source.T),
+            self._null_emissions(1, target),
+            self._null_emissions(0, source.T),
         )
 
-    def _rates(self, side: int, stems: Stems) -> Array:
-        """The factor for the counts of each word. Factors for all stems would take too much memory."""
-        rates = (1 - self._null) / np.maximum(_of_stems(self._totals[side], stems), 1e-12)
-        return self._completed(rates, stems, 1 - self._null, 0)
+    def _rates(self, side: int, prefixes: Prefixes) -> Array:
+        """The factor for the counts of each word. Factors for all prefixes would take too much memory."""
+        rates = (1 - self._null) / np.maximum(_of_prefixes(self._totals[side], prefixes), 1e-12)
+        return self._completed(rates, prefixes, 1 - self._null, 0)
 
-    def _emissions_alone(self, side: int, stems: Stems) -> Array:
-        emissions = self._null * _of_stems(self._alone[side], stems)
-        return self._completed(emissions, stems, self._rarest[side], 1)
+    def _null_emissions(self, side: int, prefixes: Prefixes) -> Array:
+        emissions = self._null * _of_prefixes(self._null_probabilities[side], prefixes)
+        return self._completed(emissions, prefixes, self._rarest[side], 1)
 
-    def _completed(self, values: Values, stems: Stems, unknown: float, padding: float) -> Array:
-        values[stems == UNKNOWN] = unknown
-        values[stems == PADDING] = padding
+    def _completed(self, values: Values, prefixes: Prefixes, unknown: float, padding: float) -> Array:
+        values[prefixes == UNKNOWN] = unknown
+        values[prefixes == PADDING] = padding
         return values.astype(self._kind, copy=False)
 
 
-def _of_stems(values: Values, stems: Stems) -> Values:
-    """The value of each stem; an arbitrary value for unknown stems and padding."""
-    return values[np.maximum(stems, 0)] if len(values) else np.ones(stems.shape)
+def _of_prefixes(values: Values, prefixes: Prefixes) -> Values:
+    """The value of each prefix; an arbitrary value for unknown prefixes and padding."""
+    return values[np.maximum(prefixes, 0)] if len(values) else np.ones(prefixes.shape)
 
 
-def by_words(emissions: Emissions, batch: Batch) -> Posteriors:
-    """IBM model 1: each word by itself, regardless of its position."""
+def ibm1_posteriors(emissions: Emissions, batch: Batch) -> Posteriors:
+    """Those of IBM model 1: each word by itself, regardless of its position."""
     sources, targets = (lengths.astype(emissions.forward.dtype) for lengths in batch.lengths)
     forward = emissions.forward / sources[:, None]
     backward = emissions.backward / targets[:, None]
     return Posteriors(
-        forward / (forward.sum(2) + emissions.target_alone)[:, :, None],
-        backward / (backward.sum(0) + emissions.source_alone.T),
+        forward / (forward.sum(2) + emissions.target_null)[:, :, None],
+        backward / (backward.sum(0) + emissions.source_null.T),
     )
 
 
-def by_positions(emissions: Emissions, batch: Batch, jumps: Parameters) -> Posteriors:
-    """The hidden Markov model, in both directions."""
+def hmm_posteriors(emissions: Emissions, batch: Batch, jumps: Parameters) -> Posteriors:
+    """Those of the hidden Markov model, in both directions."""
     sources, targets = batch.lengths
-    forward, forward_jumps = hidden_markov.posteriors(emissions.forward, emissions.target_alone, jumps.forward, sources)
+    forward, forward_jumps = hidden_markov.posteriors(emissions.forward, emissions.target_null, jumps.forward, sources)
     turned = np.ascontiguousarray(emissions.backward.transpose(2, 1, 0))
-    backward, backward_jumps = hidden_markov.posteriors(turned, emissions.source_alone, jumps.backward, targets)
+    backward, backward_jumps = hidden_markov.posteriors(turned, emissions.source_null, jumps.backward, targets)
     return Posteriors(forward, backward.transpose(2, 1, 0), forward_jumps, backward_jumps)
 
 
 def learn(
-    sources: Stemmed, targets: Stemmed, known: Lexicon, lexicon: SlicedLexicon, steps: Steps, progress: Progress | None
+    sources: NumberedSentences,
+    targets: NumberedSentences,
+    known: Lexicon,
+    lexicon: SlicedLexicon,
+    steps: Steps,
+    progress: Progress | None,
 ) -> Lexicon:
     """Learn a lexicon from sentences and their translations.
 
     Args:
-        known: An earlier lexicon, in which stems have the same numbers.
+        known: An earlier lexicon, in which prefixes have the same numbers.
         lexicon: The lexicon of these sentences, with what is known.
         progress: Counts each sentence once per step.
     """
     uses = sources.uses(known.source_uses), targets.uses(known.target_uses)
-    alone = uses[0] / max(uses[0].sum(), 1), uses[1] / max(uses[1].sum(), 1)
-    parameters = Parameters(*alone, known.forward, known.backward)
-    del alone
+    null = uses[0] / max(uses[0].sum(), 1), uses[1] / max(uses[1].sum(), 1)
+    parameters = Parameters(*null, known.forward, known.backward)
+    del null
     count = steps.ibm1 + steps.hmm
     if progress is not None:
         progress.total = (progress.total or 0) + count * len(sources)
     for step in range(count):
-        give_back()
+        release_memory()
         seen = _seen(lexicon, parameters, steps, step, progress)
         parameters = Parameters(
-            _smoothed(seen.source_alone, uses[0]),
-            _smoothed(seen.target_alone, uses[1]),
+            _smoothed(seen.source_null, uses[0]),
+            _smoothed(seen.target_null, uses[1]),
             parameters.forward if step < steps.ibm1 else hidden_markov.normalized(seen.forward),
             parameters.backward if step < steps.ibm1 else hidden_markov.normalized(seen.backward),
         )
@@ -165,16 +170,16 @@ def learn(
 def _seen(
     lexicon: SlicedLexicon, parameters: Parameters, steps: Steps, step: int, progress: Progress | None
 ) -> Parameters:
-    """Pass over the pairs once: link the words, and count jumps and words without a link."""
+    """Pass over the pairs once: link the words, and count jumps and links to the null word."""
     rates = Rates(lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
     seen = Parameters(*map(np.zeros_like, vars(parameters).values()))
     for batch, parts in lexicon.batches():
         emissions = rates.emissions(batch, lexicon.counts(batch, parts))
         if step < steps.ibm1:
-            posteriors = by_words(emissions, batch)
+            posteriors = ibm1_posteriors(emissions, batch)
             lexicon.link(parts, np.sqrt(posteriors.forward * posteriors.backward))  # the product forgets rare words
         else:
-            posteriors = by_positions(emissions, batch, parameters)
+            posteriors = hmm_posteriors(emissions, batch, parameters)
             lexicon.link(parts, posteriors.forward * posteriors.backward)  # otherwise rare words collect leftover words
         _add(seen, batch, posteriors)
         if progress is not None:
@@ -183,16 +188,16 @@ def _seen(
 
 
 def _add(seen: Parameters, batch: Batch, posteriors: Posteriors) -> None:
-    for alone, words, rest in (
-        (seen.source_alone, batch.source, 1 - posteriors.backward.sum(0)),
-        (seen.target_alone, batch.target, 1 - posteriors.forward.sum(2).T),
+    for null, words, rest in (
+        (seen.source_null, batch.source, 1 - posteriors.backward.sum(0)),
+        (seen.target_null, batch.target, 1 - posteriors.forward.sum(2).T),
     ):
         real = words >= 0
-        np.add.at(alone, words[real], np.clip(rest[real], 0, 1).astype(np.float64))
+        np.add.at(null, words[real], np.clip(rest[real], 0, 1).astype(np.float64))
     np.add(seen.forward, posteriors.forward_jumps, out=seen.forward)
     np.add(seen.backward, posteriors.backward_jumps, out=seen.backward)
 
 
-def _smoothed(alone: NDArray[np.float64], uses: NDArray[np.float64]) -> NDArray[np.float64]:
-    prior = ALONE_SMOOTHING * len(uses)
-    return (alone + prior * uses / max(uses.sum(), 1)) / (alone.sum() + prior or 1)
+def _smoothed(null: NDArray[np.float64], uses: NDArray[np.float64]) -> NDArray[np.float64]:
+    prior = NULL_SMOOTHING * len(uses)
+    return (null + prior * uses / max(uses.sum(), 1)) / (null.sum() + prior or 1)

@@ -29,41 +29,41 @@ def normalized(jumps: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @_BLAS.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]  # several threads add up in other orders
 def posteriors(
-    emissions: Array, nothing: Array, jumps: NDArray[np.float64], lengths: NDArray[np.int64]
+    emissions: Array, null: Array, jumps: NDArray[np.float64], lengths: NDArray[np.int64]
 ) -> tuple[Array, NDArray[np.float64]]:
     """Run the forward-backward algorithm over all sentences at once.
 
-    A word that comes from no word does not change the position from which the next word jumps (Och and Ney, 2003).
+    A word aligned to the null word does not change the position from which the next word jumps (Och and Ney, 2003).
 
     Args:
-        emissions: Probability of each word, given the word that it comes from; 0 at padding.
-            Shape: (words, sentences, origins).
-        nothing: Probability of each word, given that it comes from no word; 1 at padding. Shape: (words, sentences).
+        emissions: Probability of each word, given the word that it is aligned to; 0 at padding.
+            Shape: (words, sentences, states). A state is a position in the other sentence.
+        null: Probability of each word, given the null word; 1 at padding. Shape: (words, sentences).
         jumps: Probabilities of jumps. Shape: (2 * FURTHEST + 1).
-        lengths: The number of origins, 1 or more. Shape: (sentences).
+        lengths: The number of states, 1 or more. Shape: (sentences).
 
     Returns:
-        For each word, the probability that it comes from each word of the other sentence. The rest, up to 1, is the
-        probability that it comes from no word. Shape: (words, sentences, origins). And how often each jump was taken.
+        For each word, the probability that it is aligned to each word of the other sentence. The rest, up to 1, is that
+        of the null word. Shape: (words, sentences, states). And how often each jump was taken.
         Shape: (2 * FURTHEST + 1).
     """
-    words, _, origins = emissions.shape
+    words, _, states = emissions.shape
     kind = emissions.dtype
-    positions = np.arange(origins)
+    positions = np.arange(states)
     distances = np.clip(positions - positions[:, None], -FURTHEST, FURTHEST) + FURTHEST  # the index of each jump
     leap = jumps.astype(kind)[distances]
     back = np.ascontiguousarray(leap.T)
     real = (positions < lengths[:, None]).astype(kind)
     # Sentences differ in length, so the jumps from each position are normalized to 1 over the positions that exist.
     weight = real / np.maximum(real @ back, _TINY)
-    empty = nothing[:, :, None]
+    null = null[:, :, None]
     linked, reached, future, arrivals = (np.empty_like(emissions) for _ in range(4))
-    scales = np.empty((*nothing.shape, 1), kind)
+    scales = np.empty(null.shape, kind)
     before = real / lengths[:, None].astype(kind)
     for word in range(words):
         start = before if word == 0 else (before * weight) @ leap
         np.multiply(start, emissions[word], out=linked[word])
-        now = np.multiply(before, empty[word], out=reached[word])
+        now = np.multiply(before, null[word], out=reached[word])
         now += linked[word]
         scales[word] = np.maximum(now.sum(1, keepdims=True), _TINY)  # otherwise long sentences would underflow
         now /= scales[word]
@@ -73,10 +73,10 @@ def posteriors(
         arrival = np.multiply(emissions[word], future[word], out=arrivals[word])
         arrival /= scales[word]
         np.multiply(arrival @ back, weight, out=future[word - 1])
-        future[word - 1] += future[word] * (empty[word] / scales[word])
+        future[word - 1] += future[word] * (null[word] / scales[word])
     linked *= future
     linked /= scales
     # How often each jump was taken, summed over words and sentences by one matrix product.
-    departures = (reached[:-1] * weight).reshape(-1, origins)
-    taken = leap * (departures.T @ arrivals[1:].reshape(-1, origins))
+    departures = (reached[:-1] * weight).reshape(-1, states)
+    taken = leap * (departures.T @ arrivals[1:].reshape(-1, states))
     return linked, np.asarray(np.bincount(distances.ravel(), taken.ravel(), len(jumps)), np.float64)

@@ -1,10 +1,10 @@
-"""What the statistical aligner learns: which stems translate which, how far words jump, and which have no origin."""
+"""What the statistical aligner learns: which prefixes translate which, how far words jump, what the null word emits."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,18 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import write_atomic, written_atomically
 from nersery.core.other_jobs import differences
 from nersery.crosslingual.hmm import hidden_markov
-from nersery.crosslingual.hmm.texts import TextNumbers
+from nersery.crosslingual.hmm.texts import SymbolTable
 from nersery.crosslingual.hmm.vocabulary import Numbers
 
 Values = NDArray[np.float64]
 
 TENSORS, FACTS = "lexicon.safetensors", "lexicon.json"
 FORMAT = 1
+_SAVED_AS = {"source_null": "source_alone", "target_null": "target_alone"}
+"""The names of tensors in files that differ from the fields."""
 _SHIFT = 32
 _CHUNK = 1 << 18
-"""Number of pairs of stems that are added up at once."""
+"""Number of pairs of prefixes that are added up at once."""
 
 
 @dataclass(frozen=True)
@@ -35,28 +37,28 @@ class Parameters:
     """What is learnt besides the counts of links. During a step: sums of how often each was seen.
 
     Args:
-        source_alone: Probability of each source stem among words that come from no target word. Shape: (source stems).
-        target_alone: The same for target stems. Shape: (target stems).
+        source_null: Emission probability of each source prefix, given the null word. Shape: (source prefixes).
+        target_null: The same for target prefixes. Shape: (target prefixes).
         forward: Probabilities of jumps among source words from one target word to the next. Shape: (2 * FURTHEST + 1).
         backward: Probabilities of jumps among target words from one source word to the next. Shape: (2 * FURTHEST + 1).
     """
 
-    source_alone: Values
-    target_alone: Values
+    source_null: Values
+    target_null: Values
     forward: Values
     backward: Values
 
 
 @dataclass(frozen=True)
 class Lexicon(Parameters):
-    """Counts of linked stems, and the parameters learnt with them.
+    """Counts of linked prefixes, and the parameters learnt with them.
 
     Args:
-        keys: The pairs of stems that occurred in a sentence and its translation, sorted; see `pair_keys`. Shape:
+        keys: The pairs of prefixes that occurred in a sentence and its translation, sorted; see `pair_keys`. Shape:
             (pairs).
-        counts: How often the stems of each pair were linked, plus the prior counts. Shape: (pairs).
-        source_uses: How often each source stem was read. Shape: (source stems).
-        target_uses: The same for target stems. Shape: (target stems).
+        counts: How often the prefixes of each pair were linked, plus the prior counts. Shape: (pairs).
+        source_uses: How often each source prefix was read. Shape: (source prefixes).
+        target_uses: The same for target prefixes. Shape: (target prefixes).
     """
 
     keys: Numbers
@@ -66,16 +68,16 @@ class Lexicon(Parameters):
 
     @property
     def totals(self) -> tuple[Values, Values]:
-        """The sum of the counts of each source stem, and of each target stem."""
+        """The sum of the counts of each source prefix, and of each target prefix."""
         sources, targets = np.zeros_like(self.source_uses), np.zeros_like(self.target_uses)
         add_up(self.keys, self.counts, sources, targets)
         return sources, targets
 
     def look_up(self, source: Numbers, target: Numbers) -> tuple[Values, NDArray[np.bool_]]:
-        """The count of each pair of stems, 0 if it has none, and whether it has one.
+        """The count of each pair of prefixes, 0 if it has none, and whether it has one.
 
         Args:
-            source: Numbers of stems, below 0 where there is no stem. Shape: (sentences, source words).
+            source: Numbers of prefixes, below 0 where there is no prefix. Shape: (sentences, source words).
             target: The same. Shape: (sentences, target words).
 
         Shape: twice (target words, sentences, source words).
@@ -88,12 +90,13 @@ class Lexicon(Parameters):
 
         Args:
             folder: Created if it does not exist.
-            facts: The stems by number, as ``source`` and ``target``, and JSON values.
+            facts: The prefixes by number, as ``source`` and ``target``, and JSON values.
         """
         folder.mkdir(parents=True, exist_ok=True)
         with written_atomically(folder / TENSORS) as unfinished:
             save_file(
-                {field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, unfinished
+                {_saved_as(field): np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)},
+                unfinished,
             )
             (folder / FACTS).unlink(missing_ok=True)  # without this file, what a kill leaves is no lexicon
         write_atomic(folder / FACTS, _json({"format": FORMAT, **facts}))
@@ -113,7 +116,7 @@ class Lexicon(Parameters):
         try:
             facts = json.loads((folder / FACTS).read_text("utf-8"))
             tensors = load_file(folder / TENSORS)
-            lexicon = cls(**{field.name: tensors[field.name] for field in fields(cls)})
+            lexicon = cls(**{field.name: tensors[_saved_as(field)] for field in fields(cls)})
             if [len(facts["source"]), len(facts["target"])] != [len(lexicon.source_uses), len(lexicon.target_uses)]:
                 raise ValueError(f"{FACTS} and {TENSORS} do not belong together")
         except (OSError, ValueError, LookupError, SafetensorError) as error:
@@ -129,13 +132,17 @@ class Lexicon(Parameters):
         return lexicon, facts
 
 
+def _saved_as(field: Field[Any]) -> str:
+    return _SAVED_AS.get(field.name, field.name)
+
+
 def _json(facts: Mapping[str, Any]) -> Iterator[str]:
-    """The output of `json.dumps`, part by part. As Python strings, all stems at once would fill the memory."""
+    """The output of `json.dumps`, part by part. As Python strings, all prefixes at once would fill the memory."""
     before = "{"
     for key, value in facts.items():
         yield f"{before}{json.dumps(key)}: "
         before = ", "
-        if isinstance(value, TextNumbers):
+        if isinstance(value, SymbolTable):
             yield "["
             for number, texts in enumerate(batched(value, 1000)):
                 yield (", " if number else "") + json.dumps(texts)[1:-1]
@@ -166,10 +173,10 @@ def check_folder(folder: Path) -> None:
 
 
 def empty_lexicon() -> Lexicon:
-    """A lexicon without any stems."""
-    nothing = np.zeros(0)
+    """A lexicon without any prefixes."""
+    empty = np.zeros(0)
     jumps = hidden_markov.first_jumps()
-    return Lexicon(nothing, nothing, jumps, jumps, np.zeros(0, np.int64), nothing, nothing, nothing)
+    return Lexicon(empty, empty, jumps, jumps, np.zeros(0, np.int64), empty, empty, empty)
 
 
 def looked_up(keys: Numbers, values: Values, wanted: Numbers) -> tuple[Values, NDArray[np.bool_]]:
@@ -187,18 +194,18 @@ def looked_up(keys: Numbers, values: Values, wanted: Numbers) -> tuple[Values, N
 
 
 def pair_keys(source: Numbers, target: Numbers) -> Numbers:
-    """One number for each pair of stems; the numbers sort by source stem, then by target stem."""
+    """One number for each pair of prefixes; the numbers sort by source prefix, then by target prefix."""
     return (source << _SHIFT) + target
 
 
 def add_up(keys: Numbers, counts: Values, of_source: Values, of_target: Values) -> None:
-    """Add the count of each pair of stems to the totals of both stems."""
+    """Add the count of each pair of prefixes to the totals of both prefixes."""
     for start in range(0, len(keys), _CHUNK):
         part = slice(start, start + _CHUNK)
-        for stems, totals in zip(stems_of(keys[part]), (of_source, of_target), strict=True):
-            np.add.at(totals, stems, counts[part])
+        for prefixes, totals in zip(prefixes_of(keys[part]), (of_source, of_target), strict=True):
+            np.add.at(totals, prefixes, counts[part])
 
 
-def stems_of(keys: Numbers) -> tuple[Numbers, Numbers]:
-    """The numbers of the source stem and the target stem of each pair."""
+def prefixes_of(keys: Numbers) -> tuple[Numbers, Numbers]:
+    """The numbers of the source prefix and the target prefix of each pair."""
     return keys >> _SHIFT, keys & ((1 << _SHIFT) - 1)

@@ -1,4 +1,4 @@
-"""How often stems count as linked before anything is learnt."""
+"""How often prefixes count as linked before anything is learnt."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from nersery.crosslingual.hmm.lexicon import Values, stems_of
+from nersery.crosslingual.hmm.lexicon import Values, prefixes_of
 from nersery.crosslingual.hmm.string_similarity import WordFeatures
-from nersery.crosslingual.hmm.texts import UNKNOWN, TextNumbers
+from nersery.crosslingual.hmm.texts import UNKNOWN, SymbolTable
 from nersery.crosslingual.hmm.vocabulary import KNOWN, Numbers, Vocabulary
 
 DEFAULT_PRIOR = 1e-4
-"""How often the stems of any pair count as linked before learning."""
+"""How often the prefixes of any pair count as linked before learning."""
 
 
 class PriorCounts:
-    """Counts of pairs of stems before learning, from their spelling and from suggestions of other aligners.
+    """Counts of pairs of prefixes before learning, from their spelling and from suggestions of other aligners.
 
     Args:
         string_similarity: Number of observations that two identical words are worth.
@@ -30,11 +30,11 @@ class PriorCounts:
         self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0)
 
     def compare(self, sources: Iterable[str], targets: Iterable[str]) -> None:
-        """Set the words by which stems are compared: one for each source stem and one for each target stem."""
+        """Set the words by which prefixes are compared: one for each prefix of each side."""
         self._rows = self._features.added(sources), self._features.added(targets)
 
     def add(self, keys: Numbers, counts: Values) -> None:
-        """Count suggested links. The counts of a pair of stems that occurs more than once add up."""
+        """Count suggested links. The counts of a pair of prefixes that occurs more than once add up."""
         order = np.argsort(keys, kind="stable")
         self._keys, self._counts = keys[order], counts[order]
 
@@ -42,7 +42,7 @@ class PriorCounts:
         """The prior counts of sorted keys, which must contain all suggested keys between the first and the last."""
         priors = np.full(len(keys), DEFAULT_PRIOR)
         if self._string_similarity:
-            rows = (side.start + stems for side, stems in zip(self._rows, stems_of(keys), strict=True))
+            rows = (side.start + prefixes for side, prefixes in zip(self._rows, prefixes_of(keys), strict=True))
             priors += self._string_similarity * self._features.similarity(*rows)
         start, end = np.searchsorted(self._keys, keys[:1]).sum(), np.searchsorted(self._keys, keys[-1:], "right").sum()
         np.add.at(priors, np.searchsorted(keys, self._keys[start:end]), self._counts[start:end])
@@ -53,7 +53,7 @@ class WordCounts:
     """How often each word of a language was read."""
 
     def __init__(self) -> None:
-        self._words, self._counts = TextNumbers(), array("q")
+        self._words, self._counts = SymbolTable(), array("q")
         self._latest: Counter[str] = Counter()
 
     def update(self, words: Sequence[str]) -> None:
@@ -71,7 +71,7 @@ class WordCounts:
         self._latest.clear()
 
     def commonest(self, vocabulary: Vocabulary) -> Iterator[str]:
-        """The most frequent word of each stem, or the stem if no word of it was read.
+        """The most frequent word of each prefix, or the prefix if no word of it was read.
 
         Of equally frequent words, it is the last one in the order of code points.
         """
@@ -79,8 +79,10 @@ class WordCounts:
         words, counts = self._words, self._counts
         best = array("i", [UNKNOWN]) * len(vocabulary)
         for number, word in enumerate(words):
-            (stem,) = vocabulary.grow((word,))
-            current = best[stem]
+            (prefix,) = vocabulary.grow((word,))
+            current = best[prefix]
             if current == UNKNOWN or (counts[number], word) > (counts[current], words[current]):
-                best[stem] = number
-        return (vocabulary.stems[stem] if number == UNKNOWN else words[number] for stem, number in enumerate(best))
+                best[prefix] = number
+        return (
+            vocabulary.prefixes[prefix] if number == UNKNOWN else words[number] for prefix, number in enumerate(best)
+        )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery.crosslingual.hmm.batches import Batch, Batches
-from nersery.crosslingual.hmm.lexicon import Lexicon, Values, add_up, pair_keys, stems_of
+from nersery.crosslingual.hmm.lexicon import Lexicon, Values, add_up, pair_keys, prefixes_of
 from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR
 from nersery.crosslingual.hmm.temporary_array import TemporaryArray, check_room
 from nersery.crosslingual.hmm.vocabulary import Numbers
@@ -36,36 +36,40 @@ class CellRange(NamedTuple):
 
 
 class SlicedLexicon:
-    """A lexicon with all pairs of stems that occur in sentences and their translations.
+    """A lexicon with all pairs of prefixes that occur in sentences and their translations.
 
     A *cell* is a source word of a sentence and a target word of its translation, or padding. The lexicon is cut into
-    slices by source stem. The cells of a slice are stored together in a file, in the order of the batches. Between two
+    slices by source prefix. The cells of a slice are stored together in a file, in the order of batches. Between two
     steps, each slice sums up how much its cells were linked, always in this order, and gives each cell the new count of
-    its stems. So neither the lexicon nor the cells are ever in memory as a whole, and nothing is looked up out of
-    order. The files store only the target stems of the keys, and only prior counts other than `DEFAULT_PRIOR`.
+    its prefixes. So neither the lexicon nor the cells are ever in memory as a whole, and nothing is looked up out of
+    order. The files store only the target prefixes of the keys, and only prior counts other than `DEFAULT_PRIOR`.
 
     Args:
         batches: The text.
         known: Earlier counts, which replace the prior counts.
-        prior_counts: How often the stems of each key count as linked before learning.
-        stems: The number of source stems and of target stems.
+        prior_counts: How often the prefixes of each key count as linked before learning.
+        prefix_counts: The number of source prefixes and of target prefixes.
     """
 
     def __init__(
-        self, batches: Batches, known: Lexicon, prior_counts: Callable[[Numbers], Values], stems: tuple[int, int]
+        self,
+        batches: Batches,
+        known: Lexicon,
+        prior_counts: Callable[[Numbers], Values],
+        prefix_counts: tuple[int, int],
     ) -> None:
-        self._batches, self._stems = batches, stems
-        weights = np.zeros(stems[0])
+        self._batches, self._prefix_counts = batches, prefix_counts
+        weights = np.zeros(prefix_counts[0])
         for batch in batches:
             np.add.at(weights, batch.source[batch.source >= 0], batch.target.shape[1])
         size = max(SLICE, weights.sum() / MOST_SLICES)
         self._slice_of = ((np.cumsum(weights) - weights) // size).astype(np.int64)
-        count = int(self._slice_of[-1]) + 1 if stems[0] else 0
+        count = int(self._slice_of[-1]) + 1 if prefix_counts[0] else 0
         self._first_cells = np.append(0, np.cumsum(np.bincount(self._slice_of, weights, count))).astype(np.int64)
         cells_in_all = int(self._first_cells[-1])
         check_room(cells_in_all * np.dtype(np.int64).itemsize)
         self._first_keys, self._first_unusual = [0], [0]
-        self._targets, self._targets_of = TemporaryArray(np.int32), np.zeros(stems[0], np.int32)
+        self._targets, self._targets_of = TemporaryArray(np.int32), np.zeros(prefix_counts[0], np.int32)
         self._unusual_priors, self._unusual = TemporaryArray(np.float64), TemporaryArray(np.int32)
         self._values, cells = TemporaryArray(np.float32), TemporaryArray(np.int64)
         # The place of a cell's key takes half the bytes of the key, so places can overwrite the keys in their file from
@@ -75,8 +79,8 @@ class SlicedLexicon:
             keys = pair_keys(batch.source[:, :, None].astype(np.int64), batch.target[:, None, :].astype(np.int64))
             keys[np.broadcast_to((batch.target < 0)[:, None, :], keys.shape)] = NO_KEY
             _scatter(cells, parts, keys.transpose(2, 0, 1))
-        self._first_stems = np.searchsorted(self._slice_of, np.arange(count + 1))
-        known_bounds = np.searchsorted(known.keys, pair_keys(self._first_stems, np.zeros_like(self._first_stems)))
+        self._first_prefixes = np.searchsorted(self._slice_of, np.arange(count + 1))
+        known_bounds = np.searchsorted(known.keys, pair_keys(self._first_prefixes, np.zeros_like(self._first_prefixes)))
         for number in range(count):
             part = slice(*known_bounds[number : number + 2])
             self._add_slice(known.keys[part], known.counts[part], cells, prior_counts)
@@ -97,9 +101,9 @@ class SlicedLexicon:
             priors[place : place + SLICE] = prior_counts(keys[place : place + SLICE])
         priors[np.searchsorted(keys, known)] = counts
         unusual = np.flatnonzero(priors != DEFAULT_PRIOR)
-        sources, targets = stems_of(keys)
-        targets_of = np.bincount(sources - self._first_stems[number])
-        self._targets_of[self._first_stems[number] :][: len(targets_of)] = targets_of
+        sources, targets = prefixes_of(keys)
+        targets_of = np.bincount(sources - self._first_prefixes[number])
+        self._targets_of[self._first_prefixes[number] :][: len(targets_of)] = targets_of
         self._targets.write(start, targets)
         self._unusual.write(first, unusual)
         self._unusual_priors.write(first, priors[unusual])
@@ -110,10 +114,10 @@ class SlicedLexicon:
         """The batches of the text, each with the places of its cells."""
         following = self._first_cells.copy()
         for batch in self._batches:
-            stems = batch.source.ravel()
-            columns = np.flatnonzero(stems >= 0)
-            columns = columns[np.argsort(self._slice_of[stems[columns]], kind="stable")]
-            numbers, starts = np.unique(self._slice_of[stems[columns]], return_index=True)
+            prefixes = batch.source.ravel()
+            columns = np.flatnonzero(prefixes >= 0)
+            columns = columns[np.argsort(self._slice_of[prefixes[columns]], kind="stable")]
+            numbers, starts = np.unique(self._slice_of[prefixes[columns]], return_index=True)
             parts = []
             for number, part in zip(numbers, np.split(columns, starts[1:]), strict=True):
                 parts.append(CellRange(int(following[number]), part))
@@ -121,7 +125,7 @@ class SlicedLexicon:
             yield batch, parts
 
     def counts(self, batch: Batch, parts: Sequence[CellRange]) -> NDArray[np.float32]:
-        """How often the stems of each cell of a batch were linked. Shape: that of the batch."""
+        """How often the prefixes of each cell of a batch were linked. Shape: that of the batch."""
         counts = np.zeros(batch.shape, np.float32)
         rows = counts.reshape(len(counts), -1)
         for start, columns in parts:
@@ -133,12 +137,12 @@ class SlicedLexicon:
         _scatter(self._values, parts, linked)
 
     def totals(self, *, is_linked: bool) -> tuple[Values, Values]:
-        """The sum of the counts of each source stem and of each target stem; `counts` then returns the same counts.
+        """The sum of the counts of each source prefix and of each target prefix; `counts` then returns the same counts.
 
         Args:
             is_linked: Whether the cells store how much they were linked. If not, only the prior counts are summed.
         """
-        of_source, of_target = map(np.zeros, self._stems)
+        of_source, of_target = map(np.zeros, self._prefix_counts)
         for number, (keys, counts) in enumerate(self._slices(is_linked=is_linked)):
             add_up(keys, counts, of_source, of_target)
             values = np.append(counts, 0).astype(np.float32)
@@ -168,13 +172,13 @@ class SlicedLexicon:
                     np.add.at(linked, places.astype(np.intp), values.astype(np.float64))
                 counts += linked
                 del linked
-            stems = np.arange(*self._first_stems[number : number + 2])
-            keys = pair_keys(stems, np.zeros_like(stems)).repeat(self._targets_of[stems])
+            prefixes = np.arange(*self._first_prefixes[number : number + 2])
+            keys = pair_keys(prefixes, np.zeros_like(prefixes)).repeat(self._targets_of[prefixes])
             keys += self._targets.read(start, end - start)
             yield keys, counts[:-1]
 
     def _chunks(self, number: int) -> Iterator[tuple[int, int]]:
-        """Chunks of a slice: the first cell and the number of cells. A slice may be long: a frequent stem has many."""
+        """Chunks of a slice: the first cell and the number of cells. Slices may be long: a frequent prefix has many."""
         first, end = self._first_cells[number : number + 2].tolist()
         for start in range(first, end, SLICE):
             yield start, min(SLICE, end - start)

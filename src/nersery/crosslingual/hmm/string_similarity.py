@@ -83,10 +83,10 @@ def _letters(character: str) -> str:
     return sound[: consonants + 1] if consonants else sound[:1]
 
 
-def skeleton(roman: str) -> str:
+def consonant_skeleton(roman: str) -> str:
     """The consonants of a romanized word. Similar sounds become one letter; vowels count only at the beginning.
 
-    >>> skeleton("philadelphia"), skeleton("filadelfiya")
+    >>> consonant_skeleton("philadelphia"), consonant_skeleton("filadelfiya")
     ('fldlf', 'fldlf')
     """
     letters = ""
@@ -106,18 +106,18 @@ def kind(word: str) -> int:
     return WORD if is_word else PUNCTUATION
 
 
-def essence(word: str, what: int) -> str:
+def canonical_form(word: str, word_kind: int) -> str:
     """What a number or a punctuation mark has in common across scripts: the digits, or the purpose of the mark.
 
     Args:
-        what: See `kind`.
+        word_kind: See `kind`.
 
-    >>> essence("१,०००", NUMBER), essence("1.000", NUMBER), essence("।", PUNCTUATION), essence("«", PUNCTUATION)
-    ('1000', '1000', '.', '"')
+    >>> canonical_form("१,०००", NUMBER), canonical_form("।", PUNCTUATION), canonical_form("«", PUNCTUATION)
+    ('1000', '.', '"')
     """
-    if what == WORD:
+    if word_kind == WORD:
         return word.casefold()
-    if what == NUMBER:
+    if word_kind == NUMBER:
         return "".join(str(unicodedata.digit(character)) for character in word if character.isdigit())
     first = word[:1]
     return _MARKS.get(first) or _KINDS_OF_MARKS.get(unicodedata.category(first)) or first if word else ""
@@ -129,7 +129,7 @@ class WordFeatures:
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
         self._scripts_seen: dict[str, int] = {}
-        self._beginnings, self._scripts, self._cores = array("q"), array("H"), array("q")
+        self._beginnings, self._scripts, self._canonical_forms = array("q"), array("H"), array("q")
         self._roman, self._skeletons = Texts(), Texts()
 
     def rows(self, words: Sequence[str]) -> Rows:
@@ -140,17 +140,18 @@ class WordFeatures:
 
     def added(self, words: Iterable[str]) -> range:
         """Add rows for words. `rows` does not remember them, which saves much memory with many different words."""
-        first, scripts = len(self._cores), self._scripts_seen
+        first, scripts = len(self._canonical_forms), self._scripts_seen
         for word in (unicodedata.normalize("NFKC", word) for word in words):
             word_kind = kind(word)
-            roman, core = romanized(word), essence(word, word_kind)
-            bones = skeleton(roman)
-            self._beginnings.append(_sound(bones[0]) if bones and word_kind == WORD else _digest(f"{word_kind} {core}"))
+            roman, canonical = romanized(word), canonical_form(word, word_kind)
+            consonants = consonant_skeleton(roman)
+            has_sound = bool(consonants) and word_kind == WORD
+            self._beginnings.append(_sound(consonants[0]) if has_sound else _digest(f"{word_kind} {canonical}"))
             self._scripts.append(scripts.setdefault(script_of(word), len(scripts)))
-            self._cores.append(_digest(core))
+            self._canonical_forms.append(_digest(canonical))
             self._roman.append(roman)
-            self._skeletons.append(bones)
-        return range(first, len(self._cores))
+            self._skeletons.append(consonants)
+        return range(first, len(self._canonical_forms))
 
     def beginnings(self, rows: Rows) -> Rows:
         """A number for the sound that a word begins with; different sounds mean no similarity. Shape: that of rows."""
@@ -167,8 +168,8 @@ class WordFeatures:
         # Comparing letters is slow, so only the few pairs whose first sounds and lengths fit are compared.
         close = np.flatnonzero(self.beginnings(left) == self.beginnings(right))
         left, right = left[close], right[close]
-        scripts, cores = np.frombuffer(self._scripts, np.uint16), np.frombuffer(self._cores, np.int64)
-        equal = cores[left] == cores[right]
+        scripts, forms = np.frombuffer(self._scripts, np.uint16), np.frombuffer(self._canonical_forms, np.int64)
+        equal = forms[left] == forms[right]
         similarity[close[equal]] = 1
         lengths = self._skeletons.lengths(left), self._skeletons.lengths(right)
         shorter, longer = np.minimum(*lengths), np.maximum(*lengths)

@@ -46,11 +46,11 @@ class Texts:
         return ends[numbers + 1].astype(np.int64) - ends[numbers]
 
 
-class TextNumbers:
+class SymbolTable:
     """Distinct texts, numbered from 0 in the order in which they were added.
 
-    >>> numbers = TextNumbers(["a", "b", "a"])
-    >>> numbers.find("b"), numbers.find("c"), numbers.add("c"), list(numbers)
+    >>> symbols = SymbolTable(["a", "b", "a"])
+    >>> symbols.find("b"), symbols.find("c"), symbols.add("c"), list(symbols)
     (1, -1, 2, ['a', 'b', 'c'])
     """
 

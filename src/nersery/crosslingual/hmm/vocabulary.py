@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from nersery.crosslingual.hmm.texts import UNKNOWN, TextNumbers
+from nersery.crosslingual.hmm.texts import UNKNOWN, SymbolTable
 
 _VIRAMA = 9
 """The combining class of the sign that joins a consonant to the next one."""
 KNOWN = 1 << 14
-"""Maximum number of words whose stems are remembered."""
+"""Maximum number of words whose prefixes are remembered."""
 _JOINERS = "\u200c\u200d"
 
 Numbers = NDArray[np.int64]
 
 
-def stem(word: str, lower: bool = True, prefix: int = 4) -> str:
+def word_prefix(word: str, lower: bool = True, prefix: int = 4) -> str:
     """A word without what distinguishes its forms: in lower case, and only the first letters.
 
     The word is never cut before a vowel sign or another mark, nor before a consonant that is joined to the one before
@@ -30,7 +30,7 @@ def stem(word: str, lower: bool = True, prefix: int = 4) -> str:
         lower: Whether to ignore case and variants of a character, as in Unicode's NFKC.
         prefix: Minimum number of code points to keep; 0 keeps all.
 
-    >>> stem("Länder"), stem("1,000.50"), stem("विश्वविद्यालय")
+    >>> word_prefix("Länder"), word_prefix("1,000.50"), word_prefix("विश्वविद्यालय")
     ('länd', '1,000.50', 'विश्व')
     """
     if lower:
@@ -38,12 +38,12 @@ def stem(word: str, lower: bool = True, prefix: int = 4) -> str:
     if not prefix or len(word) <= prefix or any(character.isdigit() for character in word):
         return word
     end = prefix
-    while end < len(word) and _hangs_on(word[end - 1], word[end]):
+    while end < len(word) and _continues_grapheme(word[end - 1], word[end]):
         end += 1
     return word[:end]
 
 
-def _hangs_on(before: str, character: str) -> bool:
+def _continues_grapheme(before: str, character: str) -> bool:
     return (
         unicodedata.category(character)[0] == "M"
         or character in _JOINERS
@@ -54,33 +54,33 @@ def _hangs_on(before: str, character: str) -> bool:
 
 @dataclass
 class Vocabulary:
-    """The numbered stems of one language.
+    """The numbered prefixes of one language.
 
     Args:
-        lower: See `stem`.
-        prefix: See `stem`.
+        lower: See `word_prefix`.
+        prefix: See `word_prefix`.
     """
 
     lower: bool = True
     prefix: int = 4
-    stems: TextNumbers = field(default_factory=TextNumbers)
+    prefixes: SymbolTable = field(default_factory=SymbolTable)
     _known: dict[str, int] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
-        return len(self.stems)
+        return len(self.prefixes)
 
     def grow(self, words: Sequence[str]) -> list[int]:
-        """The numbers of the words' stems. New stems are added."""
-        return [self._number(word, self.stems.add) for word in words]
+        """The numbers of the words' prefixes. New prefixes are added."""
+        return [self._number(word, self.prefixes.add) for word in words]
 
     def look_up(self, words: Sequence[str]) -> Numbers:
-        """The numbers of the words' stems; `UNKNOWN` for a stem that is not in the vocabulary."""
-        return np.array([self._number(word, self.stems.find) for word in words], np.int64)
+        """The numbers of the words' prefixes; `UNKNOWN` for a prefix that is not in the vocabulary."""
+        return np.array([self._number(word, self.prefixes.find) for word in words], np.int64)
 
-    def _number(self, word: str, of_stem: Callable[[str], int]) -> int:
+    def _number(self, word: str, of_prefix: Callable[[str], int]) -> int:
         number = self._known.get(word, UNKNOWN)
         if number == UNKNOWN:
-            number = of_stem(stem(word, self.lower, self.prefix))
+            number = of_prefix(word_prefix(word, self.lower, self.prefix))
             if len(self._known) >= KNOWN:  # frequent words soon return
                 self._known.clear()
             self._known[word] = number

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, get_args, overload
 
 from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError, require_choice
-from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
+from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import build
@@ -29,8 +29,8 @@ ROWS_AT_ONCE = 16
 """With more, their words and links no longer fit into the processor's cache."""
 
 
-def project_step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
-    """The step of the job, which labels each sentence of a batch from its translations."""
+def batch_projection(projection: Projection, voting: Voting = "majority") -> BatchFunction[Task]:
+    """The function of the job, which labels each sentence of a batch from its translations."""
 
     def run_batch(batch: Sequence[Task]) -> list[Outcome]:
         return [
@@ -67,9 +67,9 @@ class ProjectStage(Stage[Task, Task]):
         """See `Stage`."""
         return self.projection
 
-    def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> Step[Task]:
+    def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> BatchFunction[Task]:
         """There is nothing to learn; see `Stage`."""
-        return project_step(method, self.voting)
+        return batch_projection(method, self.voting)
 
     def files(self) -> dict[str, str]:
         """It reads no files; see `Stage`."""

@@ -14,7 +14,7 @@ from nersery.core.alignments import Alignment
 from nersery.core.definitions import check_types
 from nersery.core.entity import Span
 from nersery.core.errors import SettingsError, printable
-from nersery.core.majority import elected
+from nersery.core.majority import majority_entities
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
@@ -41,7 +41,7 @@ STRIPPED = "an entity aligned only to stripped words"
 OVERLAP = "overlapping entities"
 DISAGREE = "the sources disagree on an entity"
 
-Chances = dict[int, float]
+Probabilities = dict[int, float]
 """Probabilities by the position of a word."""
 Voting = Literal["majority", "weighted"]
 
@@ -138,7 +138,7 @@ class Projection:
         lengths = len(source.words), len(target.words)
         if issue := alignment_issue(alignment, *lengths):
             return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {issue}")))
-        if [chance for _, _, chance in alignment if not 0 < chance <= 1]:
+        if [probability for _, _, probability in alignment if not 0 < probability <= 1]:
             return Reject(IMPROBABLE, target.with_entities(()))
         if self.threshold:
             alignment = tuple([link for link in alignment if link[2] >= self.threshold])
@@ -153,7 +153,7 @@ class Projection:
                 lost.append((entity, span))
             else:
                 placed.append(Entity(index(span[0]), index(span[1]), entity.type, entity.score))
-        best = best_chances(alignment)
+        best = best_probabilities(alignment)
         scores = {QUALITY: alignment_quality(best, range(lengths[0]), range(lengths[1]), self.unaligned)}
         if wanted:
             scores[ENTITY_QUALITY] = alignment_quality(best, _positions(wanted), _positions(placed), self.unaligned)
@@ -259,42 +259,42 @@ def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
     return ""
 
 
-def best_chances(alignment: Alignment) -> tuple[Chances, Chances]:
+def best_probabilities(alignment: Alignment) -> tuple[Probabilities, Probabilities]:
     """The probability of the best link of each linked source word, and of each linked target word."""
     if not alignment:
         return {}, {}
-    starts, ends, chances = zip(*alignment, strict=True)
-    of_source: Chances = dict(zip(starts, chances, strict=True))
-    of_target: Chances = dict(zip(ends, chances, strict=True))
+    starts, ends, probabilities = zip(*alignment, strict=True)
+    of_source: Probabilities = dict(zip(starts, probabilities, strict=True))
+    of_target: Probabilities = dict(zip(ends, probabilities, strict=True))
     if len(of_source) == len(of_target) == len(alignment):  # each word has one link: the usual case
         return of_source, of_target
     of_source, of_target = {}, {}
-    for start, end, chance in alignment:
-        if chance > of_source.get(start, 0.0):
-            of_source[start] = chance
-        if chance > of_target.get(end, 0.0):
-            of_target[end] = chance
+    for start, end, probability in alignment:
+        if probability > of_source.get(start, 0.0):
+            of_source[start] = probability
+        if probability > of_target.get(end, 0.0):
+            of_target[end] = probability
     return of_source, of_target
 
 
 def alignment_quality(
-    best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unaligned: float
+    best: tuple[Probabilities, Probabilities], source: Iterable[int], target: Iterable[int], unaligned: float
 ) -> float:
     """The geometric mean, over words of both sentences, of the probability of a word's best link, in (0, 1].
 
     Args:
-        best: See `best_chances`.
+        best: See `best_probabilities`.
         source: Positions of the source words that count.
         target: Positions of the target words that count.
         unaligned: Probability that counts for a word without a link.
 
     >>> from nersery.core.alignments import Link
-    >>> alignment_quality(best_chances((Link(0, 0, 0.5), Link(1, 1))), range(2), range(2), 0.1)
+    >>> alignment_quality(best_probabilities((Link(0, 0, 0.5), Link(1, 1))), range(2), range(2), 0.1)
     0.7071067811865476
     """
     of_source, of_target = best
-    chances = [*map(of_source.get, source, repeat(unaligned)), *map(of_target.get, target, repeat(unaligned))]
-    return math.exp(sum(map(math.log, chances)) / len(chances))
+    probabilities = [*map(of_source.get, source, repeat(unaligned)), *map(of_target.get, target, repeat(unaligned))]
+    return math.exp(sum(map(math.log, probabilities)) / len(probabilities))
 
 
 def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome:
@@ -316,7 +316,7 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
     further = dict.fromkeys(comment for voter in voters[1:] for comment in voter.comments)
     sentence = replace(
         voters[0],
-        entities=tuple(elected(votes, weights)),
+        entities=tuple(majority_entities(votes, weights)),
         origin=Origin(METHOD, tuple(parent for voter in voters if voter.origin for parent in voter.origin.parents)),
         scores=_mean_scores(voters),
         comments=(*voters[0].comments, *(comment for comment in further if comment not in voters[0].comments)),
@@ -340,7 +340,7 @@ def _mean_scores(voters: Sequence[Sentence]) -> dict[str, float]:
 def _is_disputed(
     label: tuple[int, int, str], voted: Sentence, voters: Sequence[Sentence], weights: Sequence[float]
 ) -> bool:
-    """Whether at least half of the votes have an entity in a place, but no entity was elected there."""
+    """Whether at least half of the votes have an entity in a place, but no entity has a majority there."""
 
     def touches(sentence: Sentence) -> bool:
         return any(map(Entity(*label).overlaps, sentence.entities))

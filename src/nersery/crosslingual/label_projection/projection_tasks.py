@@ -64,7 +64,7 @@ class LinkWatch:
 
 @dataclass
 class ProjectionTasks:
-    """The rows to project, each with its alignments. Records signs of likely mistakes while they are read.
+    """The rows to project, each with its alignments. Records evidence of likely mistakes while they are read.
 
     Args:
         files: The alignments of each source, in order.

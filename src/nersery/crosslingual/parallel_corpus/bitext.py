@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from nersery.core.errors import DataError, Issue, SettingsError, require_choice
 from nersery.core.outcome import Reject
-from nersery.crosslingual.parallel_corpus.divergence import Features, where_apart
-from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED, Unpaired, have_equal_ids
+from nersery.crosslingual.parallel_corpus.divergence import Features, first_divergence
+from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED, UnpairedSentences, have_equal_ids
 from nersery.crosslingual.parallel_corpus.sides import Lines, Side, is_empty, quoted, words_of
 from nersery.io.base import Source
 from nersery.io.jsonl import JsonlSource
@@ -109,7 +109,7 @@ class Bitext:
                 raise self._unequal()
 
     def _by_id(self) -> Iterator[Row]:
-        tables = [Unpaired(source) for source in self.sources]
+        tables = [UnpairedSentences(source) for source in self.sources]
         for target in self.target.in_order():
             sides = [None if isinstance(target, Reject) else table.take(target.id) for table in tables]
             yield Row(target, tuple(side or Reject(UNPAIRED) for side in sides))
@@ -133,14 +133,14 @@ class Bitext:
                 seen = f"blank lines in {long.file.name}: {longer.blank:,}, the first is line {longer.first_blank:,}"
                 fixes[BLANK_FIX.format(short.file.name, shlex.quote(long.file.name))] = None
             else:
-                place = where_apart(*(Features(map(words_of, side.in_order())) for side in (source, self.target)))
+                place = first_divergence(*(Features(map(words_of, side.in_order())) for side in (source, self.target)))
                 seen = "it is unclear where they stop matching" if place is None else self.describe(source, place)
                 fixes[LINE_BY_LINE] = None
             issues.append(Issue(f"{counts}; {seen}", source.file.name))
         return DataError(issues, fix="; ".join(fixes))
 
     def describe(self, source: Source, place: tuple[int, int]) -> str:
-        """A description of where a source and the target run apart, with excerpts; see `where_apart`."""
+        """A description of where a source and the target run apart, with excerpts; see `first_divergence`."""
         number, ahead = place
         here, there = number + 1 + max(ahead, 0), number + 1 + max(-ahead, 0)
         shown = (excerpt(source, here), excerpt(self.target, there))
@@ -163,7 +163,7 @@ class ShiftWatch:
     def notes(self) -> Iterator[str]:
         """Notes about everything odd in the rows so far."""
         for source, features in zip(self._bitext.sources, self._features[1:], strict=False):
-            if (place := where_apart(features, self._features[0])) is not None:
+            if (place := first_divergence(features, self._features[0])) is not None:
                 counts = f"{source.file.name} has as many sentences as {self._bitext.target.file.name}"
                 yield f"{counts}, but {self._bitext.describe(source, place)}; if so, {LINE_BY_LINE}"
 

@@ -56,7 +56,7 @@ class Features:
         return np.array(self._lengths), np.array(self._marks)
 
 
-def where_apart(first: Features, second: Features) -> tuple[int, int] | None:
+def first_divergence(first: Features, second: Features) -> tuple[int, int] | None:
     """Find the line from which on the lines of two texts are no translations of each other.
 
     Args:

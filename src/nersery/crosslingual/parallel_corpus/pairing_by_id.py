@@ -72,7 +72,7 @@ def _shared_id(sides: Sequence[Source]) -> str:
     return ""
 
 
-class Unpaired:
+class UnpairedSentences:
     """The sentences of a corpus by their ids, and which of them have not been taken."""
 
     def __init__(self, source: Source) -> None:

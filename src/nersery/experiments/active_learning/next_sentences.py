@@ -104,7 +104,7 @@ def next_sentences(
     known_sentences = [*opened_together(labelled, "labelled")]
     known_words = [sentence.words for sentence in known_sentences]
     raw = opened(raw, "raw", raw=True, attached_share=attached_share_for(known_sentences, tagger_list[0]))
-    kept, read, known = _drawn(raw, {*map(unspaced, known_words)}, most, seed)
+    kept, read, known = _sample_of_raw_text(raw, {*map(unspaced, known_words)}, most, seed)
     drawn = Corpus(kept).sentences  # reports ids that occur twice before the long prediction
     if not drawn:
         raise DataError("all raw sentences are labelled already, or there are none", fix="give more raw text")
@@ -131,7 +131,9 @@ def _listed(taggers: object) -> list[str | Tagger]:
     return [tagger if isinstance(tagger, Tagger) else str(tagger) for tagger in listed]
 
 
-def _drawn(raw: Iterable[Sentence], labelled: set[str], most: int, seed: int) -> tuple[list[Sentence], int, int]:
+def _sample_of_raw_text(
+    raw: Iterable[Sentence], labelled: set[str], most: int, seed: int
+) -> tuple[list[Sentence], int, int]:
     """Distinct sentences without labels in the order of the file, how many were read, and how many of these are known.
 
     The sentences with the smallest random numbers are kept. The number depends on the words, so that a repeated

@@ -19,7 +19,7 @@ from typing import Any
 
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.files import os_message
-from nersery.core.outcome import Step
+from nersery.core.outcome import BatchFunction
 from nersery.core.own_process import cores, wanted_threads
 from nersery.core.progress import Progress, print_line
 from nersery.core.random import is_whole
@@ -115,7 +115,7 @@ class CellRunner:
         # Without the corpora, which would be sent to each job. A job reads those of the runs whose cells it gets.
         bare_runs = [replace(run, quiet=True, jobs=1, threads=None) for run in self.runs]
         stage = CellStage(tuple(bare_runs), first_run.quiet)
-        board = Board(first_run.quiet)
+        board = ProgressBoard(first_run.quiet)
 
         def next_row() -> list[Row] | None:
             while (cell := self._take()) is not None:
@@ -177,8 +177,8 @@ class CellStage(Stage[Row, Row]):
     def load(self) -> None:
         """There is nothing to load."""
 
-    def fit(self, method: None, folder: Path | None, progress: Progress | None) -> Step[Any]:
-        """The step. It returns for each cell the exception that made it fail, or None."""
+    def fit(self, method: None, folder: Path | None, progress: Progress | None) -> BatchFunction[Any]:
+        """The function over batches. It returns for each cell the exception that made it fail, or None."""
         NO_NOTES.set(self.quiet)
         return lambda rows: [self._carried_out(*row) for row in rows]  # type: ignore[misc]
 
@@ -207,7 +207,7 @@ class CellStage(Stage[Row, Row]):
         return "" if made is None else base64.b64encode(pickle.dumps(made)).decode()
 
 
-class Board:
+class ProgressBoard:
     """Shows what the jobs do: one line for each running cell in a terminal, the lines as they come in a log."""
 
     def __init__(self, quiet: bool) -> None:

@@ -174,7 +174,7 @@ def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, m
     """The raw sentences that are in neither gold nor test, and notes on them; a `DataError` if there is none."""
     source = io.open_text(raw, replace(options, format=io.AUTO), attached_share(gold))  # the format is that of gold
     known_texts = {unspaced(sentence.words) for corpus in (gold, test) for sentence in corpus}
-    corpus, notes = _drawn(source, known_texts, most, {*gold.by_id, *test.by_id})
+    corpus, notes = _raw_corpus(source, known_texts, most, {*gold.by_id, *test.by_id})
     if not corpus:
         message = "all sentences are also in train or test" if notes else "the file is empty"
         raise DataError(Issue(message, str(raw)), fix="give other raw text")
@@ -185,7 +185,9 @@ def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, m
     return corpus, [*notes, *filter(None, oddities)]
 
 
-def _drawn(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
+def _raw_corpus(
+    source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[str]
+) -> tuple[Corpus, list[str]]:
     """Raw sentences with ids that no labelled sentence has, in the order of the file, each text once.
 
     A comment keeps the id from the user's file.

@@ -25,8 +25,8 @@ from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import run_fingerprint
-from nersery.experiments.systems import GOLD, System
-from nersery.report.model import CHOSEN, FileLink, ScoredSentence, TriedReport, label_of
+from nersery.experiments.systems import System
+from nersery.report.model import CHOSEN, GOLD, FileLink, ScoredSentence, TriedReport, label_of
 from nersery.report.rendering import write_report
 
 SHOWN = 20
@@ -170,7 +170,9 @@ def _result(trials: Trials, folder: Path, best: SystemTrial, seed: int | None, n
         return replace(result, test_f1=(None, None)) if run.corpora["test"] else result
     systems = [run.recipe.baseline, run.recipe.system(best.name)]
     gold_counts, best_counts = (
-        counts_on_test(run.part([seed], systems), system) if run.path(seed, system, "result.json").exists() else None
+        counts_on_test(run.restricted_to([seed], systems), system)
+        if run.path(seed, system, "result.json").exists()
+        else None
         for system in systems
     )
     test = paired_bootstrap(gold_counts, best_counts) if gold_counts is not None and best_counts is not None else None
@@ -185,8 +187,8 @@ def _report(trials: Trials, folder: Path, best: SystemTrial, seed: int | None, r
     seeds = [seed] if seed is not None else best.folds
     recipe = trials.run.recipe
     systems = [recipe.baseline, *(one for one in recipe.chain(recipe.system(best.name)) if not one.is_baseline)]
-    part = trials.run.part(seeds, systems)
-    report = build_report(part, run_fingerprint(trials.run.recipe)["inputs"])
+    shown = trials.run.restricted_to(seeds, systems)
+    report = build_report(shown, run_fingerprint(trials.run.recipe)["inputs"])
     report.name, report.description = "grow", result.verdict
     report.command, report.run_time = "", {}  # the search measures what it tried
     report.files = _files(report.files)
@@ -231,12 +233,12 @@ def _files(files: Sequence[FileLink]) -> list[FileLink]:
 
 
 def _tried(trials: Trials, tried: SystemTrial, best: SystemTrial) -> TriedReport:
-    fate = tried.fate
+    outcome = tried.fate
     if best is tried:
-        fate = CHOSEN
-    elif not fate and tried.name != GOLD and len(tried.folds) < len(best.folds):
-        fate = f"no time for fold {len(tried.folds) + 1}"
-    row = TriedReport(name=tried.name, fate=fate)
+        outcome = CHOSEN
+    elif not outcome and tried.name != GOLD and len(tried.folds) < len(best.folds):
+        outcome = f"no time for fold {len(tried.folds) + 1}"
+    row = TriedReport(name=tried.name, fate=outcome)
     if not tried.folds:
         return row
     comparison = trials.against_gold(tried) if tried.name != GOLD else None

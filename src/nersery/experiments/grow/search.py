@@ -16,8 +16,8 @@ from nersery.experiments.grow.schedules import ENOUGH, SCHEDULES, SHORTEST_FOR_S
 from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.run_time import RunTime
-from nersery.experiments.systems import GOLD, System
-from nersery.report.model import label_of
+from nersery.experiments.systems import System
+from nersery.report.model import GOLD, label_of
 
 LEAST = 60.0
 """Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger is in vain."""
@@ -63,7 +63,7 @@ class Search(Trials):
         schedule = self.final_schedule
         for fold in range(1, self.folds):
             self._halve(fold)
-            rivals = self.racing(fold)
+            rivals = self.still_tried(fold)
             if not rivals:
                 return
             systems = [self.run.recipe.system(rival.name) for rival in rivals]
@@ -177,9 +177,9 @@ class Search(Trials):
         """Drop the weaker half after a number of folds, unless an earlier call has done so."""
         if any(tried.dropped == folds for tried in self.tried.values()):
             return
-        racing = sorted(self.racing(folds), key=lambda tried: self.gain(tried, folds), reverse=True)
-        for tried in racing[max(1, (len(racing) + 1) // 2) :]:
-            gap = 100 * (self.gain(racing[0], folds) - self.gain(tried, folds))
+        still_tried = sorted(self.still_tried(folds), key=lambda tried: self.gain(tried, folds), reverse=True)
+        for tried in still_tried[max(1, (len(still_tried) + 1) // 2) :]:
+            gap = 100 * (self.gain(still_tried[0], folds) - self.gain(tried, folds))
             tried.dropped = folds
             scored_on = plural(len(tried.folds), "fold")
             self._give_up(tried, f"dropped after {scored_on}: its expected F1 is {gap:.1f} below the best")
@@ -214,11 +214,11 @@ class Search(Trials):
         if not is_needed and not self._fits(system, fold, needed_later):
             if not tried.folds:
                 free = _free_text(self.budget.left - reserve, is_later=bool(needed_later))
-                fate = f"not tried: it needs about {minutes}"
+                outcome = f"not tried: it needs about {minutes}"
                 if tried.fate:  # it was reported before
-                    tried.fate = fate
+                    tried.fate = outcome
                 else:
-                    self._give_up(tried, fate, f"; {free}")
+                    self._give_up(tried, outcome, f"; {free}")
             return False
         self.say(f"fold {fold + 1} of {self.folds} · {label_of(tried.name)}: about {minutes}; {left} are left")
         reserved = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
@@ -262,10 +262,10 @@ class Search(Trials):
             self.budget.learn(estimate, seconds)
         return seconds
 
-    def _give_up(self, tried: SystemTrial, fate: str, hint: str = "") -> None:
+    def _give_up(self, tried: SystemTrial, outcome: str, hint: str = "") -> None:
         """Record and report why a system is given up."""
-        tried.fate = fate
-        self.say(f"{label_of(tried.name)}: {fate}{hint}")
+        tried.fate = outcome
+        self.say(f"{label_of(tried.name)}: {outcome}{hint}")
 
     def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
@@ -289,8 +289,8 @@ class Search(Trials):
         if tried.answers > least_f1:
             return False
         f1 = f"{100 * tried.answers:.1f}"
-        fate = f"not tried: the answers have F1 {f1} on labelled sentences, too low to learn from"
-        self._give_up(tried, fate, ". Better definitions may help (--define, with another --out)")
+        outcome = f"not tried: the answers have F1 {f1} on labelled sentences, too low to learn from"
+        self._give_up(tried, outcome, ". Better definitions may help (--define, with another --out)")
         return True
 
     def _fits(self, system: System, fold: int, needed_later: float) -> bool:

@@ -56,12 +56,11 @@ from nersery.experiments.grow.trials import SystemTrial
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
-from nersery.experiments.systems import GOLD
 from nersery.experiments.text_profile import profile
 from nersery.io.input_files.text_file import TextFile
 from nersery.models.torch_state import torch_defaults
 from nersery.pipeline.stage_options import text_paths
-from nersery.report.model import label_of
+from nersery.report.model import GOLD, label_of
 
 SPENT_FILE = "spent.txt"
 MOST_RAW = 20_000

@@ -10,8 +10,9 @@ from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
 from nersery.experiments.runner import Run
-from nersery.experiments.systems import GOLD, System
+from nersery.experiments.systems import System
 from nersery.models.bundled import ENCODERS
+from nersery.report.model import GOLD
 
 
 @dataclass
@@ -21,7 +22,7 @@ class SystemTrial:
     Args:
         folds: The folds that it was scored on.
         seconds: Seconds that these folds took together.
-        fate: Why it was dropped; empty while it is in the race.
+        fate: The outcome if it was dropped, with the reason; empty while it is in the race.
         dropped: Number of folds after which it was in the weaker half; 0 if it never was.
         answers: F1 of its questions alone on some labelled sentences; None if it was not measured, 1 if these
             sentences have too few mentions.
@@ -75,7 +76,7 @@ class Trials:
         return self._compared[key]
 
     def _counts(self, name: str, folds: Sequence[int]) -> Any:
-        return counts_on_test(self.run.part(folds), self.run.recipe.system(name))
+        return counts_on_test(self.run.restricted_to(folds), self.run.recipe.system(name))
 
     def best(self) -> SystemTrial | None:
         """The system with the largest expected gain; gold only, which is tried first, if no gain is above 0."""
@@ -96,10 +97,10 @@ class Trials:
             len(judged.folds),
         )
 
-    def racing(self, fold_count: int) -> list[SystemTrial]:
+    def still_tried(self, fold_count: int) -> list[SystemTrial]:
         """The systems that were scored on this number of folds and not dropped. Others cannot be compared."""
-        racing = [tried for tried in self.tried.values() if tried.name != GOLD and not tried.dropped]
-        return [tried for tried in racing if len(tried.folds) >= fold_count]
+        still_tried = [tried for tried in self.tried.values() if tried.name != GOLD and not tried.dropped]
+        return [tried for tried in still_tried if len(tried.folds) >= fold_count]
 
     def encoder(self, system: System) -> str:
         """The encoder of a system's tagger. If this starts from a bundled tagger, the encoder of that one."""

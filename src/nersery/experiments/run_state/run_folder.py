@@ -72,12 +72,12 @@ class RunFolder:
     _whole_recipe: Recipe | None = field(default=None, init=False)
     _last_sample: tuple[int, tuple[Corpus, Corpus]] | None = field(default=None, init=False)
 
-    def part(self, seeds: Sequence[int], systems: Sequence[System] | None = None) -> Self:
+    def restricted_to(self, seeds: Sequence[int], systems: Sequence[System] | None = None) -> Self:
         """The same folder with some seeds and systems only; None takes all systems."""
-        part = copy.copy(self)
-        part._whole_recipe = self._whole_recipe or self.recipe
-        part.recipe = replace(self.recipe, seeds=list(seeds), systems=list(systems or self.recipe.systems))
-        return part
+        run = copy.copy(self)
+        run._whole_recipe = self._whole_recipe or self.recipe
+        run.recipe = replace(self.recipe, seeds=list(seeds), systems=list(systems or self.recipe.systems))
+        return run
 
     def read_corpora(self) -> None:
         """Read all files and report suspicious data.
@@ -112,10 +112,10 @@ class RunFolder:
     def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
         """The gold and dev sentences of a seed, drawn once and saved."""
         if self._last_sample is None or self._last_sample[0] != seed:  # samples of all seeds would take memory
-            self._last_sample = seed, self._drawn(seed)
+            self._last_sample = seed, self._draw_sample(seed)
         return self._last_sample[1]
 
-    def _drawn(self, seed: int) -> tuple[Corpus, Corpus]:
+    def _draw_sample(self, seed: int) -> tuple[Corpus, Corpus]:
         folder = self.folder / f"seed-{seed}" / "sample"
         settings = self.recipe.sample
         drawn = {}

@@ -32,8 +32,8 @@ class BratSource(StandoffSource):
     """Sentences of a brat document, one per line. Relations, events, attributes and notes are ignored. A
     message counts labels that trigger events.
 
-    Labels of brat often end at a hyphen or slash inside a word, so every sign is a word. The words do not depend on the
-    labels, as they would with ``--repair cut-words``.
+    Labels of brat often end at a hyphen or slash inside a word, so all punctuation is separate. Words do not depend on
+    the labels, as they would with ``--repair cut-words``.
     """
 
     description = "brat"
@@ -92,8 +92,8 @@ FORMATS = (
         pack=pack_brat,
         makes_folder=True,
         keeps=frozenset({ENTITIES, DOCUMENTS, OFFSETS}),
-        recognises=lambda start: (
-            start.extension == LABELS or (len(files_of(start.file.path)) > 1 and not start.names_columns)
+        recognises=lambda head: (
+            head.extension == LABELS or (len(files_of(head.file.path)) > 1 and not head.names_columns)
         ),
     ),
 )

@@ -14,7 +14,7 @@ from typing import Any
 from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
 from nersery.core.sentence import Corpus, Sentence
-from nersery.io.annotation_tools.spacy_documents import NO_LANGUAGE, document_sentences, spacy_vocabulary, to_spacy
+from nersery.io.annotation_tools.spacy_documents import MULTI_LANGUAGE, document_sentences, spacy_vocabulary, to_spacy
 from nersery.io.base import Pass, ReadOptions, Source, unread
 from nersery.io.formats import DOCUMENTS, OFFSETS, PLAIN, Format
 from nersery.io.input_files.text_file import TextFile
@@ -53,7 +53,7 @@ class DocBinSource(Source):
                 findings.broken(id, issues, unread(doc.text))
                 continue
             for sentence in sentences:
-                is_known = sentence.language not in ("", NO_LANGUAGE)
+                is_known = sentence.language not in ("", MULTI_LANGUAGE)
                 yield sentence if is_known else replace(sentence, language=self.options.language)
 
     def _documents(self) -> Iterator[Any]:

@@ -46,7 +46,7 @@ from nersery.io.base import Pass, Writer, unread
 from nersery.io.columns_and_rows.json_files import first_value, layout_of, values_of
 from nersery.io.columns_and_rows.objects import BrokenError, Object, parsed, wrong_object
 from nersery.io.columns_and_rows.rows import holds_words
-from nersery.io.formats import Beginning, Format
+from nersery.io.formats import FileHead, Format
 from nersery.io.temporary_tables.ids import Ids
 
 ARRAYS = (".json", ".jsonl", "")
@@ -337,12 +337,12 @@ class SpansWriter(Writer):
         return f"{ASCII_ENCODER.encode(value)}\n"
 
 
-def _recognises(start: Beginning) -> bool:
+def _recognises(head: FileHead) -> bool:
     """Whether the first line with a text or words holds a text with labels, or the file is an array of such texts."""
-    holds = next((holds for holds in map(holds_spans, start.lines) if holds is not None), False)
-    if holds or start.extension not in ARRAYS or (layout := layout_of(start.file)) == "lines":
+    holds = next((holds for holds in map(holds_spans, head.lines) if holds is not None), False)
+    if holds or head.extension not in ARRAYS or (layout := layout_of(head.file)) == "lines":
         return holds
-    value = first_value(start.file)
+    value = first_value(head.file)
     if layout == "object":
         return isinstance(value, dict) and (has_text(value) or is_cut(value) or holds_texts(value))
     return not holds_words(value) or holds_spans(json.dumps(value)) is True

@@ -8,7 +8,7 @@ from typing import Any
 from nersery.core.errors import Issue
 from nersery.io.annotation_tools.argilla import agreed
 from nersery.io.annotation_tools.json_forms import ANNOTATIONS
-from nersery.io.annotation_tools.labelled_text import apart
+from nersery.io.annotation_tools.labelled_text import whitespace_tokens
 from nersery.io.columns_and_rows.objects import BrokenError, Object, wrong_object
 
 
@@ -56,8 +56,10 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
         return data["text"]
     texts = {key: value for key, value in data.items() if isinstance(value, str)}
     if labels and all(isinstance(label["text"], str) for label in labels):
-        mentions = [" ".join(apart(label["text"])) for label in labels]
-        having = {key: text for key, text in texts.items() if all(m in " ".join(apart(text)) for m in mentions)}
+        mentions = [" ".join(whitespace_tokens(label["text"])) for label in labels]
+        having = {
+            key: text for key, text in texts.items() if all(m in " ".join(whitespace_tokens(text)) for m in mentions)
+        }
         placed = {key: text for key, text in having.items() if all(_covers(text, label) for label in labels)}
         texts = placed or having  # an emoji may count as two characters
     elif len(data) > 1:
@@ -72,4 +74,8 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
 def _covers(text: str, label: Object) -> bool:
     """Whether a label covers the text that it repeats."""
     start, end = label["start"], label["end"]
-    return type(start) is int and type(end) is int and apart(text[start:end]) == apart(label["text"])
+    return (
+        type(start) is int
+        and type(end) is int
+        and whitespace_tokens(text[start:end]) == whitespace_tokens(label["text"])
+    )

@@ -32,7 +32,7 @@ from nersery.io.word_splitting.tokenization import Splitter, is_joined, splitter
 
 Offsets = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
-SIGNS_HINT = "--split signs (each sign is a word, also in raw text, where no label says where to cut)"
+SIGNS_HINT = "--split signs (each punctuation mark is a word, also in raw text, where no label says where to cut)"
 _RARE = frozenset({UTF8_OFFSETS, NFC_OFFSETS})
 LAST_OF_PLANE = "\uffff"
 """The last character that is a single unit in UTF-16."""
@@ -62,7 +62,9 @@ class LabelledSpan:
     def fits(self, text: str) -> bool:
         """Whether it covers the text that the file gives for it, if the file gives any."""
         is_within = 0 <= self.start <= self.end <= len(text)
-        return self.text is None or (is_within and apart(text[self.start : self.end]) == apart(self.text))
+        return self.text is None or (
+            is_within and whitespace_tokens(text[self.start : self.end]) == whitespace_tokens(self.text)
+        )
 
     def inner(self, text: str) -> Offsets:
         """The offsets without the white space at both ends; an empty range if there is nothing else."""
@@ -345,10 +347,10 @@ def _composed_sizes(text: str) -> list[int]:
     return [after - before for before, after in pairwise(lengths)]
 
 
-def apart(text: str) -> list[str]:
+def whitespace_tokens(text: str) -> list[str]:
     r"""The parts of a text between white space. In the covered text in Label Studio's labels, a line end is ``\n``.
 
-    >>> apart("Ada\n"), apart("Ada\\n")
+    >>> whitespace_tokens("Ada\n"), whitespace_tokens("Ada\\n")
     (['Ada'], ['Ada'])
     """
     return composed(text).replace(r"\n", " ").split()

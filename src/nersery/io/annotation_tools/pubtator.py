@@ -16,7 +16,7 @@ from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, unread
 from nersery.io.columns_and_rows.columns import paragraphs
-from nersery.io.formats import Beginning, Format
+from nersery.io.formats import FileHead, Format
 from nersery.io.input_files.text_file import TextFile
 
 _TEXT = re.compile(r"(?P<id>[^|\t]+)\|(?P<part>[a-z])\|(?P<text>.*)")
@@ -29,7 +29,7 @@ _EXPECTED = "expected a number, start, end, text and type between tabs"
 
 
 class PubtatorSource(StandoffSource):
-    """Sentences of PubTator's documents. Labels often end at a hyphen, so every sign is a word, as in brat."""
+    """Sentences of PubTator's documents. Labels often end at a hyphen, so all punctuation is separate, as in brat."""
 
     description = "pubtator"
     numbers_lines = True
@@ -65,9 +65,9 @@ def _parts(file: TextFile) -> Iterator[tuple[int, list[str]]]:
         yield from ((first + begin, lines[begin:end]) for begin, end in pairwise(begins))
 
 
-def _recognises(start: Beginning) -> bool:
+def _recognises(head: FileHead) -> bool:
     """Whether a title or abstract comes first, and then another one or a line of the same document."""
-    first, second = [*start.lines, "", ""][:2]
+    first, second = [*head.lines, "", ""][:2]
     text = _TEXT.match(first)
     return bool(text and text["part"] in "ta" and (_TEXT.match(second) or second.startswith(f"{text['id']}\t")))
 

@@ -15,7 +15,7 @@ from nersery.core.errors import Issue
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, unread
-from nersery.io.formats import Beginning, Format
+from nersery.io.formats import FileHead, Format
 
 _BEGINS = re.compile(r"^(?:nlu:\s*|## ?(?:intent|synonym|lookup|regex):.*)$", re.MULTILINE)
 _PART = re.compile(r"(?:\s*- +|## ?)(intent|synonym|lookup|regex):.*|([A-Za-z]\w*):.*")
@@ -68,9 +68,9 @@ def _type(written: str) -> str:
     return str(value.get("entity", "")) if isinstance(value, dict) else ""
 
 
-def _recognises(start: Beginning) -> bool:
+def _recognises(head: FileHead) -> bool:
     """Whether a section of Rasa's training data begins in the first lines."""
-    return start.extension in (".md", ".yml", ".yaml", "") and _BEGINS.search("".join(start.lines)) is not None
+    return head.extension in (".md", ".yml", ".yaml", "") and _BEGINS.search("".join(head.lines)) is not None
 
 
 FORMATS = (

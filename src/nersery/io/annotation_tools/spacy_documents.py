@@ -14,7 +14,7 @@ from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
 
-NO_LANGUAGE = "xx"
+MULTI_LANGUAGE = "xx"
 """spaCy's code for text in any language."""
 _KEPT = ("id", "language", "document", "offsets")
 """The attributes of its sentence that a spaCy document keeps in ``user_data``."""
@@ -96,12 +96,12 @@ def _source_offsets(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tu
 
 
 def spacy_vocabulary(language: str = "") -> Any:
-    """The vocabulary of ``spacy.blank``, without a slow pipeline; that of `NO_LANGUAGE` for unknown languages."""
+    """The vocabulary of ``spacy.blank``, without a slow pipeline; that of `MULTI_LANGUAGE` for unknown languages."""
     spacy = required("spacy", "spacy")
     try:
-        known = spacy.util.get_lang_class(language or NO_LANGUAGE)
+        known = spacy.util.get_lang_class(language or MULTI_LANGUAGE)
     except ImportError:
-        known = spacy.util.get_lang_class(NO_LANGUAGE)
+        known = spacy.util.get_lang_class(MULTI_LANGUAGE)
     return required("spacy.vocab", "spacy").create_vocab(known.lang, known.Defaults)
 
 

@@ -237,6 +237,6 @@ FORMATS = (
         "WebAnno TSV 3, from INCEpTION or WebAnno",
         reader=WebannoSource,
         unwritable="WebAnno TSV is only read. Choose conll with --separator space: INCEpTION imports it as CoNLL 2002",
-        recognises=lambda start: start.first_line.startswith(MARK),
+        recognises=lambda head: head.first_line.startswith(MARK),
     ),
 )

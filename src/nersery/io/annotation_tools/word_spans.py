@@ -18,7 +18,7 @@ from typing import Any
 from nersery.io.columns_and_rows.json_files import decoded, first_value
 from nersery.io.columns_and_rows.objects import ENCODER, WRONG_OBJECT, BrokenError, Object, wrong_object
 from nersery.io.columns_and_rows.rows import is_plain
-from nersery.io.formats import Beginning
+from nersery.io.formats import FileHead
 from nersery.io.jsonl import JsonlSource
 
 EXPECTED = (
@@ -138,7 +138,7 @@ def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
     return {"words": words, "entities": entities}
 
 
-def recognises(start: Beginning) -> bool:
+def recognises(head: FileHead) -> bool:
     """Whether the first object of a file has one of these forms."""
-    value = first_value(start.file)
-    return _form_of(value) is not None or (value is None and '"tokenized_text"' in "".join(start.lines))
+    value = first_value(head.file)
+    return _form_of(value) is not None or (value is None and '"tokenized_text"' in "".join(head.lines))

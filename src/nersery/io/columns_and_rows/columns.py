@@ -167,7 +167,7 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
 
     Args:
         options: Columns named by the user are not detected.
-        sure: Require clear signs, and return None without them.
+        sure: Require clear evidence, and return None without it.
 
     Returns:
         None for a file without words.
@@ -179,7 +179,7 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     if not sample.rows:
         return None
     check_named_columns(file, options, sample.width)
-    tags = _tag_positions(sample.columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
+    tags = _tag_positions(sample.columns, options, _SURE_EVIDENCE if sure else _ALL_EVIDENCE)
     if sure and (not tags or sample.share < NEARLY_ALL):
         return None
     if not tags:
@@ -213,7 +213,7 @@ def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> 
     sample = _Sample(file)
     if sample.share < 0.5:
         return False
-    columns = [sample.columns[at] for at in _tag_positions(sample.columns, options, _ALL_SIGNS)]
+    columns = [sample.columns[at] for at in _tag_positions(sample.columns, options, _ALL_EVIDENCE)]
     if outside_value(sample.usual_columns):  # types alone, as in "Oslo LOC"
         return True
     return any(OUTSIDE in column and (not strict or any(map(looks_like_tag, _tagged(column)))) for column in columns)
@@ -245,7 +245,7 @@ def _refuse_other_column(file: TextFile, columns: Sequence[Sequence[str]], optio
     mends = any(REPAIRS[name].mend for name in options.repair)
     if mends or _looks_like_tags(columns[named], 1 - NEARLY_ALL, broken=True):
         return
-    others = _tag_positions(columns, replace(options, tag_column=None), _SURE_SIGNS)
+    others = _tag_positions(columns, replace(options, tag_column=None), _SURE_EVIDENCE)
     if others:
         message = f"column {named + 1} has no tags, e.g. {columns[named][0]!r:.40}, but column {others[0] + 1} has"
         raise DataError(Issue(message, file.name), fix=f"name the column of the tags: --tag-column {others[0] + 1}")
@@ -313,20 +313,20 @@ class _Sample:
         return [sentence for sentence in sentences if sentence] or [[line] for line in words or doubtful]
 
 
-_SURE_SIGNS = ((NEARLY_ALL, False), (NEARLY_ALL, True))
-_ALL_SIGNS = (*_SURE_SIGNS, (0.5, True))
+_SURE_EVIDENCE = ((NEARLY_ALL, False), (NEARLY_ALL, True))
+_ALL_EVIDENCE = (*_SURE_EVIDENCE, (0.5, True))
 
 
 def _tag_positions(
-    columns: Sequence[Sequence[str]], options: ReadOptions, signs: Sequence[tuple[float, bool]]
+    columns: Sequence[Sequence[str]], options: ReadOptions, evidence: Sequence[tuple[float, bool]]
 ) -> list[int]:
-    """The positions of possible tags, last first, by the first sign that any column shows: a share of (broken) tags."""
+    """The positions of possible tags, last first, by the first evidence in any column: a share of (broken) tags."""
     if options.tag_column is not None:
         return [options.tag_column - 1]
     candidates = [at for at in reversed(range(len(columns))) if at + 1 != options.word_column]
     if len(columns) < 2:
         return []
-    for share, broken in signs:
+    for share, broken in evidence:
         positions = [at for at in candidates if _looks_like_tags(columns[at], share, broken)]
         if positions:
             return positions

@@ -9,6 +9,7 @@ from typing import Any
 
 from nersery.core.errors import did_you_mean
 from nersery.core.tags import looks_like_tag
+from nersery.io.columns_and_rows.column_names import RARE_TAGS, RARE_WORDS, TAGS, TEXTS, WORDS
 from nersery.io.columns_and_rows.objects import Object, wrong_object
 
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
@@ -93,10 +94,9 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "tokens": (_texts, "a list of strings"),
     **dict.fromkeys(_TAGS, (_texts, f"a list of strings such as B-PER; {_NUMBERS}")),
 }
-_OTHER_TAGS = ("ner", "labels", "ner_labels", "label")
-"""The names of tags in the examples of transformers and in some data sets."""
-_OTHER_WORDS = ("text", "sentence", "token")
-"""The names of lists of words in some data sets."""
+_OTHER_TAGS = tuple(name for name in (*TAGS, *RARE_TAGS) if name not in _TAGS)
+_OTHER_WORDS = tuple(name for name in (*TEXTS, *WORDS, *RARE_WORDS) if name not in ("words", "tokens"))
+"""The names of tags and of lists of words in the examples of transformers and in some data sets."""
 MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in _OTHER_TAGS))
 """Each line with tags contains one of these."""
 _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}

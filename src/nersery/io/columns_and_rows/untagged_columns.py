@@ -24,7 +24,7 @@ FROM_BRACKETS = (
 
 
 def _other_separator(values: Sequence[str]) -> str:
-    """Advice if a sign other than a tab or space separates words and tags; empty if there is no such sign.
+    """Advice if a character other than a tab or space separates words and tags; empty if there is none.
 
     >>> _other_separator(["Ada,B-PER", "ran,O"])
     'read it as a table: --format csv'

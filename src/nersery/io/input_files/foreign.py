@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nersery.core.errors import DataError, Issue
 from nersery.io.columns_and_rows.untagged_columns import FROM_BRACKETS, FROM_SIDE_BY_SIDE
-from nersery.io.formats import Beginning
+from nersery.io.formats import FileHead
 
 COMPARED = 100_000
 """The number of characters of a beginning that are compared."""
@@ -78,7 +78,7 @@ _SPANS_IN_CELL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ForeignFormat:
     """A format that cannot be read.
 
     Args:
@@ -97,96 +97,98 @@ class Foreign:
 
 
 FOREIGN = (
-    Foreign(
+    ForeignFormat(
         "UIMA CAS",
         re.compile(rf"{_XML}<(?:xmi:XMI|cas:)|\"%(?:TYPES|FEATURE_STRUCTURES)\""),
         "export the document from INCEpTION as WebAnno TSV v3.3",
         is_text=True,
     ),
-    Foreign(
+    ForeignFormat(
         "WebAnno TSV 2",
         re.compile(r"\A\s*# [\w.]+ \|.*\n#id=\d"),
         "export the document as WebAnno TSV v3.3",
         is_text=True,
     ),
-    Foreign(
+    ForeignFormat(
         "BioC",
         re.compile(rf"{_XML}(?:BioC\.dtd|<collection>)|\"infons\"\s*:"),
         "convert it to PubTator or brat, e.g. with the Python package bconv",
         is_text=True,
     ),
-    Foreign(
+    ForeignFormat(
         "Python code with training data of spaCy",
         re.compile(r"^[ \t]*(?:\w+\s*=\s*)?(?:\[\s*)?\(\s*[ru]?[\"'](?s:.*?)[\"']entities[\"']\s*:", re.MULTILINE),
         _FROM_PYTHON,
     ),
-    Foreign("Python's form of JSON", re.compile(r"\A\ufeff?\s*(?:\[\s*)?\{\s*'\w+'\s*:"), _FROM_DICTS),
-    Foreign(
+    ForeignFormat("Python's form of JSON", re.compile(r"\A\ufeff?\s*(?:\[\s*)?\{\s*'\w+'\s*:"), _FROM_DICTS),
+    ForeignFormat(
         "a table of texts with labels by characters",
         re.compile(r"[,\t]\"?\[ *(?:\( *\d+ *, *\d+ *,|\{[^{}]*'(?:start|begin)\w*' *:)"),
         _FROM_TABLE,
     ),
-    Foreign("UIE", re.compile(r"[{,]\s*\"result_list\"\s*:"), _FROM_UIE),
-    Foreign("NER as questions (MRC)", re.compile(r"[{,]\s*\"(?:span|end)_position\"\s*:"), _FROM_QUESTIONS),
-    Foreign("MASSIVE", re.compile(r"[{,]\s*\"annot_utt\"\s*:"), _FROM_MASSIVE),
-    Foreign(
+    ForeignFormat("UIE", re.compile(r"[{,]\s*\"result_list\"\s*:"), _FROM_UIE),
+    ForeignFormat("NER as questions (MRC)", re.compile(r"[{,]\s*\"(?:span|end)_position\"\s*:"), _FROM_QUESTIONS),
+    ForeignFormat("MASSIVE", re.compile(r"[{,]\s*\"annot_utt\"\s*:"), _FROM_MASSIVE),
+    ForeignFormat(
         "a manifest of Ground Truth",
         re.compile(r"\A\ufeff?\{\s*\"source\"\s*:\s*\"(?s:.*?)[{,]\s*\"startOffset\"\s*:"),
         _FROM_GROUND_TRUTH,
     ),
-    Foreign("tagtog's JSON, whose text is in another file", re.compile(r"[{,]\s*\"annotatable\"\s*:"), _BY_CHARACTERS),
-    Foreign(
+    ForeignFormat(
+        "tagtog's JSON, whose text is in another file", re.compile(r"[{,]\s*\"annotatable\"\s*:"), _BY_CHARACTERS
+    ),
+    ForeignFormat(
         "parallel text of Hugging Face datasets", re.compile(r"[{,]\s*\"translation\"\s*:\s*\{"), _FROM_TRANSLATIONS
     ),
-    Foreign("TMX", re.compile(rf"{_XML}<tmx\b"), _FROM_TMX),
-    Foreign("XLIFF", re.compile(rf"{_XML}<xliff\b"), _FROM_XLIFF),
-    Foreign(
+    ForeignFormat("TMX", re.compile(rf"{_XML}<tmx\b"), _FROM_TMX),
+    ForeignFormat("XLIFF", re.compile(rf"{_XML}<xliff\b"), _FROM_XLIFF),
+    ForeignFormat(
         "a table with labels by characters, as Label Studio's CSV",
         _SPANS_IN_CELL,
         "a table is read if each row has a word, or lists of words and tags; else export JSON or JSON-MIN from Label "
         f"Studio, or {_BY_CHARACTERS}",
         is_text=True,
     ),
-    Foreign(
+    ForeignFormat(
         "JSON on several lines",
         re.compile(r"\A\s*\{\s*\n\s*\""),
         "put each object on a line of its own: jq -c . old.json > new.jsonl",
         is_sure=False,
         is_text=True,
     ),
-    Foreign(
+    ForeignFormat(
         "XML",
         re.compile(r"^\ufeff?\s*<(?:\?xml|!DOCTYPE|DOC|doc|corpus|TEI|GateDocument)\b"),
         _BY_CHARACTERS,
         is_sure=False,
         is_text=True,
     ),
-    Foreign(
+    ForeignFormat(
         "text with tags after its words, as WikiNER",
         re.compile(r"^(?:[^\s|]+(?:\|[^\s|]+)*\|(?:O|[BI]-[^\s|]+)(?: |$)){3}", re.MULTILINE),
         r"make columns of it: sed 's/$/\n/' old.txt | tr ' |' '\n\t' > new.conll",
         is_sure=False,
     ),
-    Foreign(
+    ForeignFormat(
         "text with a slash and a tag after each word",
         re.compile(r"^(?=.*/O(?: |\r?$))(?:\S+/(?:O|[A-Za-z][\w-]+)(?: +|(?=\r?$))){3,}\r?$", re.MULTILINE),
         r"make columns of it: sed -E 's/$/\n/; s:/([^/ ]+)( +|\r?$):\t\1\n:g' old.txt > new.conll (types without B- "
         "are then read by --repair bare-type)",
         is_sure=False,
     ),
-    Foreign(
+    ForeignFormat(
         "a table of words and tags without the extension .csv",
         re.compile(r"(?:^(?:.*[,;]|\S*\|)(?:O|[BI]-[^\s,;|]+)\r?\n){3}", re.MULTILINE),
         "read it as a table: --format csv",
         is_sure=False,
     ),
-    Foreign(
+    ForeignFormat(
         "words and entities in brackets, in columns",
         re.compile(r"\A(?=(?s:.*?)[\t ]\*\r?\n)(?s:.*?)(?:^\S.*[\t ](?:\*\)?|\([^\s()*]+[*)])\r?\n){3}", re.MULTILINE),
         FROM_BRACKETS,
         is_sure=False,
     ),
-    Foreign(
+    ForeignFormat(
         "words and types in columns, without B- and I-, as Few-NERD",
         re.compile(
             r"^\S+(?:[\t ]|\t.*\t)\S+\r?\n\S+(?: O|\t(?:.*\t)?[Oo])\r?\n\S+(?:[\t ]|\t.*\t)\S+\r?$", re.MULTILINE
@@ -195,13 +197,13 @@ FOREIGN = (
         "letter-last (PER-B) or small-letter (b-per)",
         is_sure=False,
     ),
-    Foreign(
+    ForeignFormat(
         "sentences with their tags beside them",
         re.compile(r"^(?=[^\t\n]*\S \S)[^\t\n]+\t(?:(?:O|[BI]-\S+) )+(?:O|[BI]-\S+|\w+)\s*?$", re.MULTILINE),
         FROM_SIDE_BY_SIDE,
         is_sure=False,
     ),
-    Foreign(
+    ForeignFormat(
         "text with inline labels",
         re.compile(r"<START(?::\w+)?> [^<\n]+ <END>|<(?P<tag>[A-Z][A-Z_]{2,})(?: [^<>]*)?>[^<>]+</(?P=tag)>"),
         _FROM_MARKS,
@@ -219,13 +221,13 @@ class NoTextError(ForeignFormatError):
     """A file of a format that cannot be read and whose lines are not sentences."""
 
 
-def refuse_foreign(start: Beginning, *, sure: bool = False) -> None:
+def refuse_foreign(head: FileHead, *, sure: bool = False) -> None:
     """Raise `ForeignFormatError` if a file begins like one of `FOREIGN`; with ``sure``, like one with `is_sure`."""
-    beginning = "".join(start.lines)[:COMPARED]
+    beginning = "".join(head.lines)[:COMPARED]
     for foreign in FOREIGN:
         if (foreign.is_sure or not sure) and (match := foreign.begins.search(beginning)):
             message = f"this seems to be {foreign.name}, which cannot be read: {match[0].strip()!r:.60}"
             if not foreign.is_text:
-                raise NoTextError(Issue(message, start.file.name), fix=foreign.advice)
+                raise NoTextError(Issue(message, head.file.name), fix=foreign.advice)
             fix = f"{foreign.advice}; or read each line as text: --format text"
-            raise ForeignFormatError(Issue(message, start.file.name), fix=fix)
+            raise ForeignFormatError(Issue(message, head.file.name), fix=fix)

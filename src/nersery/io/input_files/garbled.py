@@ -11,7 +11,7 @@ LEAST_SHARE = 0.5
 """The minimum share of garbled places among those with characters beyond ASCII."""
 _PLACE = re.compile(r"[^\x00-\x7f]+")
 _CONTROL = re.compile(r"[\x80-\x9f]")
-"""Characters of Latin-1 for bytes that are signs in Windows-1252."""
+"""Characters of Latin-1 for bytes that are punctuation in Windows-1252."""
 _BYTES = {chr(number): number for number in range(256)}
 _OF_WINDOWS = {bytes([byte]).decode(WINDOWS, "ignore"): byte for byte in range(0x80, 0xA0)}
 """Bytes that are control characters in Latin-1, by their characters in Windows-1252."""

@@ -40,7 +40,7 @@ ENDING = ("fi", "sv", "hi", "mr", "ne")
 ORDINALS = frozenset("bs cs da de et eu fi fo hr hu is lb lv nb nn no pl sk sl sr tr".split())  # noqa: SIM905
 """Languages that write an ordinal number with a full stop: *3. Oktober*."""
 RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
-"""Signs of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
+"""Symbols of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
 ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
     vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr
@@ -71,7 +71,7 @@ STOPS = ".․"
 """The full stop, and the dot after abbreviations in Armenian."""
 HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{ARMENIAN HYPHEN}\N{HEBREW PUNCTUATION MAQAF}"
 WITHIN_WORDS = "॰׳״_՛՜՞"
-"""Signs that a word may also end with, such as those that Armenian puts on a vowel: *Ո՞վ*."""
+"""Punctuation that a word may also end with, such as those that Armenian puts on a vowel: *Ո՞վ*."""
 _FULL_WIDTH_NUMBER = re.compile("[０-９](?:[．：][０-９]|，[０-９]{3}(?![０-９]))")
 """A full-width comma belongs to a clause unless it separates thousands."""
 _ABBREVIATES = re.compile("[\u1200-\u135a]/[\u1200-\u135a]")
@@ -87,25 +87,25 @@ HEBREW_PREFIXES = "משהוכלב"
 WITH_GERESH = "גזצץ"
 """Letters that change their sound before an apostrophe, also at the end of a word: *ג'ורג'*."""
 QUOTATION_MARKS = '"“”'
-"""Signs that also stand for a gershayim, which Hebrew acronyms have before their last letter: *ארה"ב*, *דו"חות*."""
+"""Quotation marks that may be a gershayim, which Hebrew acronyms have before their last letter: *ארה"ב*, *דו"חות*."""
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
 _NO_APOSTROPHE = re.compile(f"{NO_SPACES.pattern}|[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 """A character of a script without spaces or of Hangul, where an apostrophe is a quotation mark: *'게임'에서*."""
 ZERO_WIDTH_SPACE = "\u200b"
 INVISIBLE = f"{ZERO_WIDTH_SPACE}\u200c\u200e\u200f\u2060\ufeff\xad"
-"""Signs that may follow a full stop, such as marks of direction in Hebrew and Persian."""
+"""Characters that may follow a full stop, such as marks of direction in Hebrew and Persian."""
 _BETWEEN_WORDS = re.compile(f"(?<={NO_SPACES.pattern}){ZERO_WIDTH_SPACE}+|{ZERO_WIDTH_SPACE}+(?={NO_SPACES.pattern})")
 """How Khmer, Thai, Lao and Burmese text may show where words end."""
 MOST_ATTACHED = 0.5
-"""The highest share of signs that end words in split text. Signs of abbreviations and times always belong to words."""
+"""The highest share of punctuation that ends words in split text. Abbreviations and times always keep theirs."""
 LONGEST_ALONE = 4
 """The longest mean length in letters of a script without spaces if each line is one word: a name, not a sentence."""
 SENTENCES_READ = 2000
-"""The number of labelled sentences that are searched for signs such as commas."""
-SIGNS, LEAST_SIGNS = tuple(",;:?!،؛؟۔।॥։՝׃܀܁܂߸߹፡።፣፤፥፦၊။។᙮᠂᠃᱾᱿⹁꓾꓿꘍꘎꛳꫱꯫"), 10
-"""Signs that end words, and the number of them that shows whether they are separate words."""
+"""The number of labelled sentences that are searched for punctuation such as commas."""
+END_PUNCTUATION, LEAST_PUNCTUATION = tuple(",;:?!،؛؟۔।॥։՝׃܀܁܂߸߹፡።፣፤፥፦၊။។᙮᠂᠃᱾᱿⹁꓾꓿꘍꘎꛳꫱꯫"), 10
+"""Punctuation that ends words, and how much of it shows whether it is separate words."""
 CLOSING = f"{QUOTATION_MARKS}{APOSTROPHES}»«›‹)]}}"
-"""Characters that may follow these signs."""
+"""Characters that may follow this punctuation."""
 
 
 def splitter(splitting: str, language: str = "") -> Splitter:
@@ -130,33 +130,35 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     if splitting == "spaces":  # all splitters can be pickled, so that a source can be sent to workers
         return str.split
     if splitting in ("punctuation", "characters"):
-        return partial(_words, language=language, apart=splitting == "characters")
+        return partial(_words, language=language, by_character=splitting == "characters")
     if splitting == "signs":
-        return _cut_signs
+        return _split_at_punctuation
     raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, SPLITTINGS)}')
 
 
-def attached_signs(sentences: Iterable[Sequence[str]], least: int = LEAST_SIGNS) -> tuple[float | None, str]:
-    """The share of signs, such as commas, that end a longer word, and such a word. The share of few signs is None.
+def attached_punctuation(
+    sentences: Iterable[Sequence[str]], least: int = LEAST_PUNCTUATION
+) -> tuple[float | None, str]:
+    """The share of punctuation, such as commas, that ends a longer word, and such a word. The share of little is None.
 
     A full stop counts only at the end of a sentence. Elsewhere it belongs to an abbreviation. A quotation mark or
-    bracket may follow the sign.
+    bracket may follow it.
 
-    >>> attached_signs([["Not", "Oslo,", "but", "e.g.", "Rome", "."]] * 5)
+    >>> attached_punctuation([["Not", "Oslo,", "but", "e.g.", "Rome", "."]] * 5)
     (0.5, 'Oslo,')
     """
-    signs = list[str]()
+    punctuated = list[str]()
     for words in sentences:
         ends = [end for word in words if (end := word.rstrip(CLOSING))]
-        signs += [word for word in ends if word.endswith(SIGNS)]
-        signs += [word for word in ends[-1:] if word.endswith(".")]
-    longer = [word for word in signs if any(map(str.isalnum, word))]
-    return len(longer) / len(signs) if len(signs) >= least else None, longer[0] if longer else ""
+        punctuated += [word for word in ends if word.endswith(END_PUNCTUATION)]
+        punctuated += [word for word in ends[-1:] if word.endswith(".")]
+    longer = [word for word in punctuated if any(map(str.isalnum, word))]
+    return len(longer) / len(punctuated) if len(punctuated) >= least else None, longer[0] if longer else ""
 
 
 def attached_share(labelled: Iterable[Sentence]) -> float | None:
-    """The share of `attached_signs` in labelled sentences; None if there are few signs."""
-    return attached_signs(sentence.words for sentence in itertools.islice(labelled, SENTENCES_READ))[0]
+    """The share of `attached_punctuation` in labelled sentences; None if there is little punctuation."""
+    return attached_punctuation(sentence.words for sentence in itertools.islice(labelled, SENTENCES_READ))[0]
 
 
 def suggested_splitting(lines: Iterable[str]) -> Splitting:
@@ -172,37 +174,37 @@ def suggested_splitting(lines: Iterable[str]) -> Splitting:
     if runs_on(words, LONGEST_ALONE if max(map(len, sentences), default=0) == 1 else LONGEST_MEAN):
         has_borders = sum(ZERO_WIDTH_SPACE in word for word in words) > len(words) / 2
         return "punctuation" if has_borders else "characters"
-    share, _ = attached_signs(sentences, least=1)
+    share, _ = attached_punctuation(sentences, least=1)
     return "punctuation" if share and share > MOST_ATTACHED else "spaces"
 
 
-def outer_signs(word: str, *, ends: bool = True) -> tuple[str, str]:
+def outer_punctuation(word: str, *, ends: bool = True) -> tuple[str, str]:
     """The punctuation that is attached to a word, before and after it; none if there is some within it, too.
 
     Args:
         ends: Whether a full stop counts. Within a sentence, it belongs to an abbreviation.
 
-    >>> outer_signs("(Oslo),"), outer_signs("है।"), outer_signs("bis(s)"), outer_signs("50%,"), outer_signs("U.S.")
-    (('(', '),'), ('', '।'), ('', ''), ('', ','), ('', ''))
+    >>> [outer_punctuation(word) for word in ("(Oslo),", "है।", "bis(s)", "50%,", "U.S.")]
+    [('(', '),'), ('', '।'), ('', ''), ('', ','), ('', '')]
     """
-    if not (_is_punctuation(word[0]) or _is_punctuation(word[-1])):
+    if not (_is_outer_punctuation(word[0]) or _is_outer_punctuation(word[-1])):
         return "", ""
-    parts = _words(word, "", apart=False)
-    kept = [place for place, part in enumerate(parts) if not all(map(_is_punctuation, part))]
+    parts = _words(word, "", by_character=False)
+    kept = [place for place, part in enumerate(parts) if not all(map(_is_outer_punctuation, part))]
     if not kept or kept != [*range(kept[0], kept[-1] + 1)] or "".join(parts) != word:
         return "", ""
     before, behind = "".join(parts[: kept[0]]), "".join(parts[kept[-1] + 1 :])
     return before, "" if behind.startswith(".") and not ends else behind
 
 
-def _cut_signs(text: str) -> list[str]:
-    return [word for chunk in _BETWEEN_WORDS.sub(" ", text).split() for word in _signs_apart(chunk)]
+def _split_at_punctuation(text: str) -> list[str]:
+    return [word for chunk in _BETWEEN_WORDS.sub(" ", text).split() for word in _punctuation_apart(chunk)]
 
 
-def _signs_apart(chunk: str) -> list[str]:
+def _punctuation_apart(chunk: str) -> list[str]:
     tokens: list[str] = []
     for place, character in enumerate(chunk):
-        if tokens and (is_joined(chunk, place) or not (_is_sign(character) or _is_sign(tokens[-1][0]))):
+        if tokens and (is_joined(chunk, place) or not (_is_punctuation(character) or _is_punctuation(tokens[-1][0]))):
             tokens[-1] += character
         else:
             tokens.append(character)
@@ -234,13 +236,13 @@ def _spaced(text: str) -> str:
     return "".join(spread)
 
 
-def _words(text: str, language: str, *, apart: bool) -> list[str]:
+def _words(text: str, language: str, *, by_character: bool) -> list[str]:
     """The words of a line. With ``apart``, each character of a script without spaces is a word."""
     words: list[str] = []
     text = _BETWEEN_WORDS.sub(" ", text)
-    chunks = (_spaced(text) if apart else text).split()
+    chunks = (_spaced(text) if by_character else text).split()
     for chunk, following in zip(chunks, [*chunks[1:], ""], strict=False):
-        if chunk.isalnum() or not any(map(_is_sign, chunk)):
+        if chunk.isalnum() or not any(map(_is_punctuation, chunk)):
             words.append(chunk)
         elif url := _URL.search(chunk):
             address = url[0].rstrip(_AFTER_URL)
@@ -262,7 +264,7 @@ def _split_chunk(chunk: str, following: str, language: str) -> Iterator[str]:
         else:
             tokens.append(character)
     stop = len(tokens) - 1
-    while stop > 0 and _is_sign(tokens[stop][0]) and not _is_stop(tokens[stop]):
+    while stop > 0 and _is_punctuation(tokens[stop][0]) and not _is_stop(tokens[stop]):
         stop -= 1
     following = "" if stop < len(tokens) - 1 else following
     if stop > 0 and _is_stop(tokens[stop]) and _is_abbreviation(tokens[stop - 1], following, language):
@@ -282,20 +284,22 @@ def _continues_word(chunk: str, place: int, token: str, language: str) -> bool:
     character, before = chunk[place], _base(chunk, place - 1)
     if character in REGIONS:
         return False
-    if not _is_sign(character):
+    if not _is_punctuation(character):
         opens = token in APOSTROPHES and language in CLIPPED and CLIPPED[language].match(chunk, place)
-        return bool(opens) or not _is_sign(before) or before in "@#_" or any(map(_is_in_words, reversed(token)))
-    if character == chunk[place - 1] and _is_sign(token[0]):
+        return bool(opens) or not _is_punctuation(before) or before in "@#_" or any(map(_is_in_words, reversed(token)))
+    if character == chunk[place - 1] and _is_punctuation(token[0]):
         return True  # an ellipsis or a dash of several characters
-    if _is_sign(before):
+    if _is_punctuation(before):
         return False
-    after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]  # not up to the end, because runs of signs may be long
+    after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[
+        :1
+    ]  # not up to the end, because runs of punctuation may be long
     if character in WITHIN_WORDS:
         return True
     if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
         is_quoted = chunk[: place - len(token)].endswith((*QUOTATION_MARKS, *APOSTROPHES, *"‚„"))
         return _is_in_hebrew_word(token, character, chunk[place + 1 : place + 3], is_quoted=is_quoted)
-    if not after or _is_sign(after):
+    if not after or _is_punctuation(after):
         return False
     if character == ":" and language in ENDING and after.isalpha() and not after.isupper():
         return True
@@ -308,8 +312,8 @@ def _continues_word(chunk: str, place: int, token: str, language: str) -> bool:
     return character in f"&·{STOPS}{HYPHENS}" or _ABBREVIATES.match(chunk, place - 1) is not None
 
 
-def _is_in_hebrew_word(token: str, sign: str, following: str, *, is_quoted: bool) -> bool:
-    """Whether a sign after a Hebrew letter is part of the word, not a quotation mark.
+def _is_in_hebrew_word(token: str, character: str, following: str, *, is_quoted: bool) -> bool:
+    """Whether punctuation after a Hebrew letter is part of the word, not a quotation mark.
 
     Args:
         token: The word before it.
@@ -317,7 +321,7 @@ def _is_in_hebrew_word(token: str, sign: str, following: str, *, is_quoted: bool
         is_quoted: Whether the word follows a quotation mark.
     """
     is_stem = bool(token.strip(HEBREW_PREFIXES))
-    if sign in APOSTROPHES:
+    if character in APOSTROPHES:
         return is_stem if _HEBREW.match(following) else token[-1] in WITH_GERESH and not is_quoted
     if not _HEBREW.match(following):
         return False
@@ -336,7 +340,7 @@ def _is_abbreviation(word: str, following: str, language: str) -> bool:
     lower = word.lower()
     if (lower in ABBREVIATIONS and lower not in COMMON_WORDS.get(language, ())) or _is_initials(word):
         return True
-    if not following or _is_sign(word[0]):
+    if not following or _is_punctuation(word[0]):
         return False
     if lower in BEFORE_NUMBERS and following[0].isdecimal():
         return True
@@ -376,15 +380,15 @@ def _without_clitic(word: str, language: str) -> list[str]:
 
 
 @lru_cache(maxsize=10_000)
-def _is_sign(character: str) -> bool:
+def _is_punctuation(character: str) -> bool:
     kind = category(character)
     return (kind[0] in "PS" and character not in RAISED) or (kind == "Cn" and bool(_PICTOGRAPHS.match(character)))
 
 
 def _is_in_words(character: str) -> bool:
-    return not (_is_sign(character) or is_mark(character))
+    return not (_is_punctuation(character) or is_mark(character))
 
 
-def _is_punctuation(character: str) -> bool:
+def _is_outer_punctuation(character: str) -> bool:
     """Whether a character is punctuation and never part of a word, unlike *%*, *#* and apostrophes."""
     return category(character)[0] == "P" and character not in "%‰#&@*/_" + APOSTROPHES

@@ -5,18 +5,18 @@ from __future__ import annotations
 from nersery.core import korean
 from nersery.core.scripts import script_of
 from nersery.io.word_splitting.scripts_without_spaces import is_character, lacks_spaces
-from nersery.io.word_splitting.tokenization import outer_signs
+from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.masked.masked_inputs import Drawing, has_capital
 from nersery.models.subwords.subword_vocabulary import (
     BEHIND_BORDER,
     FOREIGN,
     JOINED,
-    JOINED_OR_SIGN,
+    JOINED_OR_PUNCTUATION,
     NAME,
     OPENING,
     STEMS,
-    WORD_OR_SIGN,
-    AllowedKey,
+    WORD_OR_PUNCTUATION,
+    SubwordConstraint,
     SubwordVocabulary,
 )
 from nersery.models.subwords.subwords import SubwordEncoder
@@ -36,8 +36,8 @@ class GapMasks:
 
     def template(
         self, word: str, style: tuple[str, bool], drawing: Drawing, *, is_name: bool = False
-    ) -> tuple[tuple[int, ...], list[AllowedKey]]:
-        """The masks that replace a word, and for each of them the key to the subwords that may stand there.
+    ) -> tuple[tuple[int, ...], list[SubwordConstraint]]:
+        """The masks that replace a word, and for each of them which subwords may stand there.
 
         A subword that only marks the border of the word stays if the vocabulary has no whole words of the script with a
         border. A word without a script, such as a number, may become a word in the script of the text. A word that is
@@ -56,26 +56,30 @@ class GapMasks:
         single, case = is_character(word), False if style[1] else None
         ending = () if drawing.by_subword else self.ending(word)
         if ending:
-            return (self._mask, *ending), [(OPENING, (script,), False, case, STEMS)]
+            return (self._mask, *ending), [
+                SubwordConstraint(OPENING, (script,), single=False, capital=case, only=STEMS)
+            ]
         # The tokenizer reads spaces and zero-width characters as borders, and the subwords beside them as words.
         if not (drawing.by_subword and word.isprintable() and " " not in word):
             has_whole_words = script in vocabulary.opening_scripts and not lacks_spaces(word)
             kept = (JOINED,) if has_whole_words else (JOINED, BEHIND_BORDER)
             first = places[0] if places[0] in kept else OPENING
-            places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
+            places = [
+                (JOINED_OR_PUNCTUATION if first == JOINED else WORD_OR_PUNCTUATION) if drawing.punctuation else first
+            ]
         border = subwords[: vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
         scripts: tuple[str, ...] = ("", f"{script} DIGIT", script)
-        letters = scripts[-1:] if script_of(word) and not drawing.signs else scripts
+        letters = scripts[-1:] if script_of(word) and not drawing.punctuation else scripts
         first_case = True if case is None and has_capital(word) else case
         name = NAME if is_name and word.casefold() not in vocabulary.own_function_words else ""
         only = "" if drawing.by_subword else FOREIGN if is_foreign else name
-        keys = [(places[0], letters, single, first_case, only)]
-        keys += [(place, scripts, single, case, "") for place in places[1:]]
-        return (*border, *[self._mask] * len(places)), keys
+        constraints = [SubwordConstraint(places[0], letters, single, first_case, only)]
+        constraints += [SubwordConstraint(place, scripts, single, case) for place in places[1:]]
+        return (*border, *[self._mask] * len(places)), constraints
 
     def ending(self, word: str) -> tuple[int, ...]:
         """The subwords of a Korean word that are particles or a verb ending; see `nersery.core.korean.endings`."""
-        before, behind = outer_signs(word)
+        before, behind = outer_punctuation(word)
         (subwords,) = self._encoder.subwords([word[len(before) : len(word) - len(behind)]])
         subwords = subwords[self._vocabulary.border(subwords) :]
         endings = korean.endings([self._vocabulary.texts[subword] or " " for subword in subwords])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nersery.core.inflection import APOSTROPHES, inflected, inflection
 from nersery.core.scripts import script_of
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
-from nersery.io.word_splitting.tokenization import outer_signs
+from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.tokens import TOKEN_PREFIX, Token
 
 POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)
@@ -63,14 +63,14 @@ class MaskedInput:
             if isinstance(word, str) and not word.startswith(TOKEN_PREFIX)
         }
 
-    def with_signs(self, gap: int, word: str) -> str:
-        """A word for a gap with what is attached to the old one: punctuation, a hashtag sign, a name's *'s* or ending.
+    def with_affixes(self, gap: int, word: str) -> str:
+        """A word for a gap with what is attached to the old one: punctuation, a hashtag's *#*, a name's *'s* or ending.
 
         Gaps are never links or users' names; see `replaceable_positions`.
         """
         is_last = all(not isinstance(after, str) or after.startswith(TOKEN_PREFIX) for after in self.words[gap + 1 :])
         old = str(self.words[gap])
-        before, behind = outer_signs(old, ends=is_last)
+        before, behind = outer_punctuation(old, ends=is_last)
         if hashtag := HASHTAG.match(old, len(before)):
             before += hashtag[0]
         if gap in self.names:
@@ -90,13 +90,13 @@ class Drawing:
         top_k: Draw from this many of the most probable subwords.
         weighted: Draw by probability; otherwise uniformly.
         by_subword: Draw one subword for each subword of the old word; otherwise one subword that is a whole word.
-        signs: Punctuation may be drawn as well, unless ``by_subword``.
+        punctuation: Punctuation may be drawn as well, unless ``by_subword``.
     """
 
     top_k: int = 5
     weighted: bool = False
     by_subword: bool = False
-    signs: bool = False
+    punctuation: bool = False
 
 
 def replaceable_positions(words: Sequence[str]) -> list[int]:

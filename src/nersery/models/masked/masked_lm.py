@@ -30,7 +30,7 @@ from nersery.models.masked.masked_inputs import Drawing, MaskedInput, in_case_of
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
 from nersery.models.passes import WINDOWS, windows_at_once
 from nersery.models.subwords.collation import collate
-from nersery.models.subwords.subword_vocabulary import AllowedKey, SubwordVocabulary, check_decoder
+from nersery.models.subwords.subword_vocabulary import SubwordConstraint, SubwordVocabulary, check_decoder
 from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.training.cross_entropy import mean_cross_entropy
@@ -69,7 +69,7 @@ class MaskedLM:
         self.encoder = SubwordEncoder(tokenizer, positions(self.network))
         self.masking = MaskedInputEncoder(self.encoder, self.mask)
         self.vocabulary = SubwordVocabulary.of(self.encoder)
-        self._allowed: dict[AllowedKey, Tensor] = {}
+        self._allowed: dict[SubwordConstraint, Tensor] = {}
 
     @property
     def gap_masks(self) -> GapMasks:
@@ -214,25 +214,25 @@ class MaskedLM:
         words = []
         for masked_input, options, rng in zip(masked_inputs, self._options(masked_inputs, drawing), rngs, strict=True):
             drawn: dict[int, list[int]] = defaultdict(list)
-            for (gap, _), (subwords, chances) in options.items():
-                drawn[gap].append(rng.choices(subwords, chances if drawing.weighted else None)[0])
+            for (gap, _), (subwords, probabilities) in options.items():
+                drawn[gap].append(rng.choices(subwords, probabilities if drawing.weighted else None)[0])
             written = (self._word(masked_input, gap, drawn[gap], drawing) for gap in masked_input.gaps)
-            words.append(tuple(map(masked_input.with_signs, masked_input.gaps, written)))
+            words.append(tuple(map(masked_input.with_affixes, masked_input.gaps, written)))
         return words
 
     def guesses(
-        self, masked_inputs: Sequence[MaskedInput], top_k: int, *, signs: bool = False
+        self, masked_inputs: Sequence[MaskedInput], top_k: int, *, punctuation: bool = False
     ) -> list[list[list[Guess]]]:
         """The most probable whole words for each gap, best first. All gaps of an input are masked at once.
 
-        Probabilities are relative to all whole words of one subword, and to punctuation if ``signs``.
+        Probabilities are relative to all whole words of one subword, and to punctuation if ``punctuation``.
         """
-        drawing = Drawing(top_k, signs=signs)
+        drawing = Drawing(top_k, punctuation=punctuation)
         return [
             [
                 [
-                    (self._word(masked_input, gap, [subword], drawing), chance)
-                    for subword, chance in zip(*by_place[gap, 0], strict=True)
+                    (self._word(masked_input, gap, [subword], drawing), probability)
+                    for subword, probability in zip(*by_place[gap, 0], strict=True)
                 ]
                 for gap in masked_input.gaps
             ]
@@ -282,7 +282,7 @@ class MaskedLM:
         with autocast(self.network.device, self.precision):
             for numbers, logits in self._passes([row for _, row, _ in rows]):
                 part = [rows[n] for n in numbers]
-                allowed = [self._allowed_at(*at[gap][1][number]) for _, row, at in part for gap, number in row.places]
+                allowed = [self._allowed_at(at[gap][1][number]) for _, row, at in part for gap, number in row.places]
                 best = (logits.float() + torch.stack(allowed)).softmax(-1)
                 top = best.topk(min(drawing.top_k, best.shape[-1]))
                 refuse_nan(top.values, self.source)
@@ -291,13 +291,13 @@ class MaskedLM:
                     options[number].update((place, _possible(*next(values))) for place in row.places)
         return [dict(sorted(by_place.items())) for by_place in options]
 
-    def _allowed_at(self, *key: *AllowedKey) -> Tensor:
-        """0 for the subwords that a key allows, minus infinity for all others. Shape: (subwords)."""
-        if key not in self._allowed:
+    def _allowed_at(self, constraint: SubwordConstraint) -> Tensor:
+        """0 for the subwords that a constraint allows, minus infinity for all others. Shape: (subwords)."""
+        if constraint not in self._allowed:
             scores = torch.full((len(self.network.get_input_embeddings().weight),), -torch.inf)
-            scores[self.vocabulary.allowed(*key)] = 0.0
-            self._allowed[key] = scores.to(self.network.device)
-        return self._allowed[key]
+            scores[self.vocabulary.allowed(*constraint)] = 0.0
+            self._allowed[constraint] = scores.to(self.network.device)
+        return self._allowed[constraint]
 
     def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int], drawing: Drawing) -> str:
         """The text of subwords, in capitals if the input is. With an uncased model, it has the case of the old word."""
@@ -356,9 +356,9 @@ def tokenizer_with_mask(source: ModelSource) -> Any:
     return tokenizer
 
 
-def _possible(subwords: list[int], chances: list[float]) -> tuple[list[int], list[float]]:
+def _possible(subwords: list[int], probabilities: list[float]) -> tuple[list[int], list[float]]:
     """The subwords with a probability above 0, best first. A small vocabulary may have fewer than requested."""
-    if chances[-1] > 0:
-        return subwords, chances
-    count = max(1, sum(chance > 0 for chance in chances))
-    return subwords[:count], chances[:count]
+    if probabilities[-1] > 0:
+        return subwords, probabilities
+    count = max(1, sum(probability > 0 for probability in probabilities))
+    return subwords[:count], probabilities[:count]

@@ -30,8 +30,11 @@ ROW_MULTIPLE, LENGTH_MULTIPLE = 32, 8
 
 ROW = 512
 """Subwords of a row in prediction, and the longest window that fits."""
-_LENGTHS: ContextVar[Sequence[int] | None] = ContextVar("_LENGTHS", default=None)
-"""Lengths of the windows in the row that a network reads; None if it reads padded windows."""
+_WINDOW_LENGTHS: ContextVar[Sequence[int] | None] = ContextVar("_WINDOW_LENGTHS", default=None)
+"""Lengths of the windows in the row that a network reads; None if it reads padded windows.
+
+They cannot be an argument: the models of transformers between `in_one_row` and `_forward`, such as classifiers,
+hand on only the arguments that they know."""
 
 
 def pack(network: Any) -> Any:
@@ -90,11 +93,11 @@ def in_one_row(network: Any, input_ids: Tensor, attention_mask: Tensor, token_ty
     row = {
         name: ids.flatten()[torch.cat([kept, kept[:1].expand(ROW - len(kept))])][None] for name, ids in inputs.items()
     }
-    token = _LENGTHS.set(attention_mask.sum(1).tolist())
+    token = _WINDOW_LENGTHS.set(attention_mask.sum(1).tolist())
     try:
         output = network(**row)
     finally:
-        _LENGTHS.reset(token)
+        _WINDOW_LENGTHS.reset(token)
     tensors = {name: value[0, : len(kept)] for name, value in output.items() if isinstance(value, Tensor)}
     return type(output)(
         **{
@@ -154,7 +157,7 @@ def _forward(
     **options: Any,
 ) -> Any:
     """The output of ``base``, zero at padding. ``padded``, transformers' own forward, handles all other calls."""
-    if input_ids is not None and (lengths := _LENGTHS.get()) is not None:
+    if input_ids is not None and (lengths := _WINDOW_LENGTHS.get()) is not None:
         return _predict(base, input_ids, token_type_ids, lengths)
     unusual = any(value is not None and value is not False for name, value in options.items() if name != "return_dict")
     recorded = base.config.output_attentions or base.config.output_hidden_states

@@ -160,7 +160,7 @@ class Sampler:
                 noise = self._noise(generators, values)
                 for part in passes:
                     self._step(part, candidates, noise[part.texts])
-                passes = _moved_together(passes, candidates.drafts, rows)
+                passes = _repacked(passes, candidates.drafts, rows)
         return candidates.best()
 
     def _step(self, part: DecoderPass, candidates: IndependentCandidates | CompetingCandidates, noise: Tensor) -> None:
@@ -261,7 +261,7 @@ def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tenso
     return passes
 
 
-def _moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
+def _repacked(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
     """The passes, packed into fewer passes if their unfinished texts fit."""
     places = [part.unfinished(drafts) for part in passes]
     count = sum(map(len, places))

@@ -25,7 +25,7 @@ HALF_A_CHARACTER = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class LanguageTokens:
     """The special tokens of texts in a language.
 
     Args:
@@ -70,7 +70,7 @@ class Seq2SeqTokenization:
         self._names |= dict.fromkeys([self._mask] if self._mask is not None else self._sentinels, GAP)
         has_codes = hasattr(tokenizer, "src_lang")
         self.codes = sorted(filter(re.compile(LANGUAGE_CODE).fullmatch, vocabulary)) if has_codes else []
-        self._frames: dict[str, Frame] = {}
+        self._frames: dict[str, LanguageTokens] = {}
         self._parts: dict[str, tuple[str, ...]] = {}
 
     def learn(self, tokens: Mapping[str, int]) -> None:
@@ -81,7 +81,7 @@ class Seq2SeqTokenization:
         """Ids below ``rows`` that have no token. Embedding matrices are often larger than vocabularies."""
         return [number for number in range(self._size, rows) if number not in self._names]
 
-    def frame(self, language: str = "") -> Frame:
+    def frame(self, language: str = "") -> LanguageTokens:
         """The special tokens around texts in a language.
 
         Raises:
@@ -92,7 +92,7 @@ class Seq2SeqTokenization:
             self._frames[code] = self._frame(code)
         return self._frames[code]
 
-    def source(self, words: Sequence[str], frame: Frame) -> tuple[int, ...]:
+    def source(self, words: Sequence[str], frame: LanguageTokens) -> tuple[int, ...]:
         """The subwords of a source with special tokens. Adjacent gaps are merged."""
         return (*frame.prefix, *self._ids(words), *frame.suffix)
 
@@ -134,7 +134,7 @@ class Seq2SeqTokenization:
         """The words that the model writes for a word: one, unless decoding splits it.
 
         That happens at a space within the word or where a normalizer inserts one, and in vocabularies in which each
-        Chinese character or sign is a word. A word that the model cannot write stays as it is.
+        Chinese character or punctuation mark is a word. A word that the model cannot write stays as it is.
         """
         if len(self._parts) > CACHED_WORDS:
             self._parts.clear()
@@ -170,7 +170,7 @@ class Seq2SeqTokenization:
             "e.g. facebook/bart-base or google/mt5-base"
         )
 
-    def _frame(self, code: str) -> Frame:
+    def _frame(self, code: str) -> LanguageTokens:
         tokenizer = self._tokenizer
         if code:
             tokenizer.src_lang = tokenizer.tgt_lang = code
@@ -186,7 +186,7 @@ class Seq2SeqTokenization:
                 f'the configuration of the model "{self.name}" does not set {lacking}, so the model cannot write '
                 "texts. Set it in config.json"
             )
-        return Frame(prefix, suffix, (start, *before), end)
+        return LanguageTokens(prefix, suffix, (start, *before), end)
 
 
 def _plain(tokenizer: Any) -> Any:

@@ -28,16 +28,16 @@ OF_FOREIGN_NAMES = frozenset(
 _BEFORE_PARTICLE = re.compile("[\u30a1-\u30fa\u30fc](?=[\u3041-\u3096])")
 """Katakana before hiragana: vocabularies have words such as *ルの*, which would add a particle to a name."""
 Tokenize = Callable[[str], Sequence[str]]
-Spans = tuple[tuple[int, ...], ...]
+WordGroups = tuple[tuple[int, ...], ...]
 """For each joined word the positions of the words that it consists of."""
 
 
-def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
+def word_groups(words: Sequence[str], tokenize: Tokenize) -> WordGroups:
     """Which words to join: runs of characters of a script without spaces, split as by the vocabulary of a model.
 
     However, foreign names in Japanese and Chinese stay whole.
 
-    >>> spans(("我", "在", "北", "京", "a"), lambda text: ["▁我", "在", "北京"])
+    >>> word_groups(("我", "在", "北", "京", "a"), lambda text: ["▁我", "在", "北京"])
     ((0,), (1,), (2, 3), (4,))
     """
     groups: list[tuple[int, ...]] = []
@@ -88,7 +88,9 @@ def _normalized(word: str) -> str:
     return "".join(character for character in normalize("NFKC", word) if category(character) != "Cf")
 
 
-def joined(sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False) -> tuple[Sentence, Spans]:
+def with_joined_characters(
+    sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False
+) -> tuple[Sentence, WordGroups]:
     """The sentence in words of a vocabulary, and the positions that each of them joins; empty if nothing is joined.
 
     Args:
@@ -96,13 +98,13 @@ def joined(sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False) ->
 
     >>> from nersery.core.sentence import Entity
     >>> sentence = Sentence(tuple("在北京市"), (Entity(1, 3, "LOC"),))
-    >>> longer, groups = joined(sentence, lambda text: ["▁在", "北京市"], labelled=True)
+    >>> longer, groups = with_joined_characters(sentence, lambda text: ["▁在", "北京市"], labelled=True)
     >>> longer.words, longer.labels, groups
     (('在', '北京', '市'), ((1, 2, 'LOC'),), ((0,), (1, 2), (3,)))
     """
     if not any(map(is_character, sentence.words)):
         return sentence, ()
-    groups = spans(sentence.words, tokenize)
+    groups = word_groups(sentence.words, tokenize)
     if labelled:
         borders = {position for entity in sentence.entities for position in (entity.start, entity.end)}
         groups = tuple(part for group in groups for part in _split_at(group, borders))
@@ -116,7 +118,7 @@ def joined(sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False) ->
     return replace(longer, entities=tuple(entities), soft_labels=tuple(soft)), groups
 
 
-def taken_apart(sentence: Sentence, labelled: Sentence, groups: Spans) -> Sentence:
+def character_labels(sentence: Sentence, labelled: Sentence, groups: WordGroups) -> Sentence:
     """The sentence with the labels of its joined form."""
     if not groups:
         return labelled

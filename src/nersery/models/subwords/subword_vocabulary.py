@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.korean import has_ending
@@ -20,7 +20,7 @@ from nersery.io.word_splitting.scripts_without_spaces import (
     is_character,
     lacks_spaces,
 )
-from nersery.io.word_splitting.tokenization import SIGNS, outer_signs
+from nersery.io.word_splitting.tokenization import END_PUNCTUATION, outer_punctuation
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)
@@ -29,9 +29,9 @@ PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placehol
 SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z_]+\]|\|.+\|")
 """What special tokens look like. Tokenizers do not declare all of them."""
 
-INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = range(6)
+INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_PUNCTUATION, JOINED_OR_PUNCTUATION = PLACES = range(6)
 """Places of a subword: within a word, at its start, at its start after a border that is a subword of its own, at its
-start in a script without spaces, and two places where a word or a sign may start."""
+start in a script without spaces, and two places where a word or punctuation may start."""
 VIRAMA = 9
 """Unicode's combining class of the mark that removes the vowel of a letter."""
 SILENCING = "\N{THAI CHARACTER THANTHAKHAT}\N{LAO CANCELLATION MARK}\N{KHMER SIGN TOANDAKHIAT}\N{MYANMAR SIGN ASAT}"
@@ -40,13 +40,21 @@ SHORT = 3
 """The most letters of a subword that opens words but may not be a word. Longer ones are mostly words too."""
 LONGEST_LETTER = 4
 """The most characters of a letter, including its marks or the parts of a Korean syllable."""
-LONGEST_SIGN = 3
-"""The most characters of a sign, such as "...". Longer ones are decoration."""
+LONGEST_PUNCTUATION = 3
+"""The most characters of punctuation, such as "...". Longer ones are decoration."""
 STEMS, FOREIGN, NAME = "stems", "foreign", "name"
 """Kinds of words: words without a Korean ending, because one follows; Latin words that a text in another script may
 have; words that may be part of a name."""
-AllowedKey = tuple[int, tuple[str, ...], bool, bool | None, str]
-"""Arguments of `SubwordVocabulary.allowed`."""
+
+
+class SubwordConstraint(NamedTuple):
+    """Which subwords may stand at a gap: the arguments of `SubwordVocabulary.allowed`."""
+
+    place: int
+    scripts: tuple[str, ...]
+    single: bool
+    capital: bool | None
+    only: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class SubwordVocabulary:
             parts of characters, placeholders, punctuation.
         begins: Whether a subword opens a word, and may be a whole word.
         marks: Subwords that only mark the border of a word.
-        signs: Subwords that are punctuation and may stand alone, with their texts.
+        punctuation: Subwords that are punctuation and may stand alone, with their texts.
         beginnings: Subwords that open words but are not known to be words themselves.
         function_words: Latin function words such as *the* and *und*, in lower case.
         own_function_words: Case-folded function words of the languages of the text, in any script.
@@ -67,7 +75,7 @@ class SubwordVocabulary:
     texts: tuple[str, ...]
     begins: tuple[bool, ...]
     marks: frozenset[int] = frozenset()
-    signs: Mapping[int, str] = field(default_factory=dict)
+    punctuation: Mapping[int, str] = field(default_factory=dict)
     beginnings: frozenset[int] = frozenset()
     function_words: frozenset[str] = frozenset()
     own_function_words: frozenset[str] = frozenset()
@@ -108,14 +116,16 @@ class SubwordVocabulary:
             )
         tokens = tokenizer.convert_ids_to_tokens([*ids])
         marks = frozenset(subword for subword, token in enumerate(tokens) if token == WORD_BORDER)
-        sign_texts = {subword: tail.strip() for subword, tail in enumerate(tails) if _is_sign(tail.strip())}
-        whole = encoder.subwords(list(sign_texts.values()))  # decoders may leave out the space before a sign
-        signs = {
+        punctuation_texts = {
+            subword: tail.strip() for subword, tail in enumerate(tails) if _is_short_punctuation(tail.strip())
+        }
+        whole = encoder.subwords(list(punctuation_texts.values()))  # decoders may leave out the space before it
+        punctuation = {
             subword: text
-            for (subword, text), subwords in zip(sign_texts.items(), whole, strict=True)
+            for (subword, text), subwords in zip(punctuation_texts.items(), whole, strict=True)
             if subwords[-1:] == (subword,) and marks.issuperset(subwords[:-1]) and subword not in special
         }
-        return cls(texts, begins, marks, signs)
+        return cls(texts, begins, marks, punctuation)
 
     def without_beginnings(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
         """The vocabulary without short subwords that open some of these distinct words but are not words themselves.
@@ -136,31 +146,32 @@ class SubwordVocabulary:
         """The vocabulary with these Latin function words and those of the text's languages; see its arguments."""
         return replace(self, function_words=latin, own_function_words=own)
 
-    def without_foreign_signs(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
-        """The vocabulary without signs that are not among these words. Signs that can end words, such as commas, stay.
+    def without_foreign_punctuation(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
+        """The vocabulary without punctuation that is not in these words. Commas and others that can end words stay.
 
         A text that has *'s* and *(1)* as words has no lone apostrophe and bracket.
         """
         known = {
-            *SIGNS,
+            *END_PUNCTUATION,
             ".",
-            *(self.signs.get(word[-1]) for word in words if self.border(tuple(word)) == len(word) - 1),
+            *(self.punctuation.get(word[-1]) for word in words if self.border(tuple(word)) == len(word) - 1),
         }
-        return replace(self, signs={subword: sign for subword, sign in self.signs.items() if sign in known})
+        return replace(self, punctuation={subword: text for subword, text in self.punctuation.items() if text in known})
 
     def _without_end(self, words: Iterable[Sequence[int]]) -> frozenset[int]:
         """Subwords that end in a consonant without a vowel, in scripts in which no word does: Bengali *দুর্*."""
-        written = ([text for subword in word if (text := self.texts[subword])] for word in words)  # signs are empty
+        written = ([text for subword in word if (text := self.texts[subword])] for word in words)  # empty: punctuation
         scripts = {script_of(texts[-1]) for texts in written if texts and _ends_without_vowel(texts[-1])}
         bare = (subword for subword, text in enumerate(self.texts) if text and _ends_without_vowel(text))
         return frozenset(subword for subword in bare if script_of(self.texts[subword]) not in scripts)
 
     @cached_property
     def scripts(self) -> tuple[str, ...]:
-        """The script of each subword. Numbers have that of their digits, signs of a script without spaces that one."""
-        signs = {subword: _script_of_sign(sign) for subword, sign in self.signs.items()}
+        """The script of each subword. Numbers have that of their digits, and punctuation that of its script, if any."""
+        of_punctuation = {subword: _script_of_punctuation(mark) for subword, mark in self.punctuation.items()}
         return tuple(
-            script_of(text) or digits_of(text) or signs.get(subword, "") for subword, text in enumerate(self.texts)
+            script_of(text) or digits_of(text) or of_punctuation.get(subword, "")
+            for subword, text in enumerate(self.texts)
         )
 
     @cached_property
@@ -172,7 +183,7 @@ class SubwordVocabulary:
     def _parts_of_words(self) -> frozenset[int]:
         """Subwords with punctuation attached, such as "2018." and "(1)", consonants without a vowel, and Thai *ๆ*."""
         texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
-        no_words = (subword for subword, text in texts if any(outer_signs(text)) or _is_part_of_word(text))
+        no_words = (subword for subword, text in texts if any(outer_punctuation(text)) or _is_part_of_word(text))
         return self.beginnings.union(no_words)
 
     def allowed(
@@ -182,14 +193,14 @@ class SubwordVocabulary:
 
         Args:
             scripts: Leave out those of other scripts, unless none is left; see `scripts`. Empty keeps all.
-            single: Leave out words of several characters, unless none is left. Signs stay.
-            capital: Leave out words that do not begin with a capital, unless none is left. Signs stay. False: leave out
+            single: Leave out words of several characters, unless none is left. Punctuation stays.
+            capital: Leave out words that begin without a capital, unless none is left. Punctuation stays. False: leave
                 words with capitals.
             only: Leave out words that are not of this kind, unless none is left. Empty keeps all.
         """
         fit = self._fit(place)
         if single and any(is_character(self.texts[subword]) for subword in fit):
-            fit = [subword for subword in fit if subword in self.signs or is_character(self.texts[subword])]
+            fit = [subword for subword in fit if subword in self.punctuation or is_character(self.texts[subword])]
         same = [subword for subword in fit if self.scripts[subword] in scripts] if any(scripts) else fit
         same = same if any(self.scripts[subword] for subword in same) else fit
         same = [subword for subword in same if self._is_of_kind(subword, only)] or same
@@ -207,14 +218,14 @@ class SubwordVocabulary:
         return kind != STEMS or not has_ending(text)
 
     def _fit(self, place: int) -> list[int]:
-        opens = place in (OPENING, WORD_OR_SIGN)
+        opens = place in (OPENING, WORD_OR_PUNCTUATION)
         fit = [subword for subword, text in enumerate(self.texts) if text and self.begins[subword] == opens]
         if place != INSIDE:
             fit = [subword for subword in fit if subword not in self._parts_of_words]
-        if place in (JOINED, JOINED_OR_SIGN):
+        if place in (JOINED, JOINED_OR_PUNCTUATION):
             fit = [subword for subword in fit if follows_without_space(self.texts[subword])]
-        if place in (WORD_OR_SIGN, JOINED_OR_SIGN):
-            return sorted({*fit, *self.signs})
+        if place in (WORD_OR_PUNCTUATION, JOINED_OR_PUNCTUATION):
+            return sorted({*fit, *self.punctuation})
         if place in (INSIDE, OPENING):
             return fit
         return [subword for subword in fit if unicodedata.category(self.texts[subword][0])[0] != "M"]
@@ -241,7 +252,7 @@ class SubwordVocabulary:
 
     def word(self, subwords: Sequence[int]) -> str:
         """The word that subwords form."""
-        return respelled("".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords))
+        return respelled("".join(self.texts[subword] or self.punctuation.get(subword, "") for subword in subwords))
 
 
 def check_decoder(tokenizer: Any) -> None:
@@ -259,7 +270,7 @@ def _decode(tokenizer: Any, rows: list[list[int]]) -> list[str]:
 
 
 def _is_in_case(text: str, capital: bool) -> bool:
-    if not text:  # a sign
+    if not text:  # punctuation
         return True
     return text[0] != text[0].lower() if capital else text == text.lower()
 
@@ -270,7 +281,7 @@ def _ends_without_vowel(text: str) -> bool:
 
 
 def _is_part_of_word(text: str) -> bool:
-    """Whether each letter has a virama or the first is silent, as only in parts of words, or all are signs (*ๆ*)."""
+    """Whether each letter has a virama or the first is silent, as only in parts of words, or all repeat words (*ๆ*)."""
     is_part = text[1:2] in [*SILENCING] or (len(text) % 2 == 0 and _are_viramas(text[1::2]))
     return is_part or not text.strip(LETTERLIKE_SIGNS)
 
@@ -301,16 +312,16 @@ def _is_letter(text: str) -> bool:
     return first == "L" and set(marks) <= {"M"}
 
 
-def _script_of_sign(sign: str) -> str:
-    """The script without spaces that a sign belongs to, such as *។* of Khmer and *。* of Chinese; empty for others."""
-    if not follows_without_space(sign):
+def _script_of_punctuation(mark: str) -> str:
+    """The script without spaces of punctuation, such as *។* of Khmer and *。* of Chinese; empty for others."""
+    if not follows_without_space(mark):
         return ""
-    return script_in_name(sign[0]) if lacks_spaces(sign[0]) else "CJK"
+    return script_in_name(mark[0]) if lacks_spaces(mark[0]) else "CJK"
 
 
-def _is_sign(text: str) -> bool:
-    """Whether a text only consists of punctuation and is short, like signs between words."""
-    return 0 < len(text) <= LONGEST_SIGN and all(unicodedata.category(character)[0] == "P" for character in text)
+def _is_short_punctuation(text: str) -> bool:
+    """Whether a text only consists of punctuation and is short, as between words."""
+    return 0 < len(text) <= LONGEST_PUNCTUATION and all(unicodedata.category(character)[0] == "P" for character in text)
 
 
 def _before(tokenizer: Any, texts: Sequence[str], anchor: int) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ class SubwordEncoder:
         return unknown and not self.tokenizer(self._lead + word, add_special_tokens=False)["input_ids"]
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
-        """Signs that the vocabulary was made for other languages than that of the words; empty if it suits them.
+        """Evidence that the vocabulary was made for other languages than that of the words; empty if it suits them.
 
         In an English vocabulary, English has 1.2 subwords per word, German 2, Hindi or Korean 3 to 5. Emoji and numbers
         belong to no language. Vowel points are ignored, because they are rare in the text of any vocabulary.
@@ -120,9 +120,9 @@ class SubwordEncoder:
         mean = sum(map(len, subwords)) / max(1, len(subwords))
         if unknown <= MOST_UNKNOWN and (mean <= MOST_SUBWORDS_A_WORD or self._has_only_characters):
             return ""
-        signs = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
-        signs += [f"{'the others' if signs else 'words'} have {mean:.1f} subwords on average"] * (unknown < 1)
-        return ", ".join(signs)
+        evidence = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
+        evidence += [f"{'the others' if evidence else 'words'} have {mean:.1f} subwords on average"] * (unknown < 1)
+        return ", ".join(evidence)
 
     @property
     def _has_only_characters(self) -> bool:

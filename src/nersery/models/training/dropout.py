@@ -24,7 +24,7 @@ from nersery.core.random import item_seed
 
 
 @contextlib.contextmanager
-def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
+def monte_carlo_dropout(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
     """Give each of ``passes`` blocks of rows its own dropout mask, in a network in evaluation mode, within the context.
 
     The caller repeats the rows block by block. A mask depends only on the seed, the number of the pass and the name of
@@ -37,7 +37,7 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
         SettingsError: If the network has no dropout, or ``passes`` is below 1.
 
     >>> layer = nn.Sequential(nn.Dropout(0.5)).eval()
-    >>> with thinned(layer, passes=2, seed=0):
+    >>> with monte_carlo_dropout(layer, passes=2, seed=0):
     ...     first, second = layer(torch.ones(2, 3, 8))
     >>> bool((first == first[0]).all()), bool((first == second).all()), sorted(set(first[0].tolist()))
     (True, False, [0.0, 2.0])
@@ -45,14 +45,14 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
     if passes < 1:
         raise SettingsError(f"passes is {passes}, expected 1 or more")
     layers, thread = dropout_layers(network), get_ident()
-    reading = _Reading(passes, seed)
+    masks = _DropoutMasks(passes, seed)
 
     def here(hook: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args: hook(*args) if get_ident() == thread else None
 
-    handles = [layer.register_forward_hook(here(partial(reading.thin, name))) for name, layer in layers]
-    handles.append(network.register_forward_pre_hook(here(reading.begin), with_kwargs=True))
-    handles.append(network.register_forward_hook(here(reading.end)))
+    handles = [layer.register_forward_hook(here(partial(masks.apply, name))) for name, layer in layers]
+    handles.append(network.register_forward_pre_hook(here(masks.begin), with_kwargs=True))
+    handles.append(network.register_forward_hook(here(masks.end)))
     try:
         yield
     finally:
@@ -71,34 +71,34 @@ def dropout_layers(network: nn.Module) -> list[tuple[str, nn.Dropout]]:
     return layers
 
 
-class _Reading:
+class _DropoutMasks:
     """Forward hooks that apply the masks of the passes."""
 
     def __init__(self, passes: int, seed: int) -> None:
         self._passes, self._seed = passes, seed
         self._masks: dict[tuple[str, int], Tensor] = {}
         self._rows: int | None = None
-        self._thinned = 0
+        self._masked_outputs = 0
 
     def begin(self, _: nn.Module, args: tuple[Any, ...], values: dict[str, Any]) -> None:
         """Store the number of rows in a call of the whole network."""
         given = (*args, *values.values())
         self._rows = next((len(value) for value in given if isinstance(value, Tensor)), None)
-        self._thinned = 0
+        self._masked_outputs = 0
 
     def end(self, *_: Any) -> None:
         """Raise `SettingsError` if no mask was applied in the network."""
-        if not self._thinned:
+        if not self._masked_outputs:
             raise SettingsError(
                 "certainty is measured with dropout outside attention, on the shape (rows, positions, features), "
                 "which this model does not have. Use another model"
             )
 
-    def thin(self, name: str, layer: nn.Dropout, _: Any, output: Tensor) -> Tensor:
+    def apply(self, name: str, layer: nn.Dropout, _: Any, output: Tensor) -> Tensor:
         """The output of a layer, multiplied by the mask of each block's pass."""
         if output.ndim != 3 or self._rows not in (None, len(output)):
             return output
-        self._thinned += 1
+        self._masked_outputs += 1
         features = output.shape[2]
         if (name, features) not in self._masks:
             drawn = [_mask(layer.p, features, self._seed, number, name) for number in range(self._passes)]

@@ -27,10 +27,10 @@ def kept_memory() -> Iterator[None]:
         yield
     finally:
         _set_thresholds(2 * LARGEST_BLOCK)  # glibc's own choice after large blocks
-        give_back()
+        release_memory()
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Give back free memory, in a process of nersery's own: batches of many shapes leave glibc's heap full of holes.
 
     A run of ten systems grew to 5 GB, of which 3.4 GB were such holes.

@@ -156,7 +156,7 @@ def train(
             training.start(progress)
         if not training.finished:
             batches = islice(_batches(len(examples), plan.batch_size, seed), training.step, training.total)
-            training.run(_drawn(examples, batches, draw), loss_of, evaluate, progress, checkpoint)
+            training.run(_training_batches(examples, batches, draw), loss_of, evaluate, progress, checkpoint)
         model.eval()
         history = History(tuple(training.evaluations), training.best, training.step)
         del training
@@ -303,7 +303,7 @@ def _batches(examples: int, batch_size: int, seed: int) -> Iterator[tuple[int, l
             yield number, order[start : start + batch_size]
 
 
-def _drawn(
+def _training_batches(
     examples: Sequence[Example],
     batches: Iterable[tuple[int, list[int]]],
     draw: Callable[[Example, int, int], Any] | None,

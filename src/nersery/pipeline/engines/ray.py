@@ -55,7 +55,7 @@ class RayEngine:
         self._check_gpus(workers * gpus)
         self._wanted = {"CPU": 1.0, "GPU": gpus}
         self._is_noted = False
-        # No restarts, because a restarted actor would have lost its step. The pool replaces dead workers itself.
+        # No restarts, because a restarted actor would have lost its method. The pool replaces dead workers itself.
         self._actor = self._ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(MessageHandler)
 
     def _check_gpus(self, wanted: float) -> None:

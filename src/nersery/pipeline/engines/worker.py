@@ -1,4 +1,4 @@
-"""The work in a worker process: make the step once, then apply it to batches."""
+"""The work in a worker process: fit the method once, then apply it to batches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WorkerTask(Generic[Row, Item]):
     """Everything that a worker needs to start.
 
     Args:
-        batch_size: Items handed to the step at once.
+        batch_size: Items handed to the method at once.
         folder: The folder for the state of the training.
         is_first: Whether no worker was ready before this one. The first worker trains and prints notes. The others
             load a copy of its state, so that no worker waits for another.
@@ -51,18 +51,18 @@ class WorkerTask(Generic[Row, Item]):
 
 
 class BatchRunner(Generic[Row, Item]):
-    """Makes a stage's step once, and applies it to batches."""
+    """Fits the method of a stage once, and applies it to batches."""
 
     def __init__(self, task: WorkerTask[Row, Item]) -> None:
         self._stage, self._batch_size = task.stage, task.batch_size
         set_command_line(task.of_command)
         NO_NOTES.set(task.quiet or not task.is_first)
         with _training(task) as folder, Progress(task.label, quiet=NO_NOTES.get()) as progress:
-            step = self._stage.fit(self._stage.load(), folder, progress)
-        self._policy = ErrorPolicy(step, self._stage.sentence_of)
+            function = self._stage.fit(self._stage.load(), folder, progress)
+        self._policy = ErrorPolicy(function, self._stage.sentence_of)
 
     def answer(self, items: Sequence[Item | Reject]) -> Answer:
-        """The result of a batch. An item that the step or the format cannot process is rejected."""
+        """The result of a batch. An item that the method or the format cannot process is rejected."""
         output, rejects, tally = list[str](), list[str](), Tally()
         for result in outcomes_of(items, self._policy, batch_size=self._batch_size):
             line, outcome = self._policy.encoded(result, self._stage.encode, io.reject_line)
@@ -114,7 +114,7 @@ class MessageHandler:
 
     @torch_defaults()
     def prepare(self) -> Message:
-        """Make the step."""
+        """Fit the method."""
         try:
             self._runner = BatchRunner(pickle.loads(self._task))
         except Exception as error:

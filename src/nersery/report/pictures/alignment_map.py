@@ -16,7 +16,7 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
 from nersery.crosslingual.label_projection.projection import Projection, Task, alignment_issue
 from nersery.report.pictures.charts import shortened
-from nersery.report.pictures.matrix import Area, Label, cell, matrix
+from nersery.report.pictures.matrix import Label, MatrixRange, cell, matrix
 
 LONGEST = 24
 """The most characters of a label; wide characters count twice."""
@@ -43,10 +43,10 @@ def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> M
         cell(row, column, probability, max(FAINTEST, probability), (rows[row].text, columns[column].text), inset=2)
         for row, column, probability in alignment
     )
-    frames = (Area("chosen", _span(entity), _span(other), inset=1) for entity, other in projected.items())
+    frames = (MatrixRange("chosen", _span(entity), _span(other), inset=1) for entity, other in projected.items())
     title = f"Links: {printable(source.text)} → {printable(target.text)}"
-    across = (Area("band", _span(entity), (0, len(target))) for entity in source.entities)
-    down = (Area("band", (0, len(source)), _span(entity)) for entity in target.entities)
+    across = (MatrixRange("band", _span(entity), (0, len(target))) for entity in source.entities)
+    down = (MatrixRange("band", (0, len(source)), _span(entity)) for entity in target.entities)
     return matrix(title, rows, columns, [*across, *down, *cells, *frames], LEGEND)
 
 

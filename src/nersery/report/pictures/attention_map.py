@@ -11,7 +11,7 @@ from nersery.augment.templates.template import Attention, merge_entities
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence
 from nersery.report.pictures.charts import shortened
-from nersery.report.pictures.matrix import Area, Label, cell, matrix
+from nersery.report.pictures.matrix import Label, MatrixRange, cell, matrix
 
 LONGEST = 28
 """The most characters of the words of a label; wide characters count twice."""
@@ -50,14 +50,14 @@ def attention_map(sentence: Sentence, attention: Attention, keywords: Collection
     return matrix(title, labels, labels, _cells(labels, merged), LEGEND)
 
 
-def _cells(labels: Sequence[Label], attention: Attention) -> Iterator[Area]:
+def _cells(labels: Sequence[Label], attention: Attention) -> Iterator[MatrixRange]:
     shades = _shades(attention)
     for row, source in enumerate(labels):
         for column, target in enumerate(labels):
             if shades[row, column] >= FAINTEST:
                 yield cell(row, column, attention[row, column], shades[row, column], (source.text, target.text))
             if (source.kind, target.kind) == ("entity", "keyword"):
-                yield Area("chosen", (row, row + 1), (column, column + 1), inset=1)
+                yield MatrixRange("chosen", (row, row + 1), (column, column + 1), inset=1)
 
 
 def _shades(attention: Attention) -> Attention:

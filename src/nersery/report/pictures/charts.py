@@ -16,7 +16,7 @@ from unicodedata import east_asian_width
 from markupsafe import Markup
 
 from nersery.report.escaping import html_template
-from nersery.report.model import SystemReport, label_of
+from nersery.report.model import GOLD, SystemReport, label_of
 from nersery.report.parts import AgainstGold, SweepCell, TrainingReport
 
 Systems = list[SystemReport]
@@ -202,7 +202,7 @@ def panel(
     summary: str,
     scales: tuple[Scale, Scale],
     ticks: Sequence[tuple[float, str]],
-    ghosts: Iterable[Sequence[Point]],
+    references: Iterable[Sequence[Point]],
     lines: Iterable[Line],
     radius: float = 3.5,
 ) -> Markup:
@@ -212,14 +212,14 @@ def panel(
         id: The prefix of its elements' ids, and its number.
         summary: The curves in words, for readers who cannot see them.
         ticks: The ticks of the horizontal axis: positions in pixels, and labels.
-        ghosts: Curves drawn in grey.
+        references: Curves drawn in grey.
         radius: The radius of the dots, in pixels.
     """
     heights = [(placed((0, value), scales)[1], f"{value:g}") for value in scales[1].ticks(4)]
-    behind = [_path(curve, scales) for curve in ghosts]
+    behind = [_path(curve, scales) for curve in references]
     front = [(_path(curve, scales), [(*placed(at, scales), text) for at, text in dots]) for curve, dots in lines]
     return drawn(
-        "panel", id=id, title=title, summary=summary, heights=heights, ticks=ticks, ghosts=behind, lines=front,
+        "panel", id=id, title=title, summary=summary, heights=heights, ticks=ticks, references=behind, lines=front,
         radius=radius, width=PANEL_WIDTH, height=PANEL_HEIGHT, left=LEFT, right=PANEL_WIDTH - RIGHT,
     )  # fmt: skip
 
@@ -237,7 +237,6 @@ def _path(curve: Sequence[Point], scales: tuple[Scale, Scale]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in (placed(point, scales) for point in curve))
 
 
-GOLD = "gold"
 Curves = dict[str, dict[int, list[float]]]
 """F1 in percent points by system and size: one value for each seed and language."""
 
@@ -271,9 +270,9 @@ def _panel(
         ((math.log(size), value), f"{size}: {value:.1f}") for size, values in sorted(curve.items()) for value in values
     ]
     summary = "; ".join(f"{size}: {fmean(values):.1f}" for size, values in sorted(curve.items()))
-    title, ghosts = f"F1 by training sentences: {label_of(system)}", [_means(behind)] if behind else []
+    title, references = f"F1 by training sentences: {label_of(system)}", [_means(behind)] if behind else []
     line = _means(curve), dots
-    return panel(("size", number), title, summary, scales, _ticks(sizes, scales), ghosts, [line], radius=2.5)
+    return panel(("size", number), title, summary, scales, _ticks(sizes, scales), references, [line], radius=2.5)
 
 
 def _means(curve: Mapping[int, Sequence[float]]) -> list[Point]:

@@ -37,7 +37,7 @@ class Label:
     text: str
 
 
-class Area(NamedTuple):
+class MatrixRange(NamedTuple):
     """A range of rows and a range of columns of the matrix, each ``[start, end)`` from 0.
 
     Args:
@@ -56,7 +56,7 @@ class Area(NamedTuple):
 
 
 def matrix(
-    title: str, rows: Sequence[Label], columns: Sequence[Label], inside: Iterable[Area], legend: Sequence[Markup]
+    title: str, rows: Sequence[Label], columns: Sequence[Label], inside: Iterable[MatrixRange], legend: Sequence[Markup]
 ) -> Markup:
     """Draw the whole picture.
 
@@ -76,7 +76,7 @@ def _pixels(text: str) -> float:
     return CHARACTER * width_of(text) + CAPITAL * sum(map(str.isupper, text))
 
 
-def cell(row: int, column: int, value: float, shade: float, names: tuple[str, str], inset: int = 0) -> Area:
+def cell(row: int, column: int, value: float, shade: float, names: tuple[str, str], inset: int = 0) -> MatrixRange:
     """A shaded cell with a title that names its row, its column and its value."""
     title = f"{names[0]} → {names[1]}: {value:.3f}"
-    return Area("cell", (row, row + 1), (column, column + 1), inset, shade, title)
+    return MatrixRange("cell", (row, row + 1), (column, column + 1), inset, shade, title)

@@ -67,7 +67,7 @@ function take(sentence, number) {
   draw();
   if (!isNew) return;
   $("place").scrollIntoView({ block: "nearest" });  // the page may still show the end of a long sentence
-  $("told").textContent = `${$("place").textContent}: ${spoken(one.words, labels)}`;
+  $("announcement").textContent = `${$("place").textContent}: ${spoken(one.words, labels)}`;
 }
 
 // The sentence for screen readers, each entity with its type behind it.
@@ -190,10 +190,10 @@ function drawChoice() {
     const i = Number(word.dataset.at);
     word.classList.toggle("chosen", Boolean(range) && range[0] <= i && i < range[1]);
   }
-  if (!range) { $("told").textContent = ""; return; }
+  if (!range) { $("announcement").textContent = ""; return; }
   const inside = labels.filter(([start, end]) => range[0] <= start && end <= range[1]);
   const moved = inside.map(([start, end, type]) => [start - range[0], end - range[0], type]);
-  $("told").textContent = `selected: ${spoken(one.words.slice(...range), moved)}`;
+  $("announcement").textContent = `selected: ${spoken(one.words.slice(...range), moved)}`;
 }
 
 function choose(anchor, focus) {

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence, SoftLabel, checked_sentences
-from nersery.models.training.dropout import thinned
+from nersery.models.training.dropout import monte_carlo_dropout
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
 
@@ -100,9 +100,9 @@ class Decoding(ABC):
 
     @abstractmethod
     def _emissions(
-        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
+        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, dropout_passes: int = 0
     ) -> list[Tensor]:
-        """The scores, like those of `emissions`; with ``thinned_passes``, of this number of passes in `thinned`."""
+        """The scores, like those of `emissions`; with ``dropout_passes``, of that number of passes of MC dropout."""
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -123,8 +123,8 @@ class Decoding(ABC):
     @torch.no_grad()
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
         """Estimate the certainty of labels; see `Tagger.certainty`."""
-        with thinned(self.network, passes, seed):
-            scores = self._emissions(sentences, thinned_passes=passes)
+        with monte_carlo_dropout(self.network, passes, seed):
+            scores = self._emissions(sentences, dropout_passes=passes)
         return shares(sentences, scores, self._tags, self._crf)
 
 

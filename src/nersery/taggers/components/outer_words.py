@@ -1,4 +1,4 @@
-"""The words that mentions of gold begin and end with, which tell whether a sign belongs to a predicted mention."""
+"""The words that mentions of gold begin and end with, which tell whether punctuation belongs to a predicted mention."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAIRS = (*BRACKETS, *QUOTATION_MARKS)
 class OuterWords:
     """The words that mentions of gold begin and end with.
 
-    They decide which punctuation, emoji and other signs at the ends of a predicted mention are part of it.
+    They decide which punctuation, emoji and other symbols at the ends of a predicted mention are part of it.
     """
 
     first: frozenset[str]
@@ -27,11 +27,11 @@ class OuterWords:
         mentions = [sentence.mention(entity) for sentence in gold for entity in sentence.entities]
         return cls(frozenset(words[0] for words in mentions), frozenset(words[-1] for words in mentions))
 
-    def without_signs(self, sentence: Sentence) -> Sentence:
-        """The sentence without signs at the ends of mentions where no mention of gold has them.
+    def without_outer_punctuation(self, sentence: Sentence) -> Sentence:
+        """The sentence without punctuation at the ends of mentions where no mention of gold has it.
 
-        A sign stays if it belongs to others within the mention, as in *U . N .* or *Dune ( film )*. The full stop of an
-        abbreviation stays too. A mention that only consists of removed signs is left out.
+        Punctuation stays if it belongs to some inside, as in *U . N .* or *Dune ( film )*. The full stop of an
+        abbreviation stays too. A mention that only consists of removed punctuation is left out.
         """
         entities: list[Entity] = []
         changed: set[int] = set()
@@ -58,7 +58,7 @@ class OuterWords:
 
 
 def _is_loose(word: str, inner: Sequence[str]) -> bool:
-    """Whether a word is a sign that has neither an equal nor a partner, such as a bracket, among other words."""
+    """Whether a word is punctuation that has neither an equal nor a partner, as brackets have, among other words."""
     return is_punctuation(word) and not any(
         other == word or any(word in pair and other in pair for pair in PAIRS) for other in inner
     )

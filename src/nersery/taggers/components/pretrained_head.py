@@ -33,7 +33,7 @@ def network_with_head(source: ModelSource, names: Sequence[str]) -> Any:
     network = source.model("AutoModelForTokenClassification", **output_settings(names))
     if known:
         for part in _outside_base(network).values():
-            _renew(part, network.config)
+            _reinitialize(part, network.config)
     return network
 
 
@@ -75,7 +75,7 @@ def _resize(network: Any, names: Sequence[str], known: Sequence[str]) -> bool:
         return False
     [(name, old)] = outputs
     new = nn.Linear(old.in_features, len(names), bias=old.bias is not None)
-    _renew(new, network.config)
+    _reinitialize(new, network.config)
     rows = shared_rows(names, known)
     for new_row, old_row in rows.items():
         new.weight.data[new_row] = old.weight.data[old_row]
@@ -91,7 +91,7 @@ def _outside_base(network: Any) -> dict[str, nn.Module]:
     return {name: part for name, part in network.named_children() if name != network.base_model_prefix}
 
 
-def _renew(part: nn.Module, config: Any) -> None:
+def _reinitialize(part: nn.Module, config: Any) -> None:
     """Initialize the linear layers with random weights."""
     for layer in part.modules():
         if isinstance(layer, nn.Linear):

@@ -19,7 +19,7 @@ from nersery.models.loading import autocast, eager_attention, refuse_nan
 from nersery.models.packed.packed_encoder import attention_in_one_row, can_pack
 from nersery.models.passes import WINDOWS, PassShape, window_passes
 from nersery.models.subwords.collation import collate
-from nersery.models.subwords.joined_characters import Spans
+from nersery.models.subwords.joined_characters import WordGroups
 from nersery.models.subwords.windows import Window
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.emissions import LENGTH_MULTIPLE
@@ -115,7 +115,7 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
     with torch.no_grad(), autocast(network.device, transformer.precision):
         for number, window, subwords in subword_attention(transformer, windows, layers):
             _fill(attentions[number], window, subwords, len(encoder.suffix))
-    return [_taken_apart(attention, groups) for attention, (_, groups) in zip(attentions, read, strict=True)]
+    return [_original_attention(attention, groups) for attention, (_, groups) in zip(attentions, read, strict=True)]
 
 
 def with_attention(tagger: Tagger) -> TransformerTagger:
@@ -144,7 +144,7 @@ def between_words(subwords: NDArray[Any], firsts: Sequence[int], end: int) -> ND
     return np.add.reduceat(to_words, firsts, axis=0) / sizes[:, None]
 
 
-def _taken_apart(attention: NDArray[np.float32], groups: Spans) -> NDArray[np.float32]:
+def _original_attention(attention: NDArray[np.float32], groups: WordGroups) -> NDArray[np.float32]:
     """The attention between joined words, repeated for each of the original words."""
     joint = [number for number, group in enumerate(groups) for _ in group]
     return attention[np.ix_(joint, joint)] if groups else attention

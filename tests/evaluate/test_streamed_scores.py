@@ -12,8 +12,8 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError
 from nersery.evaluate.error_analysis import find_errors
-from nersery.evaluate.in_step import score_by_id, score_in_step
 from nersery.evaluate.scores import paired_by_order, score, sentence_counts
+from nersery.evaluate.streamed_scores import score_by_id, score_streams
 from nersery.io.temporary_tables.ids import Ids
 
 TYPES = ("LOC", "PER")
@@ -30,13 +30,13 @@ def sentences(count: int, seed: int) -> Iterator[Sentence]:
 
 def test_gives_the_same_scores_as_reading_everything() -> None:
     gold, *labelled = (list(sentences(50, seed)) for seed in range(3))
-    found = score_in_step(gold, labelled, errors=True)
+    found = score_streams(gold, labelled, errors=True)
     assert found is not None
     for counter, guesses in zip(found.counters, labelled, strict=True):
         assert counter.scores == score(gold, guesses)
         assert np.array_equal(counter.sentence_counts, sentence_counts(gold, guesses))
     assert found.errors == find_errors(gold, labelled[0])
-    assert score_in_step(gold, labelled).errors is None  # type: ignore[union-attr]
+    assert score_streams(gold, labelled).errors is None  # type: ignore[union-attr]
 
 
 GOLD = list(sentences(4, 0))
@@ -66,8 +66,8 @@ GOLD = list(sentences(4, 0))
     ],
 )
 def test_sentences_out_of_step_are_not_scored(other: list[Sentence]) -> None:
-    assert score_in_step(GOLD, [GOLD, other]) is None
-    assert score_in_step(GOLD, [other, GOLD]) is None
+    assert score_streams(GOLD, [GOLD, other]) is None
+    assert score_streams(GOLD, [other, GOLD]) is None
 
 
 @pytest.mark.parametrize("count", [1, 4], ids=["one other id", "other ids only"])
@@ -75,7 +75,7 @@ def test_pairs_sentences_with_unknown_ids_by_order(count: int) -> None:
     guesses = list(sentences(4, 1))
     other = [replace(one, id=f"predicted:{number}") for number, one in enumerate(guesses[:count])] + guesses[count:]
     paired = list(paired_by_order(Corpus(GOLD), Corpus(other)))
-    found = score_in_step(GOLD, [other, GOLD], errors=True)
+    found = score_streams(GOLD, [other, GOLD], errors=True)
     assert found is not None
     assert [counter.scores for counter in found.counters] == [score(GOLD, paired), score(GOLD, GOLD)]
     assert found.errors == find_errors(GOLD, paired)
@@ -84,8 +84,8 @@ def test_pairs_sentences_with_unknown_ids_by_order(count: int) -> None:
 def test_labellings_in_any_order_are_paired_by_id() -> None:
     gold, *labelled = (list(sentences(50, seed)) for seed in range(3))
     mixed = [random.Random(seed).sample(guesses, 50) for seed, guesses in enumerate(labelled)]
-    assert score_in_step(gold, mixed) is None
-    found, expected = score_by_id(gold, mixed, errors=True), score_in_step(gold, labelled, errors=True)
+    assert score_streams(gold, mixed) is None
+    found, expected = score_by_id(gold, mixed, errors=True), score_streams(gold, labelled, errors=True)
     assert found is not None
     assert expected is not None
     assert found.errors == expected.errors
@@ -113,7 +113,7 @@ def test_labellings_of_other_sentences_are_not_scored_by_id(other: list[Sentence
 
 def test_does_not_score_duplicate_ids() -> None:
     twice = [GOLD[0], GOLD[0]]
-    assert score_in_step(twice, [twice]) is None
+    assert score_streams(twice, [twice]) is None
 
 
 def test_gives_up_on_broken_data_without_an_error() -> None:
@@ -121,7 +121,7 @@ def test_gives_up_on_broken_data_without_an_error() -> None:
         yield GOLD[0]
         raise DataError("line 2 is broken", fix="mend it")
 
-    assert score_in_step(GOLD, [broken()]) is None
+    assert score_streams(GOLD, [broken()]) is None
 
 
 class Many:
@@ -136,12 +136,12 @@ class Many:
 
 def score_other_ids(gold: Many, labelled: Sequence[Many]) -> Any:
     other_ids = [(replace(one, id=f"predicted:{one.id}") for one in many) for many in labelled]
-    return score_in_step(gold, other_ids)
+    return score_streams(gold, other_ids)
 
 
 @pytest.mark.parametrize(
     "scored",
-    [score_in_step, score_by_id, pytest.param(score_other_ids, marks=pytest.mark.torture)],
+    [score_streams, score_by_id, pytest.param(score_other_ids, marks=pytest.mark.torture)],
     ids=["in step", "by id", "other ids"],
 )
 def test_memory_does_not_grow_with_the_sentences(scored: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 
 @dataclass(frozen=True)
-class InStep:
-    """The results of predictions that were read in step with gold sentences.
+class StreamedScores:
+    """The results of predictions that were read beside gold sentences, one sentence at a time.
 
     Args:
         counters: One counter for each labelling.
@@ -27,9 +27,9 @@ class InStep:
     errors: Errors | None
 
 
-def score_in_step(
+def score_streams(
     gold: Iterable[Sentence], labelled: Sequence[Iterable[Sentence]], *, errors: bool = False
-) -> InStep | None:
+) -> StreamedScores | None:
     """Score labellings of the same sentences in the same order. The result is None if words or order differ.
 
     Ids may differ if a labelling has ids that gold does not have, as in formats without ids. If both have the same ids
@@ -57,20 +57,20 @@ def score_in_step(
                 all_errors.add(truth, guesses[0])
     except DataError:  # reading everything names all issues
         return None
-    return InStep(counters, all_errors if errors else None)
+    return StreamedScores(counters, all_errors if errors else None)
 
 
 def score_by_id(
     gold: Iterable[Sentence], labelled: Sequence[Iterable[Sentence]], *, errors: bool = False
-) -> InStep | None:
-    """Like `score_in_step`, but for labellings in any order. Their sentences are stored in temporary files.
+) -> StreamedScores | None:
+    """Like `score_streams`, but for labellings in any order. Their sentences are stored in temporary files.
 
     Args:
         gold: Read once for each labelling, and once more.
     """
     try:
         tables = [SentenceTable(sentences) for sentences in labelled]
-        result = score_in_step(gold, [_in_order(gold, table) for table in tables], errors=errors)
+        result = score_streams(gold, [_in_order(gold, table) for table in tables], errors=errors)
     except DataError:  # reading everything names all issues
         return None
     is_whole = result is not None and all(len(table) == len(result.counters[0].sentence_counts) for table in tables)
