@@ -10,7 +10,7 @@ from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.recipe_file.table_methods import presets
 from nersery.experiments.systems import MethodSettings, System
 from nersery.io.input_files.shipped import shipped
-from nersery.report.model import GOLD
+from nersery.report.system_names import GOLD
 from tests.experiments.asking import CHAIN, GOOD, NAMED, Write
 
 NEED_FILES = {

@@ -70,7 +70,7 @@ def grow(
 
 
 def _print_grow_plan(plan: Plan) -> None:
-    from nersery.report.model import label_of
+    from nersery.report.system_names import label_of
 
     folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
     training_text = f"{tagger['steps']} steps per training with {tagger['model']}"
@@ -151,7 +151,7 @@ def run(
 
 
 def _print_run_plan(plan: dict[str, Any], jobs: int) -> None:
-    from nersery.report.model import label_of
+    from nersery.report.system_names import label_of
 
     state = "valid" + f", with {plural(len(plan['notes']), 'note')}" * bool(plan["notes"])
     runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""

@@ -20,7 +20,7 @@ from nersery.experiments.systems import MethodSettings, System
 from nersery.models.computer import using_threads
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.loading import ModelSource, import_libraries
-from nersery.report.model import GOLD
+from nersery.report.system_names import GOLD
 from nersery.taggers.base import Tagger
 
 BATCH = 16

@@ -13,8 +13,8 @@ from nersery.experiments.results import both_trainings
 from nersery.experiments.run_state.run_folder import RunFolder, read_record
 from nersery.experiments.sweep import SettingsTable, SweepPoint, SweepSettings
 from nersery.experiments.systems import System
-from nersery.report.model import label_of
 from nersery.report.parts import Measure, SweepCell
+from nersery.report.system_names import label_of
 from nersery.report.tables.table_columns import MEASURE, NAME, TEXT, Column, ReportTable
 
 AVERAGE = "Avg"

@@ -35,7 +35,7 @@ from nersery.io.jsonl import rejects_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import StageJob, corpus_job
 from nersery.pipeline.stage_options import JobOptions
-from nersery.report.model import GOLD, label_of
+from nersery.report.system_names import GOLD, label_of
 from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1, training_folder
 from nersery.taggers.components.second_stage import fit_second_stage, require_known_types

@@ -17,7 +17,7 @@ from nersery.core.text_forms import composed
 from nersery.core.training_context import copies_for_upsampling
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of
-from nersery.report.model import GOLD
+from nersery.report.system_names import GOLD
 from nersery.taggers.components.second_stage import changed, second_stage_issues
 
 TEACHERS = "teachers"

@@ -7,7 +7,6 @@ declare it with a `Column`.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -35,6 +34,7 @@ from nersery.report.parts import (
     TeacherReport,
     TrainingReport,
 )
+from nersery.report.system_names import GOLD, label_of
 from nersery.report.tables.table_columns import COUNTS, Column
 
 NEW_ENTITIES = (
@@ -110,19 +110,6 @@ class SampleReport(ReportPart):
     size: int | None = None
     protocol: str = ""
     dev_size: int | None = None
-
-
-GOLD = "gold"
-"""The name of the baseline that every run trains: the tagger on gold sentences alone."""
-
-
-def label_of(system: str) -> str:
-    """The name of a system for readers.
-
-    >>> label_of("gold"), label_of("gold, roberta"), label_of("golden")
-    ('gold only', 'gold only, roberta', 'golden')
-    """
-    return re.sub(f"^{GOLD}(?=,|$)", "gold only", system)
 
 
 class SystemReport(ReportPart):

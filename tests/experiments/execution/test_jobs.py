@@ -223,7 +223,7 @@ def test_a_line_of_wide_characters_fits_into_its_row(
 ):
     monkeypatch.setenv("COLUMNS", "10")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    board = jobs.Board(quiet=False)
+    board = jobs.ProgressBoard(quiet=False)
     board.show("同义词替换: 1/3", [(Cell(0, 0, "同义词替换"), 0)])
     board.show("gold: 1/30", [(Cell(0, 0, "gold"), 1)])
     assert capsys.readouterr().err.endswith("\r\x1b[J同义词替 \ngold: 1/3\x1b[1A\r")

@@ -21,7 +21,7 @@ from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.session import GrowJob
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from nersery.report.model import GOLD
+from nersery.report.system_names import GOLD
 from nersery.taggers.base import load_tagger
 from tests.experiments.grow.tiny_jobs import FOLDS, grow
 from tests.killing import KilledError, stop_at

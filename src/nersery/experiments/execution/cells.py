@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.sharing import are_labels_shared, with_more_copies
 from nersery.experiments.systems import System
-from nersery.report.model import GOLD
+from nersery.report.system_names import GOLD
 
 
 @dataclass(frozen=True, order=True)

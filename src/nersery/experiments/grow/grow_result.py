@@ -26,8 +26,9 @@ from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import run_fingerprint
 from nersery.experiments.systems import System
-from nersery.report.model import CHOSEN, GOLD, FileLink, ScoredSentence, TriedReport, label_of
+from nersery.report.model import CHOSEN, FileLink, ScoredSentence, TriedReport
 from nersery.report.rendering import write_report
+from nersery.report.system_names import GOLD, label_of
 
 SHOWN = 20
 """Maximum number of raw sentences that the report lists as worth labelling."""

@@ -17,7 +17,7 @@ from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.run_time import RunTime
 from nersery.experiments.systems import System
-from nersery.report.model import GOLD, label_of
+from nersery.report.system_names import GOLD, label_of
 
 LEAST = 60.0
 """Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger is in vain."""

@@ -60,7 +60,7 @@ from nersery.experiments.text_profile import profile
 from nersery.io.input_files.text_file import TextFile
 from nersery.models.torch_state import torch_defaults
 from nersery.pipeline.stage_options import text_paths
-from nersery.report.model import GOLD, label_of
+from nersery.report.system_names import GOLD, label_of
 
 SPENT_FILE = "spent.txt"
 MOST_RAW = 20_000

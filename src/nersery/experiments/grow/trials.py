@@ -12,7 +12,7 @@ from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import System
 from nersery.models.bundled import ENCODERS
-from nersery.report.model import GOLD
+from nersery.report.system_names import GOLD
 
 
 @dataclass

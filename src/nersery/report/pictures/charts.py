@@ -16,8 +16,9 @@ from unicodedata import east_asian_width
 from markupsafe import Markup
 
 from nersery.report.escaping import html_template
-from nersery.report.model import GOLD, SystemReport, label_of
+from nersery.report.model import SystemReport
 from nersery.report.parts import AgainstGold, SweepCell, TrainingReport
+from nersery.report.system_names import GOLD, label_of
 
 Systems = list[SystemReport]
 

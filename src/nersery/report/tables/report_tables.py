@@ -13,9 +13,10 @@ from typing import Any
 from nersery.core.counting import MISSING
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import CORRECT, KINDS
-from nersery.report.model import COLUMNS, Report, SplitReport, SystemReport, label_of
+from nersery.report.model import COLUMNS, Report, SplitReport, SystemReport
 from nersery.report.number_format import unbroken
 from nersery.report.parts import GridReport, GroupScores
+from nersery.report.system_names import label_of
 from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.tables.table_columns import (
     DURATION,
