@@ -40,8 +40,8 @@ def conversion_of(rows: Any, row: Any) -> str:
     return ""
 
 
-def _functions() -> Any:
-    return import_module("nersery.io.libraries")
+def _functions(module: str = "libraries") -> Any:
+    return import_module(f"nersery.io.{module}")
 
 
 class Conversions:
@@ -142,7 +142,7 @@ class Conversions:
         Raises:
             DataError: With all issues of the rows.
         """
-        return cls(_functions().pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
+        return cls(_functions("data_frames").pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
 
     def to_pandas(self, *, scheme: str = "IOB2") -> DataFrame:
         """A data frame with a row for each word: ``sentence``, ``word``, ``tag``, and ``language`` if known.
@@ -150,7 +150,7 @@ class Conversions:
         Raises:
             MissingResourceError: If pandas is not installed.
         """
-        return _functions().to_pandas(self, scheme)
+        return _functions("data_frames").to_pandas(self, scheme)
 
     @classmethod
     def from_texts(cls, texts: Iterable[str], **options: Any) -> Self:
