@@ -57,6 +57,19 @@ def test_extra_columns_of_a_new_sentence_are_those_of_the_draft():
     assert new.columns == (("_", "_", "VBD"), ("_", "_", "b"))
 
 
+@pytest.mark.parametrize("mention", [("Zoe\u0301", "Inc."), ("Zo\xe9", "Inc", ".")])
+def test_the_same_text_in_another_form_is_no_change(mention: tuple[str, ...]):
+    """It may be split into words or encoded in another way. Then a label covers the same text, or it has changed."""
+    parent = Sentence(("Zo\xe9", "Inc.", "sang"), (Entity(0, 2, "ORG"),), id="p")
+    draft = parent.replace_span(0, 2, mention)
+    assert draft.words != parent.words
+    (reject,) = augment_step(Fixed(draft), seed=0)([(parent, 1)])
+    assert isinstance(reject, Reject)
+    assert reject.reason == "unchanged"
+    (relabelled,) = augment_step(Fixed(draft.with_entities([Entity(0, 1, "ORG")])), seed=0)([(parent, 1)])
+    assert isinstance(relabelled, Sentence)
+
+
 def test_other_labels_are_a_change():
     assert isinstance(outcome_of(PARENT.with_entities([Entity(0, 2, "PER")])), Sentence)
 

@@ -16,6 +16,7 @@ from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
 from nersery.core.registry import Method, name_of, refuse_swapped
 from nersery.core.sentence import Origin, Sentence
+from nersery.core.text_forms import unspaced
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
 from nersery.io.input_files.same_file import refuse_overwriting
@@ -202,7 +203,16 @@ def _parents(draft: Sentence, parent: Sentence) -> tuple[str, ...]:
 
 
 def _is_unchanged(a: Sentence, b: Sentence) -> bool:
-    return a.words == b.words and (a.entities is b.entities or a.labels == b.labels)
+    """Whether two sentences have the same text and labels, however the text is split and encoded."""
+    if a.words == b.words:
+        return a.entities is b.entities or a.labels == b.labels
+    return unspaced(a.words) == unspaced(b.words) and _labelled_texts(a) == _labelled_texts(b)
+
+
+def _labelled_texts(sentence: Sentence) -> list[tuple[str, str, str]]:
+    """The text before each entity, its own, and its type."""
+    words = sentence.words
+    return [(unspaced(words[:start]), unspaced(words[start:end]), type_) for start, end, type_ in sentence.labels]
 
 
 def _warn_of_characters(name: str, gold: Iterable[Sentence]) -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import random
+from unicodedata import normalize
 
 import numpy as np
 import pytest
 
-from nersery.augment.words.gazetteer import Gazetteer, known
+from nersery.augment.words.gazetteer import Gazetteer, Mention, known
 
 NAMES = [("a",), ("b", "c"), ("d",), ("e",)]
 
@@ -64,3 +65,20 @@ def test_a_single_entity_has_no_other() -> None:
     gazetteer = Gazetteer.of(NAMES[:1], unit(np.array([[1, 0]])))
     assert (gazetteer.has_other(NAMES[0]), gazetteer.has_other(NAMES[1])) == (False, True)
     assert gazetteer.nearest(NAMES[:2], unit(np.array([[1, 0], [1, 0]]))) == [None, NAMES[0]]
+
+
+@pytest.mark.parametrize(
+    ("kept", "other"), [(("Guerra", "Ltda."), ("Guerra", "Ltda", ".")), (("Èkó",), (normalize("NFD", "Èkó"),))]
+)
+@pytest.mark.parametrize("searched", [True, False])
+def test_a_text_that_is_split_or_encoded_in_two_ways_is_one_mention(
+    kept: Mention, other: Mention, *, searched: bool
+) -> None:
+    mentions, rows = sorted([kept, other, ("Oslo",)]), unit(np.array([[1, 0], [1, 0.1], [0, 1]]))
+    gazetteer = Gazetteer.of(mentions, rows if searched else None)
+    assert gazetteer.mentions == tuple(sorted([kept, ("Oslo",)]))
+    for form in (kept, other):
+        assert gazetteer.draw_other(form, random.Random(0)) == ("Oslo",)
+        assert not Gazetteer.of([form], None).has_other(other)
+    if searched:
+        assert gazetteer.nearest([kept, other], rows[:2]) == [("Oslo",), ("Oslo",)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import TYPE_CHECKING
 
 from nersery.core.inflection import inflected, inflection
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.text_forms import unspaced
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,32 +41,39 @@ class Gazetteer:
     """The entities of one type in one language that can be inserted.
 
     Args:
-        mentions: Distinct mentions, sorted.
-        places: The position of each mention in ``mentions``.
+        mentions: Mentions with distinct texts, sorted.
+        places: The position of each mention in ``mentions``, by its text in the form of `unspaced`.
         matrix: Embeddings of the mentions, of length 1; None if they are not searched. Shape: (mentions, dimension).
     """
 
     mentions: tuple[Mention, ...]
-    places: Mapping[Mention, int]
+    places: Mapping[str, int]
     matrix: Embeddings | None
 
     @classmethod
     def of(cls, mentions: Sequence[Mention], matrix: Embeddings | None) -> Gazetteer:
-        """The gazetteer of sorted mentions, without those that have no embedding."""
-        if matrix is not None:
-            is_known = known(matrix)
-            mentions = list(compress(mentions, is_known))
-            matrix = matrix[is_known]
-        return cls(tuple(mentions), {mention: place for place, mention in enumerate(mentions)}, matrix)
+        """The gazetteer of sorted mentions, without those that have no embedding.
+
+        Of mentions with the same text, it has the last, which has fewer words or composed letters.
+
+        >>> Gazetteer.of([("Guerra", "Ltda", "."), ("Guerra", "Ltda."), ("Pinto",)], None).mentions
+        (('Guerra', 'Ltda.'), ('Pinto',))
+        """
+        usable = range(len(mentions)) if matrix is None else known(matrix).nonzero()[0].tolist()
+        kept = sorted({unspaced(mentions[row]): row for row in usable}.values())
+        distinct = tuple(mentions[row] for row in kept)
+        places = {unspaced(mention): place for place, mention in enumerate(distinct)}
+        return cls(distinct, places, None if matrix is None else matrix[kept])
 
     def has_other(self, mention: Mention) -> bool:
-        """Whether there is an entity with other words."""
-        return len(self.mentions) > (mention in self.places)
+        """Whether there is an entity with another text."""
+        return len(self.mentions) > (unspaced(mention) in self.places)
 
     def draw_other(self, mention: Mention, rng: random.Random) -> Mention:
-        """Draw an entity with other words, all equally likely; there must be one."""
-        place = self.places.get(mention, len(self.mentions))
-        drawn = int(rng.random() * (len(self.mentions) - (mention in self.places)))
+        """Draw an entity with another text, all equally likely; there must be one."""
+        count = len(self.mentions)
+        place = self.places.get(unspaced(mention), count)
+        drawn = int(rng.random() * (count - (place < count)))
         return self.mentions[drawn if drawn < place else drawn + 1]
 
     def nearest(self, mentions: Sequence[Mention], matrix: Embeddings) -> list[Mention | None]:
@@ -81,8 +88,8 @@ class Gazetteer:
             block = matrix[start : start + rows].astype(np.float64)
             cosines = np.round(block @ targets, DECIMALS)
             for row, mention in enumerate(mentions[start : start + rows]):
-                if mention in self.places:
-                    cosines[row, self.places[mention]] = -np.inf
+                if (place := self.places.get(unspaced(mention))) is not None:
+                    cosines[row, place] = -np.inf
             best = cosines.argmax(axis=1)
             usable = known(block) & (cosines.max(axis=1) > -np.inf)
             nearest += [self.mentions[place] if use else None for place, use in zip(best, usable, strict=True)]
