@@ -97,7 +97,7 @@ RAGGED_LINES, OUTER_SPACE, DROP_SENTENCE = "ragged-lines", "outer-space", "drop-
 EXTRA_ROWS, BLANK_WORDS, LANGUAGE_PREFIX = "extra-rows", "blank-words", "language-prefix"
 CONTROL_CHARACTERS, INNER_MARK, WORD_DIGIT = "control-characters", "byte-order-mark", "word-digit"
 UTF16_OFFSETS, UTF8_OFFSETS, CRLF_OFFSETS = "utf16-offsets", "utf8-offsets", "crlf-offsets"
-NFC_OFFSETS = "nfc-offsets"
+NFC_OFFSETS, NFD_OFFSETS = "nfc-offsets", "nfd-offsets"
 WHOLE_WORDS, CUT_WORDS = "whole-words", "cut-words"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
@@ -120,6 +120,7 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         UTF16_OFFSETS: Repair("offsets of labels count as in JavaScript, an emoji as two"),
         UTF8_OFFSETS: Repair("offsets of labels count bytes of UTF-8"),
         NFC_OFFSETS: Repair("offsets of labels count as in NFC, é as one"),
+        NFD_OFFSETS: Repair("offsets of labels count as in NFD, é as two"),
         CRLF_OFFSETS: Repair("offsets of labels count a line end of CR and LF as one character"),
         WHOLE_WORDS: Repair("a label of part of a word covers the whole word"),
         CUT_WORDS: Repair("a word in which a label begins or ends is cut there"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 from unicodedata import normalize
 
 import pytest
@@ -109,25 +111,45 @@ def test_suggests_only_the_repair_that_makes_labels_fit(tmp_path: Path, unit: st
 
 
 DECOMPOSED = {
-    "Latin": ("Zoé Léger met Bo", "Léger"),
+    "Latin": ("Adé Ọláṣùpọ̀ met Bo", "Ọláṣùpọ̀"),
     "Hangul": ("서울에 김연아 있다", "김연아"),
-    "kana": ("が ぎ か", "ぎ"),
+    "kana": ("が ぎ", "ぎ"),
 }
 
 
 @pytest.mark.parametrize("script", DECOMPOSED)
+@pytest.mark.parametrize(("form", "counted_in"), [("NFD", "NFC"), ("NFC", "NFD")])
 @pytest.mark.parametrize("name", [True, False])
-def test_suggests_nfc_offsets_for_decomposed_text(tmp_path: Path, script: str, *, name: bool) -> None:
-    text, mention = DECOMPOSED[script]
+def test_suggests_offsets_in_the_other_unicode_form(
+    tmp_path: Path, script: str, form: Literal["NFC", "NFD"], counted_in: Literal["NFC", "NFD"], *, name: bool
+) -> None:
+    text, mention = (normalize(counted_in, part) for part in DECOMPOSED[script])
     start = text.index(mention)
     label = {"start": start, "end": start + len(mention), "label": "X", **({"text": mention} if name else {})}
     path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({"text": normalize("NFD", text), "entities": [label]}), "utf-8")
+    path.write_text(json.dumps({"text": normalize(form, text), "entities": [label]}), "utf-8")
     with pytest.raises(DataError) as caught:
         read(path)
-    assert re.findall(r"--repair (\S+)", caught.value.fix) == ["nfc-offsets", "drop-sentence"]
-    [sentence] = read(path, repair=("nfc-offsets",))
-    assert [sentence.mention(entity) for entity in sentence.entities] == [(normalize("NFD", mention),)]
+    repair = f"{counted_in.lower()}-offsets"
+    assert re.findall(r"--repair (\S+)", caught.value.fix) == [repair, "drop-sentence"]
+    [sentence] = read(path, repair=(repair,))
+    assert [sentence.mention(entity) for entity in sentence.entities] == [(normalize(form, mention),)]
+
+
+def test_bytes_and_nfd_are_distinguished(tmp_path: Path) -> None:
+    """An accented letter of Latin-1 is two bytes, and two characters in NFD; a letter such as ß is only two bytes."""
+    path, text = tmp_path / "a.jsonl", "Hélène und Großmann trafen Zoé Léger"
+    sizes: dict[str, Callable[[str], int]] = {
+        "utf8": lambda part: len(part.encode()),
+        "nfd": lambda part: len(normalize("NFD", part)),
+    }
+    for repair, size in sizes.items():
+        ends = [(text.index(name), text.index(name) + len(name)) for name in ("Großmann", "Léger")]
+        labels = [[size(text[:start]), size(text[:end]), "PER"] for start, end in ends]
+        path.write_text(json.dumps({"text": text, "label": labels}), "utf-8")
+        with pytest.raises(DataError) as caught:
+            read(path)
+        assert re.findall(r"--repair (\S+)", caught.value.fix) == [f"{repair}-offsets", "drop-sentence"]
 
 
 def test_does_not_suggest_nfc_offsets_for_a_label_within_a_word(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, repeat
-from unicodedata import is_normalized
+from unicodedata import is_normalized, normalize
 
 from nersery.core.errors import Issue
 from nersery.core.sentence import Entity
@@ -21,6 +21,7 @@ from nersery.io.repairs import (
     CRLF_OFFSETS,
     CUT_WORDS,
     NFC_OFFSETS,
+    NFD_OFFSETS,
     UTF8_OFFSETS,
     UTF16_OFFSETS,
     WHOLE_WORDS,
@@ -33,7 +34,7 @@ from nersery.io.word_splitting.tokenization import Splitter, is_joined, splitter
 Offsets = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
 SIGNS_HINT = "--split signs (each punctuation mark is a word, also in raw text, where no label says where to cut)"
-_RARE = frozenset({UTF8_OFFSETS, NFC_OFFSETS})
+_RARE = frozenset({UTF8_OFFSETS, NFC_OFFSETS, NFD_OFFSETS})
 LAST_OF_PLANE = "\uffff"
 """The last character that is a single unit in UTF-16."""
 
@@ -115,6 +116,7 @@ class Document:
             UTF16_OFFSETS: has_pairs,
             UTF8_OFFSETS: not self.text.isascii(),
             NFC_OFFSETS: not is_normalized("NFC", self.text),
+            NFD_OFFSETS: not is_normalized("NFD", self.text),
             CRLF_OFFSETS: "\r\n" in self.text,
         }
         return [name for name, is_suitable in suits.items() if is_suitable]
@@ -134,7 +136,7 @@ class Document:
     def best_recount(self) -> tuple[str, ...]:
         """The other way to count offsets with which most labels fit; empty if fewer labels fit with each of them.
 
-        Bytes and NFC are rare, so more labels must fit with them.
+        Bytes, NFC and NFD are rare, so more labels must fit with them.
         """
         way = max(self.gains, key=self.gains.__getitem__, default=())
         return way if self.gains.get(way, -1) >= (not _RARE.isdisjoint(way)) else ()
@@ -297,15 +299,21 @@ class Line:
 
 
 def recounted(spans: Sequence[LabelledSpan], text: str, repairs: Collection[str]) -> list[LabelledSpan]:
-    """Convert offsets in UTF-16 (as in JavaScript), in bytes, in NFC or without CR. Labels that only fit unmoved stay.
+    """Convert offsets in UTF-16 (as in JavaScript), in bytes, in NFC, in NFD or without CR.
+
+    Labels that only fit unmoved stay.
 
     >>> [(span.start, span.end) for span in recounted([LabelledSpan(3, 7, "LOC", 1)], "🙂 Oslo", [UTF16_OFFSETS])]
     [(2, 6)]
     """
     units = [0]  # the number of units before each character; those above U+FFFF take two in UTF-16
-    composed_sizes = _composed_sizes(text) if NFC_OFFSETS in repairs else repeat(1)
-    for character, after, composed_size in zip(text, f"{text[1:]} ", composed_sizes, strict=False):
-        size = composed_size + (UTF16_OFFSETS in repairs and character > LAST_OF_PLANE)
+    sizes: Iterable[int] = repeat(1)
+    if NFC_OFFSETS in repairs:
+        sizes = _composed_sizes(text)
+    elif NFD_OFFSETS in repairs:
+        sizes = (len(normalize("NFD", character)) for character in text)
+    for character, after, size_in_form in zip(text, f"{text[1:]} ", sizes, strict=False):
+        size = size_in_form + (UTF16_OFFSETS in repairs and character > LAST_OF_PLANE)
         size = len(character.encode(errors="replace")) if UTF8_OFFSETS in repairs else size
         is_left_out = CRLF_OFFSETS in repairs and character + after == "\r\n"
         units.append(units[-1] + size - is_left_out)

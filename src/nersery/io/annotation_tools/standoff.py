@@ -22,6 +22,7 @@ from nersery.io.repairs import (
     CRLF_OFFSETS,
     CUT_WORDS,
     NFC_OFFSETS,
+    NFD_OFFSETS,
     UTF8_OFFSETS,
     UTF16_OFFSETS,
     WHOLE_WORDS,
@@ -182,7 +183,7 @@ class StandoffSource(Source):
 def other_repairs(gains: Counter[tuple[str, ...]]) -> list[str]:
     """The hints that do not suit a file if more labels fit with another way to count offsets."""
     way, gain = max(gains.items(), key=itemgetter(1), default=((), 0))
-    repairs = (UTF16_OFFSETS, UTF8_OFFSETS, NFC_OFFSETS, CRLF_OFFSETS, WHOLE_WORDS, CUT_WORDS)
+    repairs = (UTF16_OFFSETS, UTF8_OFFSETS, NFC_OFFSETS, NFD_OFFSETS, CRLF_OFFSETS, WHOLE_WORDS, CUT_WORDS)
     return [SIGNS_HINT, *(repair_hint(name) for name in repairs if name not in way)] if gain > 0 else []
 
 
