@@ -351,6 +351,20 @@ def test_notes_types_in_two_unicode_forms(files: list[Literal["NFC", "NFD"]], no
     notes = call("inspect", "stats", *files).err
     assert ('"Người" is written in 2 Unicode forms' in notes) == note
     assert "slips" not in notes
+    assert "Unicode" not in call("inspect", "stats", *files, "--repair", "nfc").err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("form", "note"), [("NFD", True), ("NFC", False)])
+def test_notes_words_in_several_unicode_forms(form: Literal["NFC", "NFD"], note: bool):
+    """Not words that occur in one form only, as in a corpus in NFD."""
+    text = f"Người B-PER\nđi O\n\n{normalize(form, 'Người')} B-PER\n{normalize('NFD', 'đến')} O\n"
+    Path("a.conll").write_text(text, "utf-8")
+    notes = call("inspect", "stats", "a.conll").err
+    assert ('Unicode forms of 1 word, such as "Người", which count as different words: --repair nfc' in notes) == note
+    result = call("inspect", "stats", "a.conll", "--repair", "nfc")
+    assert "Unicode" not in result.err
+    assert f"repaired: nfc {1 + note}\n" in result.out
 
 
 @pytest.mark.usefixtures("folder")

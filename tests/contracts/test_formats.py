@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from hypothesis import example, given, settings
@@ -48,6 +49,21 @@ def test_round_trip_keeps_every_code_point_of_six_scripts(tmp_path: Path, name: 
     if IDS in known.keeps:
         assert [sentence.id for sentence in back] == [sentence.id for sentence in sentences]
     assert len(list(source.outcomes())) == len(sentences), "read = written + rejected"
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_words_and_types_are_composed_on_request(tmp_path: Path, name: str) -> None:
+    keeps, path, format = formats()[name].keeps, tmp_path / "a", "text" if name == "words" else name
+    labels = (Entity(0, 1, normalize("NFD", "Người")),) if ENTITIES in keeps else ()
+    sentence = Sentence((normalize("NFD", "Zoë"), "wrote"), labels, "s")
+    write([sentence], path, format=name)
+    (asis,) = open_corpus(path, ReadOptions(format=format))
+    assert (asis.words, asis.labels) == (sentence.words, sentence.labels)
+    source = open_corpus(path, ReadOptions(format=format, repair=("nfc",)))
+    (composed,) = source
+    assert composed.words == ("Zo\xeb", "wrote")
+    assert [type_ for _, _, type_ in composed.labels] == [normalize("NFC", "Người")] * len(labels)
+    assert source.repaired == {"nfc": 1 + len(labels)}
 
 
 A_WORD = st.text(st.characters(codec="utf-8", exclude_categories=("Cc",)), min_size=1, max_size=6)

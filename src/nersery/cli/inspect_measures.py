@@ -17,6 +17,7 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
 from nersery.core.warnings import note, remark
+from nersery.io.repairs import NFC, repair_hint
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 if TYPE_CHECKING:
@@ -178,14 +179,15 @@ def stats(
 ) -> None:
     """Count sentences, words, entities by type, and dropped sentences by reason; list the errors of a file."""
     reading = options.shared(io.ReadOptions)
-    from nersery.evaluate.corpus_statistics import corpus_statistics
+    from nersery.evaluate.corpus_statistics import corpus_statistics, in_several_forms
 
     rows = []
+    encodable = set[str]()
     issues: list[Issue] = []
     fixes: list[str] = []
     for name in files:
         try:
-            rows.append(corpus_statistics(io.open_corpus(name, reading), name))
+            rows.append(corpus_statistics(io.open_corpus(name, reading), name, encodable))
         except DataError as error:
             issues += error.issues
             fixes.append(error.fix)
@@ -195,6 +197,7 @@ def stats(
         options.print_json(rows)
     else:
         _print_stats(rows)
+        _note_forms(rows, in_several_forms(encodable))
 
 
 def _print_stats(rows: list[dict[str, Any]]) -> None:
@@ -229,11 +232,19 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
                 print(f"    {count:>7,}  {printable(reason)}")
     if len(rows) > 1:
         _print_types(rows)
-    _note_forms(rows)
 
 
-def _note_forms(rows: list[dict[str, Any]]) -> None:
-    """Print a note on types that look the same but are different strings, within a file or between files."""
+def _note_forms(rows: list[dict[str, Any]], words: list[str]) -> None:
+    """Print a note on words and types that look the same but are different strings, within a file or between files.
+
+    Args:
+        words: The words that occur in several Unicode forms.
+    """
+    if words:
+        note(
+            f'there are several Unicode forms of {plural(len(words), "word")}, such as "{printable(words[0])}", which '
+            f"count as different words: {repair_hint(NFC)}"
+        )
     by_look: dict[str, set[str]] = {}
     for type_ in {type_ for row in rows for type_ in row["types"]}:
         by_look.setdefault(composed(type_), set()).add(type_)
@@ -241,7 +252,7 @@ def _note_forms(rows: list[dict[str, Any]]) -> None:
         if len(forms) > 1:
             note(
                 f'"{printable(look)}" is written in {len(forms)} Unicode forms, which are counted and learnt as '
-                "different types: normalize the files to one form, such as NFC"
+                f"different types: {repair_hint(NFC)}"
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
+from unicodedata import is_normalized
 
 from nersery import io
 from nersery.core.outcome import Reject
@@ -14,11 +15,12 @@ from nersery.io.jsonl import rejects_of
 SEPARATORS = dict.fromkeys(map(ord, " -_"))
 
 
-def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
+def corpus_statistics(source: io.Source, name: str, encodable: set[str]) -> dict[str, Any]:
     """Count the contents of a corpus, and what was dropped when it was written.
 
     Args:
         name: The name of the file in the result.
+        encodable: Gets the words that Unicode can encode in several ways, for `in_several_forms`.
     """
     sentences = words = entity_words = without = longest = 0
     types: Counter[str] = Counter()
@@ -26,6 +28,7 @@ def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
     for sentence in source:
         sentences += 1
         words += len(sentence)
+        encodable.update(filter(_is_encodable, sentence.words))
         longest = max(longest, len(sentence))
         without += not sentence.entities
         types.update(entity.type for entity in sentence.entities)
@@ -50,6 +53,20 @@ def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
         "reasons": _reasons(source.rejects),
         "dropped": _reasons(dropped),  # by the job that wrote the file
     }
+
+
+def _is_encodable(word: str) -> bool:
+    """Whether a word changes in NFC or in NFD."""
+    return not (word.isascii() or (is_normalized("NFC", word) and is_normalized("NFD", word)))
+
+
+def in_several_forms(words: Iterable[str]) -> list[str]:
+    """The texts, sorted and in NFC, that occur in several Unicode forms among distinct words.
+
+    >>> in_several_forms({"Zo\N{LATIN SMALL LETTER E WITH DIAERESIS}", "Zoe\N{COMBINING DIAERESIS}", "caf\xe9"})
+    ['Zoë']
+    """
+    return sorted(text for text, count in Counter(map(composed, words)).items() if count > 1)
 
 
 def _alike(types: Counter[str]) -> list[list[str]]:

@@ -292,7 +292,7 @@ def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tupl
         if truth != guess:
             word = f"other words: word {position} is"
             if composed(truth) == composed(guess):
-                alike = "the same letters in another Unicode form: convert both files to one, such as NFC"
+                alike = "the same letters in another Unicode form: read both files with --repair nfc"
             elif _seen(truth) == _seen(guess):
                 alike = "which look alike: convert both files to NFKC, without invisible characters"
             else:

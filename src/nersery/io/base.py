@@ -327,7 +327,7 @@ class Source(ABC):
         """
         findings, passed = Pass(self.file, self.options), 0
         try:
-            for sentence in self.sentences(findings):
+            for sentence in repairs.in_nfc(self.sentences(findings), self.options.repair, findings.repaired):
                 yield from findings.rejects[passed:]
                 passed = len(findings.rejects)
                 if not findings.issues:

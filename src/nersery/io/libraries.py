@@ -1,7 +1,8 @@
 """Converts sentences from and to objects of other libraries: Hugging Face datasets, lists of tags or texts.
 
 Rows with tags are read like lines of JSONL, with the same checks, repairs and errors. No library is needed to read.
-`nersery.io.data_frames` has the functions for pandas, and `nersery.io.annotation_tools.spacy_documents` those for spaCy.
+The functions for pandas are in `nersery.io.data_frames`, and those for spaCy in
+`nersery.io.annotation_tools.spacy_documents`.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from nersery.core.sentence import Sentence
 from nersery.core.sentence_validation import without_control
 from nersery.core.tags import (
     EMPTY,
@@ -20,6 +21,7 @@ from nersery.core.tags import (
     is_bare,
     meanings_of,
 )
+from nersery.core.text_forms import composed
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ EXTRA_ROWS, BLANK_WORDS, LANGUAGE_PREFIX = "extra-rows", "blank-words", "languag
 CONTROL_CHARACTERS, INNER_MARK, WORD_DIGIT = "control-characters", "byte-order-mark", "word-digit"
 UTF16_OFFSETS, UTF8_OFFSETS, CRLF_OFFSETS = "utf16-offsets", "utf8-offsets", "crlf-offsets"
 NFC_OFFSETS, NFD_OFFSETS = "nfc-offsets", "nfd-offsets"
-WHOLE_WORDS, CUT_WORDS = "whole-words", "cut-words"
+WHOLE_WORDS, CUT_WORDS, NFC = "whole-words", "cut-words", "nfc"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
         INNER_MARK: Repair("a sentence in columns loses its byte order mark"),
@@ -124,6 +126,7 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         CRLF_OFFSETS: Repair("offsets of labels count a line end of CR and LF as one character"),
         WHOLE_WORDS: Repair("a label of part of a word covers the whole word"),
         CUT_WORDS: Repair("a word in which a label begins or ends is cut there"),
+        NFC: Repair("words and types in NFC, é as one character"),
         DROP_SENTENCE: Repair("a sentence that is still broken is rejected"),
     }
 )
@@ -151,6 +154,26 @@ def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list
             unmended, mended = mended, known.mend(mended, SCHEMES[scheme])
             counts[name] += sum(old != new for old, new in zip(unmended, mended, strict=True))
     return mended, +counts
+
+
+def in_nfc(sentences: Iterable[Sentence], names: Collection[str], repaired: Counter[str]) -> Iterable[Sentence]:
+    """The sentences, with words and types in NFC if the repairs ``names`` include it. The changes are counted.
+
+    Offsets stay those in the document.
+    """
+    if NFC not in names:
+        return sentences
+
+    def mended(sentence: Sentence) -> Sentence:
+        words = tuple(map(composed, sentence.words))
+        entities = tuple(replace(entity, type=composed(entity.type)) for entity in sentence.entities)
+        soft_labels = tuple(replace(label, type=composed(label.type)) for label in sentence.soft_labels)
+        pairs = zip((*sentence.words, *sentence.entities), (*words, *entities), strict=True)
+        if count := sum(old != new for old, new in pairs):
+            repaired[NFC] += count
+        return replace(sentence, words=words, entities=entities, soft_labels=soft_labels)
+
+    return map(mended, sentences)
 
 
 def repair_hint(name: str) -> str:

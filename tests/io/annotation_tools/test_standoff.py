@@ -13,7 +13,7 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.core.warnings import forget_notes
-from nersery.io import ReadOptions, open_corpus, read
+from nersery.io import ReadOptions, open_corpus, read, write
 
 TEXT = "Dear all,\r\n\r\nI saw Ada in Oslo,\r\nand Sjögren too 😀 in Rome."
 SPLIT = {
@@ -267,3 +267,27 @@ def test_suggests_a_tool_that_finds_the_carriage_returns(tmp_path: Path, name: s
     with pytest.raises(DataError, match="carriage return inside the line") as caught:
         read(path)
     assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize("counted_in", ["NFC", "NFD"])
+@pytest.mark.parametrize("written", ["NFC", "NFD"])
+def test_a_composed_text_keeps_its_labels_and_spaces(
+    tmp_path: Path, counted_in: Literal["NFC", "NFD"], written: Literal["NFC", "NFD"]
+) -> None:
+    """Whatever form its offsets were counted in. Offsets in JSONL stay those in the document."""
+    text, names = "Fẹ́mi (Ìbàdàn) wá, Ṣeyí lọ.", ("Fẹ́mi", "Ìbàdàn", "Ṣeyí")
+    counted, given = normalize(counted_in, text), normalize(written, text)
+    starts = {name: counted.index(normalize(counted_in, name)) for name in names}
+    labels = [[start, start + len(normalize(counted_in, name)), "X"] for name, start in starts.items()]
+    path, kept, copy = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "c.jsonl"
+    path.write_text(json.dumps({"text": given, "label": labels}), "utf-8")
+    moved = () if counted_in == written else (f"{counted_in.lower()}-offsets",)
+    [sentence] = read(path, repair=(*moved, "nfc"))
+    composed = [normalize("NFC", name) for name in names]
+    assert [" ".join(sentence.mention(entity)) for entity in sentence.entities] == composed
+    assert [given[start:end] for start, end, _ in sentence.character_spans] == [normalize(written, n) for n in names]
+    write([sentence], kept)
+    write(read(kept), copy, format="spans")
+    row = json.loads(copy.read_text("utf-8"))
+    assert row["text"] == normalize("NFC", text)
+    assert [row["text"][start:end] for start, end, _ in row["label"]] == composed

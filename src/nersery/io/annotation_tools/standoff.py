@@ -50,12 +50,14 @@ def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offse
     ('北京很大', 'Oslo !')
     """
     known, text, offsets, at = sentence.offsets, "", list[Offsets](), 0
-    is_known = bool(known) and all(end - start == len(w) for w, (start, end) in zip(sentence.words, known, strict=True))
     for number, word in enumerate(sentence.words):
-        if is_known:
-            start = known[number][0] - known[0][0]
+        if number == 0:
+            distance = 0
+        elif known:  # not the offsets themselves, because a repair may have changed the length of a word
+            distance = known[number][0] - known[number - 1][1]
         else:
-            start = at + (number > 0 and (spaced or not touch(sentence.words[number - 1], word)))
+            distance = int(spaced or not touch(sentence.words[number - 1], word))
+        start = at + distance
         text += " " * (start - at) + word
         at = start + len(word)
         offsets.append((start, at))
