@@ -63,10 +63,10 @@ def test_the_same_text_in_another_form_is_no_change(mention: tuple[str, ...]):
     parent = Sentence(("Zo\xe9", "Inc.", "sang"), (Entity(0, 2, "ORG"),), id="p")
     draft = parent.replace_span(0, 2, mention)
     assert draft.words != parent.words
-    (reject,) = augment_step(Fixed(draft), seed=0)([(parent, 1)])
+    (reject,) = batch_augmentation(Fixed(draft), seed=0)([(parent, 1)])
     assert isinstance(reject, Reject)
     assert reject.reason == "unchanged"
-    (relabelled,) = augment_step(Fixed(draft.with_entities([Entity(0, 1, "ORG")])), seed=0)([(parent, 1)])
+    (relabelled,) = batch_augmentation(Fixed(draft.with_entities([Entity(0, 1, "ORG")])), seed=0)([(parent, 1)])
     assert isinstance(relabelled, Sentence)
 
 

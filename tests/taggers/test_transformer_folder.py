@@ -96,7 +96,7 @@ def test_the_pipeline_forbids_what_the_tags_forbid(scheme) -> None:
 @pytest.mark.parametrize("call", [load_tagger, lambda tagger: nersery.predict(GOLD, tagger)])
 @pytest.mark.parametrize("name", [None, 3, b"tagger"])
 def test_refuses_a_tagger_that_is_not_a_name(call, name: object) -> None:
-    with pytest.raises(SettingsError, match="expected (the name of a file or|a) folder"):
+    with pytest.raises(SettingsError, match=r"expected (the name of a file or|a) folder"):
         call(name)
 
 
