@@ -30,7 +30,8 @@ ENGLISH = "the president of the country visited this town for two days and spoke
     ("name", "words", "languages", "is_unsuited"),
     [
         ("bundled", SWAHILI, [""], True),
-        ("bundled", SWAHILI[:50], [""], False),
+        ("bundled", SWAHILI[:28], [""], True),
+        ("bundled", SWAHILI[:5], [""], False),
         ("bundled", ENGLISH, [""], False),
         ("bundled", SWAHILI, ["en"], False),
         ("bundled-multilingual", SWAHILI, [""], False),

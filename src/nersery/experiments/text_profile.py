@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from nersery.core.english import ENOUGH, looks_english
+from nersery.core.english import ENOUGH, doubt_of_english, looks_english
 from nersery.core.errors import DataError
 from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
@@ -43,6 +43,11 @@ class TextProfile:
         """Whether the bundled English models suit the text."""
         return primary(self.language) == "en"
 
+    @property
+    def remedy(self) -> str:
+        """The end of a message: what to do if the text is English nevertheless; empty if it surely is not."""
+        return "" if self.language or self.script != "LATIN" else "; if it is English, give --language en"
+
     def __str__(self) -> str:
         name = "English" if self.is_english else self.language or f"not English ({script_name(self.script)} script)"
         return f"{name}, {'upper and lower case' if self.cased else 'one case'}"
@@ -72,7 +77,7 @@ def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
     for language, words in words_by_language.items():
         script = main_script(words)
         claims_english = TextProfile(script, language, cased=False).is_english
-        if claims_english and len(words) >= ENOUGH and not looks_english(words):
+        if claims_english and len(words) >= ENOUGH and looks_english(words) is False:
             return (
                 f"the language of {label} is {language}, but the text looks like another ({script_name(script)} script)"
             )
@@ -89,15 +94,13 @@ def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
     if tagger == MULTILINGUAL_NER:
         finds_none = f"{tagger} knows no word in the {script_name(text.script)} script, so it finds hardly any name"
         return "" if is_readable else f"{finds_none}: {OWN_TAGGER}"
-    is_uncertain = not text.language and text.script in ("LATIN", "UNKNOWN") and sum(map(len, sample)) < ENOUGH
-    if text.is_english or is_uncertain:
+    if text.is_english:
         return ""
-    seen = (
-        f"is in {text.language}" if text.language else f"does not look like English ({script_name(text.script)} script)"
-    )
+    words = [word for sentence in sample for word in sentence.words]
+    seen = f"is in {text.language}" if text.language else doubt_of_english(words)
     may_suit = is_readable and knows(text.language, MULTILINGUAL)
     advice = f"{MULTILINGUAL_NER} (extra multilingual) may suit it" if may_suit else OWN_TAGGER
-    return f"{tagger} covers only English, but the text {seen}: {advice}"
+    return f"{tagger} covers only English, but the text {seen}: {advice}" if seen else ""
 
 
 def note_of_encoder(model: str, text: TextProfile, fix: str) -> str:

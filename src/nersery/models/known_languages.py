@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from nersery.core.english import ENOUGH, looks_english
+from nersery.core.english import doubt_of_english
 from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
 from nersery.core.scripts import main_script, script_name
@@ -105,8 +105,8 @@ def unknown_languages(
         fills_gaps: See `knows`.
         words: The text, to tell English from other languages if none is named.
     """
-    if name in BUNDLED and not is_multilingual(name) and not any(present) and len(words) >= ENOUGH:
-        return "" if looks_english(words) else "it covers only English, and this does not look like English"
+    if name in BUNDLED and not is_multilingual(name) and not any(present):
+        return f"it covers only English, and this {doubt}" if (doubt := doubt_of_english(words)) else ""
     unknown = (
         sorted({code for code in present if not knows(code, name, fills_gaps=fills_gaps)}) if name in BUNDLED else []
     )

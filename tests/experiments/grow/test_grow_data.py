@@ -94,6 +94,7 @@ def test_refuses_a_file_without_entities(tmp_path: Path) -> None:
             True,
         ),
         ("Der Konzern kaufte gestern eine Firma im Norden von Bayern .", "LATIN", False, True),
+        ("NEW!! running shoes compatible with Nike iPhone 13 Pro , Rosé ( Pack of 2 )", "LATIN", True, True),
         ("वह दिल्ली में रहता है", "DEVANAGARI", False, False),
     ],
 )
@@ -109,7 +110,7 @@ def test_language_and_case_are_detected(text: str, script: str, english: bool, c
         ("The firm was bought by a company in the north", "", ""),
         ("The firm was bought by a company in the north", "hi", ""),
         ("Der Konzern kaufte gestern eine Firma", "de", ""),
-        ("Der Konzern kaufte gestern eine Firma", "en-GB", "Latin"),
+        ("Der Konzern kaufte gestern eine Firma im Norden von Bayern und verkaufte sie wieder", "en-GB", "Latin"),
         ("अब वह दिल्ली में रहता है", "en", "Devanagari"),
         ("अब वह दिल्ली में रहता है", "hi", ""),
     ],
@@ -130,7 +131,16 @@ def test_notes_a_declared_language_that_contradicts_the_text(text: str, language
         ("अब वह दिल्ली में रहता है", "hi", "is in hi"),
         ("Der Konzern kaufte gestern eine Firma", "de", "is in de"),
         ("Der Konzern kaufte gestern eine Firma", "", ""),
-        ("Der Konzern kaufte gestern eine Firma " * 20, "", "does not look like English (Latin script)"),
+        (
+            "Der Konzern kaufte gestern eine Firma im Norden von Bayern und verkaufte sie wieder",
+            "",
+            "does not look like English (Latin script; if it is, give --language en)",
+        ),
+        (
+            "Ta kengar vosh bilden orta " * 20,
+            "",
+            "has hardly any English function word (if it is English, give --language en)",
+        ),
         ("The firm was bought by a company in the north " * 20, "", ""),
         ("sony xperia z5", "en", ""),
         ("😀 12 ...", "", ""),
@@ -175,6 +185,13 @@ def test_grow_notes_a_contradicted_language(tmp_path: Path) -> None:
     io.write([Sentence(("वह", "दिल्ली", "में", str(n)), (Entity(1, 2, "LOC"),)) for n in range(40)], tmp_path / "hi.conll")
     notes = read_data([str(tmp_path / "hi.conll")], None, None, io.ReadOptions(language="en"), 30).notes
     assert "the language of train is en, but the text looks like another (Devanagari script)" in notes
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"), [("sony xperia z5", True), ("It is in the north", False), ("दिल्ली", False)]
+)
+def test_tells_how_to_declare_english(text: str, is_told: bool) -> None:
+    assert ("--language en" in profile([Sentence(tuple(text.split()))]).remedy) == is_told
 
 
 def test_a_declared_language_wins_over_the_detected_one() -> None:

@@ -89,7 +89,7 @@ def make_plan(
         speeds: Timings of an earlier call; new ones are added.
         timed: Called after each timing.
     """
-    say(f"{len(data.gold)} labelled sentences, {plural(len(data.raw), 'raw one')}; {data.text}")
+    say(f"{len(data.gold)} labelled sentences, {plural(len(data.raw), 'raw one')}; {data.text}{data.text.remedy}")
     say("plan: a few steps of each training are timed")
     models, notes = _available(models_for(data.text, named), named)
     unreadable = note_of_encoder(models[0], data.text, "name a model of its language (--model)") if not named else ""
