@@ -23,6 +23,7 @@ from nersery.crosslingual.label_projection.projection import Projection, Voting
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.sides import open_side
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
+from nersery.crosslingual.parallel_corpus.word_borders import alike
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.pharaoh import AlignmentFile, check_output
@@ -136,7 +137,6 @@ def project(
     if picture is not None:
         options.check_picture(picture, target, *sources, *alignments, force=job.force, output=output)
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)
-    bitext = _open((target, target_reading), [(name, reading) for name in sources], pair_by, labelled=True)
     if probabilities is not None and len(alignments) > 1:
         raise SettingsError("--probabilities is for a single alignment file; for several, write links as 0-0:0.83")
     beside = None if probabilities is None else io.input_path(probabilities)
@@ -144,6 +144,8 @@ def project(
     files = [
         AlignmentFile(io.input_path(name), first=first, probabilities=beside, reject=reject) for name in alignments
     ]
+    labelled = [(name, reading) for name in sources]
+    bitext = _open((target, target_reading), labelled, pair_by, labelled=True, links=files)
     rows = ProjectionTasks(bitext, files)
     if picture is not None:  # before the job, because it is quick and the pair may not exist
         from nersery.report.pictures.alignment_map import draw_pair
@@ -161,10 +163,11 @@ def _open(
     pair_by: PairedBy,
     *,
     labelled: bool = False,
+    links: Sequence[AlignmentFile] = (),
 ) -> Bitext:
     """Open the sides of parallel text, and print what they were recognised as."""
     sides = tuple(open_side(name, reading, labelled=labelled) for name, reading in sources)
-    bitext = Bitext(open_side(*target), sides, pair_by)
+    bitext = Bitext(*alike(open_side(*target), sides, links), pair_by)
     for side in bitext.sides:
         remark(f"{side.file.name}: {side.description}")
     remark(f"paired by {bitext.paired_by}")

@@ -74,15 +74,17 @@ class TextSource(Source):
     def __init__(self, file: TextFile, options: ReadOptions, *, keep_punctuation: bool = False) -> None:
         super().__init__(file, options)
         self._keep_punctuation = keep_punctuation
-        keeps_whole = keep_punctuation and self._suggested == "punctuation"
-        self.split = splitter(options.split or ("spaces" if keeps_whole else self._suggested), options.language)
+        keeps_whole = keep_punctuation and self.suggested == "punctuation"
+        self.split = splitter(options.split or ("spaces" if keeps_whole else self.suggested), options.language)
         self._empty = all(map(is_blank, file.beginnings(LONGEST)))
 
     @cached_property
-    def _suggested(self) -> Splitting:
-        return suggested_splitting(self._first_lines())
+    def suggested(self) -> Splitting:
+        """The splitting that suits the first lines."""
+        return suggested_splitting(self.first_lines())
 
-    def _first_lines(self) -> Iterator[str]:
+    def first_lines(self) -> Iterator[str]:
+        """The lines that show how the text is split."""
         return islice(self.file.beginnings(LONGEST), SAMPLE_LINES)
 
     @property
@@ -93,7 +95,7 @@ class TextSource(Source):
     @cached_property
     def _oddity(self) -> str:
         """A note if the words of the first lines do not look like words; empty if they do."""
-        texts = [*self._first_lines()]
+        texts = [*self.first_lines()]
         entity = next(filter(None, map(_ENTITY.search, texts)), None)
         markup = TAGGED if len([*filter(_TAG.match, texts)]) > len(texts) / 2 else ""
         markup += BARRED if sum("|||" in text for text in texts) > len(texts) / 2 else ""
@@ -101,15 +103,20 @@ class TextSource(Source):
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
         if self.options.split is None:
-            has_syllables = sum(any(end in text for end in SYLLABLE_ENDS) for text in texts) > len(texts) / 2
-            apart = CHARACTERS.format("syllable" if has_syllables else "character")
-            notes = {"punctuation": LEFT_IN if self._keep_punctuation else SPLIT_OFF, "characters": apart}
-            return notes.get(self._suggested, "")
+            return self.note_of_split(self.suggested)
         lines = [*map(self.split, texts)]
         if runs_on([*chain.from_iterable(lines)]):
-            return PHRASES.format(self._suggested)
+            return PHRASES.format(self.suggested)
         share, word = attached_punctuation(lines)
         return ATTACHED.format(printable(word)) if share and share > MOST_ATTACHED else ""
+
+    def note_of_split(self, splitting: Splitting) -> str:
+        """A note on a splitting that was chosen by the look of the text; empty for one at spaces."""
+        texts = [*self.first_lines()]
+        has_syllables = sum(any(end in text for end in SYLLABLE_ENDS) for text in texts) > len(texts) / 2
+        apart = CHARACTERS.format("syllable" if has_syllables else "character")
+        notes = {"punctuation": LEFT_IN if self._keep_punctuation else SPLIT_OFF, "characters": apart}
+        return notes.get(splitting, "")
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass over the file."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Corpus, Sentence, project
+from nersery.core.alignments import Link
 from nersery.core.errors import DataError
 from nersery.crosslingual.parallel_corpus.sides import open_side
 from nersery.io.base import ReadOptions
@@ -24,6 +25,12 @@ def test_notes_links_of_a_source_that_was_split_at_spaces_for_alignment(
     project(source, [Sentence(("Ada,", "hier."))] * 12, path)
     note = "links seems to have been aligned with words split at spaces in source, but its punctuation is separate"
     assert (note in capsys.readouterr().err) == is_noted
+
+
+def test_full_stops_without_a_link_do_not_count_as_words_split_at_spaces(capsys: pytest.CaptureFixture[str]) -> None:
+    source, links = Corpus.from_texts(["Ada lives here."] * 12), [(Link(0, 0), Link(1, 1), Link(2, 2))] * 12
+    project(source, [Sentence(("Ada", "lebt", "hier."))] * 12, links)
+    assert "split at spaces" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("folder", ["", "tasks"])

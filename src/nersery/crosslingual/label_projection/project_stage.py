@@ -18,6 +18,7 @@ from nersery.crosslingual.label_projection.projection import Projection, Task, V
 from nersery.crosslingual.label_projection.projection_tasks import Alignments, ProjectionTasks
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.sides import opened_side
+from nersery.crosslingual.parallel_corpus.word_borders import alike
 from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.reading import Sentences
@@ -147,7 +148,7 @@ def project(
     refuse_overwriting(output, target, *sources, *found)
     files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
     labelled = tuple(opened_side(one, "source", labelled=True) for one in sources)
-    rows = ProjectionTasks(Bitext(opened_side(target, "target"), labelled, pair_by), files)
+    rows = ProjectionTasks(Bitext(*alike(opened_side(target, "target"), labelled, files), pair_by), files)
     refuse_shared_ids(rows.bitext.target)
     if output is None:  # otherwise the job counts
         rows.count()

@@ -43,14 +43,15 @@ class LinkWatch:
     """The number of the first of these lines."""
     has_first_word: bool = False
     touching: int = 0
-    """Lines whose source has words without a space between them."""
+    """Lines whose source has a word, other than punctuation, whose number is above that of the words between spaces."""
     beyond: int = 0
-    """Of these, lines with a link to a word whose number is above the number of words between spaces."""
+    """Of these, lines with a link to such a word."""
 
     def add(self, alignment: Alignment, source: Sentence, target: Sentence, line: int) -> None:
         """Record the links of a line, which must be sorted and not empty."""
         lengths = len(source.words), len(target.words)
-        if source.offsets and (parted := _words_between_spaces(source)) < lengths[0]:
+        parted = _words_between_spaces(source) if source.offsets else lengths[0]
+        if any(character.isalnum() for word in source.words[parted:] for character in word):
             self.touching += 1
             self.beyond += alignment[-1][0] >= parted
         last = max([end for _, end, _ in alignment])

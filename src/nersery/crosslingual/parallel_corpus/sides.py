@@ -16,6 +16,7 @@ from nersery.io.input_files.folder import FolderSource
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.reading import Sentences, opened
 from nersery.io.text import TextSource
+from nersery.io.word_splitting.tokenization import Splitting
 
 EMPTY_LINE = "empty line"
 EXCERPT = 60
@@ -27,15 +28,31 @@ Side = Sentence | Reject
 class Lines(TextSource):
     """Sentences of a text file, one per line. A blank line keeps its place, as a reject without a sentence.
 
-    Words are split at white space unless another splitting is named, because links of other tools refer to such words.
+    Words are split at white space unless another splitting is named, because links of other tools refer to such words;
+    but see `nersery.crosslingual.parallel_corpus.word_borders`.
+
+    Args:
+        remark: Why the words are as they are, for `description`; empty describes what is odd about them.
     """
 
     blank_line = Reject(EMPTY_LINE)
 
+    def __init__(self, file: TextFile, options: ReadOptions, *, remark: str = "") -> None:
+        self.is_named = options.split is not None
+        super().__init__(file, replace(options, split=options.split or "spaces"))
+        self._remark = remark
+
     @property
     def description(self) -> str:
-        """The format, and what is odd about the words, if anything."""
+        """The format, and how the words are split or what is odd about them, if anything."""
         return f"text, line by line{self._oddity}"
+
+    def _oddity_of_words(self, texts: Sequence[str]) -> str:
+        return self._remark or super()._oddity_of_words(texts)
+
+    def split_by(self, splitting: Splitting) -> Lines:
+        """The same text, split in a way that is not named."""
+        return Lines(self.file, replace(self.options, split=splitting), remark=self.note_of_split(splitting))
 
 
 def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False) -> Source:
@@ -67,7 +84,7 @@ def opened_side(corpus: Sentences, name: str, *, labelled: bool = False) -> Sour
 def _opened(path: str | Path, options: ReadOptions, *, labelled: bool) -> Source:
     source = io.open_corpus(path, options) if labelled else io.open_text(path, options)
     if isinstance(source, TextSource):
-        return Lines(source.file, replace(options, split=options.split or "spaces"))
+        return Lines(source.file, options)
     if options.split not in (None, "spaces") and not source.is_split:
         raise SettingsError(f"{path} is {source.description} and already has words, which are not split again")
     return source

@@ -1,0 +1,65 @@
+"""Chooses how plain text on one side of parallel text is split, so that its words are like those of the other side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from nersery.core.alignments import Alignment
+from nersery.core.outcome import Reject
+from nersery.crosslingual.parallel_corpus.sides import Lines
+from nersery.io.base import Source
+from nersery.io.text import SAMPLE_LINES
+from nersery.io.word_splitting.tokenization import MOST_ATTACHED, Splitter, attached_punctuation, splitter
+
+Links = Iterable[Alignment | Reject]
+LEAST_BEYOND = 0.1
+"""Share of lines with a link to a word that the text has only if it is split further: 0.7 to 1 if it was, in 11
+languages, and 0 if it was split at spaces.
+"""
+AS_LINKED = '; split only at spaces, because the links refer to such words (the split "{}" does not fit them)'
+
+
+def alike(target: Source, sources: Sequence[Source], links: Sequence[Links] = ()) -> tuple[Source, tuple[Source, ...]]:
+    """The sides of parallel text, split alike.
+
+    Text without a named split is cut into characters if its script has no spaces, and punctuation is split off unless
+    the other side has it in its words. Links made of text split at spaces keep that split.
+
+    Args:
+        links: Those of each source to the target, if there are some already.
+    """
+    split_sources = tuple(_split(source, target) for source in sources)
+    return _split(target, sources[0], links), split_sources
+
+
+def _split(side: Source, other: Source, links: Sequence[Links] = ()) -> Source:
+    if not isinstance(side, Lines) or side.is_named:
+        return side
+    splitting = side.suggested
+    if splitting == "spaces" or (splitting == "punctuation" and _has_attached_punctuation(other)):
+        return side
+    if links and not _reach_beyond(side, splitter(splitting, side.options.language), links):
+        return Lines(side.file, side.options, remark=AS_LINKED.format(splitting))
+    return side.split_by(splitting)
+
+
+def _has_attached_punctuation(side: Source) -> bool:
+    """Whether the words of the other side have punctuation; those of text without spaces will not."""
+    if isinstance(side, Lines) and not side.is_named and side.suggested == "characters":
+        return False
+    words = map(side.split, side.first_lines()) if isinstance(side, Lines) else (s.words for s in side)
+    share, _ = attached_punctuation(islice(words, SAMPLE_LINES), least=1)
+    return (share or 0) > MOST_ATTACHED
+
+
+def _reach_beyond(target: Lines, split: Splitter, links: Sequence[Links]) -> bool:
+    """Whether links reach words that the target has only if it is split further than at spaces."""
+    lengths = [(len(line.split()), len(split(line))) for line in target.first_lines()]
+    lines = beyond = 0
+    for alignments in links:
+        for alignment, (between_spaces, words) in zip(alignments, lengths, strict=False):
+            if not isinstance(alignment, Reject) and alignment and words > between_spaces:
+                lines += 1
+                beyond += max(link[1] for link in alignment) >= between_spaces
+    return not lines or beyond > LEAST_BEYOND * lines
