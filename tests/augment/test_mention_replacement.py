@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+import nersery
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.mention_replacement import MentionReplacement
 from nersery.core.outcome import Reject
+from nersery.io.annotation_tools.standoff import layout
 
 CORPUS = Corpus(
     [
@@ -54,6 +56,25 @@ def test_all_mentions_may_change_length_at_once(method: MentionReplacement):
 def test_the_only_mention_of_its_type_stays(method: MentionReplacement):
     new = method.generate(CORPUS[1], random.Random(0))
     assert new.mention(new.entities[1]) == ("Oslo",)
+
+
+def test_new_mentions_keep_their_own_spacing():
+    """In chemistry, many words are written without spaces between them."""
+    texts = [("in 1,4-dioxane (wet)", "1,4-dioxane"), ("THF's smell", "THF"), ("at NaCl (aq).", "NaCl (aq)")]
+    gold = Corpus([labelled(text, mention) for text, mention in texts])
+    method = MentionReplacement(rate=1.0)
+    made = nersery.augment(gold, method, copies=9).corpus
+    expected = {text.replace(mention, other) for text, mention in texts for _, other in texts if other != mention}
+    assert {layout(sentence)[0] for sentence in made} == expected
+
+
+def labelled(text: str, mention: str) -> Sentence:
+    """The words of a text, split at each sign, with one mention."""
+    (sentence,) = Corpus.from_texts([text], split="signs")
+    start = next(n for n, (first, _) in enumerate(sentence.offsets) if first == text.index(mention))
+    last = text.index(mention) + len(mention)
+    end = next(n for n, (_, end) in enumerate(sentence.offsets, 1) if end == last)
+    return replace(sentence, entities=(Entity(start, end, "CHEM"),), id=mention)
 
 
 def test_rate_is_the_share_of_mentions_replaced():

@@ -133,17 +133,17 @@ def test_refuses_an_order_that_is_not_a_permutation(order: list[int]) -> None:
         Sentence(("a", "b", "c")).reordered(order)
 
 
-def test_edited_words_lose_document_and_offsets() -> None:
+def test_edited_words_lose_document_and_position_in_it() -> None:
     sentence = Sentence(
         ("a", "b"), (Entity(0, 1, "X", 0.5),), "1", "en", Origin("m"), {"s": 1.0}, (), ("# c",),
-        (SoftLabel(1, "X", 0.1, 0.0),), "d", ((0, 1), (2, 3)),
+        (SoftLabel(1, "X", 0.1, 0.0),), "d", ((7, 8), (9, 10)),
     )  # fmt: skip
     edited = sentence.replace_span(1, 2, ["c"])
-    assert (edited.document, edited.offsets, edited.soft_labels) == ("", (), ())
+    assert (edited.document, edited.offsets, edited.soft_labels) == ("", ((0, 1), (2, 3)), ())
     kept = ("entities", "id", "language", "origin", "scores", "columns", "comments")
     assert [getattr(edited, name) for name in kept] == [getattr(sentence, name) for name in kept]
     same = sentence.replace_spans([])
-    assert (same.document, same.offsets, same.soft_labels) == ("d", ((0, 1), (2, 3)), sentence.soft_labels)
+    assert (same.document, same.offsets, same.soft_labels) == ("d", ((7, 8), (9, 10)), sentence.soft_labels)
     assert sentence.with_entities([Entity(1, 2, "Y")]).soft_labels == ()
     with pytest.raises(DataError, match=r"sentence 1: cannot edit words \[1, 3\)"):
         sentence.replace_span(1, 3, ["c"])

@@ -188,7 +188,7 @@ def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
     if reason is None and sentence is not None and _is_unchanged(sentence, parent):
         reason = UNCHANGED
     content = sentence or parent
-    finished = content.generated(child_id(parent.id, name, copy), Origin(name, _parents(content, parent), copy))
+    finished = content.generated(child_id(parent.id, name, copy), Origin(name, _parents(content, parent), copy), parent)
     if reason is None:
         return finished
     return Reject(reason, finished, draft.error if isinstance(draft, Reject) else None)

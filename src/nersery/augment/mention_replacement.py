@@ -14,6 +14,7 @@ from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
+from nersery.core.spacing import spaces_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
 
@@ -38,6 +39,7 @@ class MentionReplacement(Augmenter):
     rate: Rate = 0.3
     _gazetteers: dict[tuple[str, str], Gazetteer] = hidden(default_factory=dict)
     _languages: frozenset[str] = hidden(default=frozenset())
+    _spaces: dict[Mention, list[bool]] = hidden(default_factory=dict)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Collect the distinct mentions of each type: by language, and in all languages for sentences in another one.
@@ -47,9 +49,12 @@ class MentionReplacement(Augmenter):
         """
         seen: dict[tuple[str, str], set[Mention]] = {}
         labelled = sentences_with_entities(self, gold)
+        self._spaces = {}
         for sentence in labelled:
             for entity in sentence.entities:
                 mention, _ = without_ending(sentence, entity)
+                if sentence.offsets and len(mention) > 1:
+                    self._spaces.setdefault(mention, spaces_in(sentence.offsets[entity.start : entity.end]))
                 for language in ("", canonical(sentence.language)):
                     seen.setdefault((language, entity.type), set()).add(mention)
         self._gazetteers = {place: Gazetteer.of(sorted(mentions), None) for place, mentions in seen.items()}
@@ -63,12 +68,15 @@ class MentionReplacement(Augmenter):
             return Reject(NO_ENTITIES)
         language = canonical(sentence.language)
         language = language if language in self._languages else ""
-        edits: list[Edit] = []
+        edits, spaces = list[Edit](), dict[Mention, list[bool]]()
         for entity in sentence.entities:
             if rng.random() < self.rate:
                 gazetteer = self._gazetteers.get((language, entity.type))
                 mention, ending = without_ending(sentence, entity)
                 if gazetteer is not None and gazetteer.has_other(mention):
-                    other = with_ending(gazetteer.draw_other(mention, rng), ending, sentence.language)
+                    drawn = gazetteer.draw_other(mention, rng)
+                    other = with_ending(drawn, ending, sentence.language)
                     edits.append((entity.start, entity.end, other))
-        return sentence.replace_spans(edits)
+                    if drawn in self._spaces:
+                        spaces[other] = self._spaces[drawn]
+        return sentence.replace_spans(edits, spaces)

@@ -8,22 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from itertools import accumulate
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, overload
 
 from nersery.core.conversions import Conversions, conversion_of
+from nersery.core.edits import Edit, moved, spaces_after, spliced
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence_validation import TIDIED, edit_issue, identity_issue, issue_in
+from nersery.core.spacing import Offsets, offsets_in_text, offsets_of, spaces_in
 
 __all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "SoftLabel", "checked_sentences"]
 
 UNKNOWN_COLUMN = "_"
 """The value of an extra column for a word that was added later."""
 
+NO_SPACING: Mapping[tuple[str, ...], Sequence[bool]] = MappingProxyType({})
+"""No words whose spacing is known."""
 SHOWN_IDS = 3
 """The number of repeated ids that an error names."""
-Edit = tuple[int, int, Sequence[str]]
-"""The positions ``[start, end)`` of words, and the words that replace them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Sentence:
         soft_labels: Sorted probabilities for words with uncertain labels of a tagger; see
             `nersery.taggers.base.Tagger.predict_soft`. They are dropped if entities or words are replaced.
         document: Id of the text that the words come from, if known.
-        offsets: Characters ``[start, end)`` of each word in that text, if known; dropped if words are replaced.
+        offsets: Characters ``[start, end)`` of each word in that text, if known; after edits, in the new text.
 
     Raises:
         DataError: If the parts do not fit together, or a text cannot be stored.
@@ -113,8 +116,10 @@ class Sentence:
     @property
     def character_offsets(self) -> tuple[tuple[int, int], ...]:
         """The characters ``[start, end)`` of each word: in the document if known, else in `text`."""
+        if self.offsets and (self.document or not (self.origin and self.origin.copy)):  # generated text is in no file
+            return self.offsets
         ends = list(accumulate(len(word) + 1 for word in self.words))
-        return self.offsets or tuple((end - 1 - len(word), end - 1) for word, end in zip(self.words, ends, strict=True))
+        return tuple((end - 1 - len(word), end - 1) for word, end in zip(self.words, ends, strict=True))
 
     @property
     def character_spans(self) -> tuple[tuple[int, int, str], ...]:
@@ -156,10 +161,13 @@ class Sentence:
         kept = tuple(sorted(label for label in soft if label.type))
         return replace(self, entities=tuple(entity for entity in renamed if entity.type), soft_labels=kept)
 
-    def generated(self, id: str, origin: Origin) -> Sentence:
+    def generated(self, id: str, origin: Origin, parent: Sentence | None = None) -> Sentence:
         """A new sentence with the content of this one: with its entities, without scores, comments and soft labels.
 
         Only id and origin are checked; the content was checked when this sentence was built.
+
+        Args:
+            parent: If it has offsets, so has the new sentence. Unknown spacing is like that of the parent.
 
         Raises:
             DataError: If a text cannot be stored.
@@ -171,8 +179,18 @@ class Sentence:
             if entity.score is not None:
                 entities = tuple([Entity(entity.start, entity.end, entity.type) for entity in entities])
                 break
+        offsets: Offsets = ()
+        if parent is not None and parent.offsets:
+            offsets = offsets_in_text(self.words, self.offsets, parent.words, parent.offsets)
         return Sentence.unchecked(
-            self.words, entities, id, language=self.language, origin=origin, scores={}, columns=self.columns
+            self.words,
+            entities,
+            id,
+            language=self.language,
+            origin=origin,
+            scores={},
+            columns=self.columns,
+            offsets=offsets,
         )
 
     def with_scores(self, **scores: float) -> Sentence:
@@ -183,14 +201,18 @@ class Sentence:
         """Put other words in place of ``[start, end)``; see `replace_spans`."""
         return self.replace_spans([(start, end, words)])
 
-    def replace_spans(self, edits: Iterable[Edit]) -> Sentence:
+    def replace_spans(
+        self, edits: Iterable[Edit], spaces: Mapping[tuple[str, ...], Sequence[bool]] = NO_SPACING
+    ) -> Sentence:
         """Replace several spans at once; entities move with their words.
 
         An entity that contains an edited span grows or shrinks with it. An empty span ``[start, start)`` inserts words;
         they belong to an entity only if the position is strictly inside it. New words have ``_`` in extra columns.
+        Offsets become those in the new text: words keep the spacing of this sentence.
 
         Args:
             edits: ``(start, end, words)``, in positions of *this* sentence, without overlap.
+            spaces: Whether a space follows each word but the last of some of the new words, for sentences with offsets.
 
         Raises:
             DataError: If a span is outside, overlaps another, crosses the border of an entity, or empties an entity.
@@ -210,11 +232,14 @@ class Sentence:
                 Issue(f"the new words are the string {texts[0]!r:.60}, expected a list of words", sentence=self.id)
             )
         unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
-        words, columns = _spliced(self.words, edits), tuple([_spliced(column, unknown) for column in self.columns])
-        entities = tuple([_moved(entity, edits, self) for entity in self.entities])
+        words, columns = spliced(self.words, edits), tuple([spliced(column, unknown) for column in self.columns])
+        entities = tuple([moved(entity, edits, self.id) for entity in self.entities])
         edited = self._with_words(words, entities, columns)
         if edit_issue(edited.words, edited.entities) is not None:  # the other parts were checked with this sentence
             edited.__post_init__()
+        if self.offsets:
+            spacing = offsets_of(edited.words, spaces_after(spaces_in(self.offsets), edits, spaces))
+            object.__setattr__(edited, "offsets", spacing)
         return edited
 
     def reordered(self, order: Sequence[int]) -> Sentence:
@@ -253,41 +278,6 @@ class Sentence:
 
 _Unfrozen = make_dataclass("_Unfrozen", [field.name for field in fields(Sentence)], repr=False, eq=False, slots=True)
 """A `Sentence` during `Sentence.unchecked`."""
-
-
-def _spliced(values: tuple[str, ...], edits: Iterable[Edit]) -> tuple[str, ...]:
-    """The values after edits, which must be in order and must not overlap."""
-    spliced: list[str] = []
-    position = 0
-    for start, end, new in edits:
-        spliced += values[position:start]
-        spliced += new
-        position = end
-    spliced += values[position:]
-    return tuple(spliced)
-
-
-def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
-    shift = growth_inside = 0
-    for start, end, new in edits:
-        growth = len(new) - (end - start)
-        if end <= entity.start:
-            shift += growth
-        elif start >= entity.end:
-            break
-        elif entity.start <= start and end <= entity.end:
-            growth_inside += growth
-        else:
-            raise DataError(
-                Issue(
-                    f"cannot edit words [{start}, {end}): they cut through the entity "
-                    f"[{entity.start}, {entity.end}) {entity.type}",
-                    sentence=sentence.id,
-                )
-            )
-    if shift == growth_inside == 0:
-        return entity
-    return Entity(entity.start + shift, entity.end + shift + growth_inside, entity.type, entity.score)
 
 
 def types_in(sentences: Iterable[Sentence]) -> set[str]:

@@ -205,7 +205,7 @@ def to_object(sentence: Sentence) -> Object:
     if sentence.document:
         value["document"] = sentence.document
     if sentence.offsets:
-        value["offsets"] = [list(offset) for offset in sentence.offsets]
+        value["offsets"] = sentence.offsets
     return value
 
 

@@ -17,9 +17,9 @@ from nersery.augment.words.word_lists import read_words
 from nersery.core.english import FUNCTION_WORDS
 from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
+from nersery.core.spacing import lacks_spaces
 from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.warnings import warn
-from nersery.io.word_splitting.scripts_without_spaces import lacks_spaces
 
 COMMON = 1 / 1000
 """A listed word is a stop word if it makes up at least this share of the text."""

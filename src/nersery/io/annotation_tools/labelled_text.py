@@ -15,6 +15,7 @@ from unicodedata import is_normalized, normalize
 
 from nersery.core.errors import Issue
 from nersery.core.sentence import Entity
+from nersery.core.spacing import lacks_spaces
 from nersery.core.text_forms import HANGUL_LETTER, composed
 from nersery.core.wording import either
 from nersery.io.repairs import (
@@ -28,7 +29,7 @@ from nersery.io.repairs import (
     repair_hint,
 )
 from nersery.io.text import word_offsets
-from nersery.io.word_splitting.scripts_without_spaces import is_mark, lacks_spaces
+from nersery.io.word_splitting.scripts_without_spaces import is_mark
 from nersery.io.word_splitting.tokenization import Splitter, is_joined, splitter, suggested_splitting
 
 Offsets = tuple[int, int]

@@ -15,6 +15,7 @@ from operator import itemgetter
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
+from nersery.core.spacing import lacks_spaces, touch
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import SIGNS_HINT, Document, LabelledSpan, Line, Offsets, options_of
 from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, unread
@@ -29,7 +30,6 @@ from nersery.io.repairs import (
     repair_hint,
 )
 from nersery.io.text import LONGEST, SPLIT_HINT
-from nersery.io.word_splitting.scripts_without_spaces import lacks_spaces, touch
 from nersery.io.word_splitting.tokenization import splitter, suggested_splitting
 
 DOCUMENTS_READ = 100

@@ -9,6 +9,7 @@ from functools import lru_cache
 from unicodedata import category
 
 from nersery.core.scripts import is_katakana
+from nersery.core.spacing import FULL_WIDTH, NO_SPACES, lacks_spaces
 
 STACKERS = (
     "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}\N{TAI THAM SIGN SAKOT}\N{JAVANESE PANGKON}\N{BALINESE ADEG ADEG}"
@@ -20,18 +21,8 @@ SYLLABLE_ENDS = "\u0f0b\u0f0c"
 """The point after each syllable of Tibetan, and its variant at which no line breaks."""
 LETTERLIKE_SIGNS = "ๆฯໆຯៗ"
 """Signs of Thai, Lao and Khmer that repeat or shorten the word before them; Unicode calls them letters."""
-NO_SPACES = re.compile(
-    "([\u0e00-\u109f\u1780-\u17ff\u1980-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\u2e80-\u2fdf々-〇\u3040-\u312f\u31a0-\u31bf"
-    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\ua4cf\ua980-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9d"
-    "\U00016fe0-\U0001b2ff\U00020000-\U0003ffff])"
-)
-"""A character of Thai, Lao, Tibetan, Burmese, Khmer, New Tai Lue, Tai Tham, Balinese, Chinese, Japanese, Yi, Javanese,
-or of Tangut, Khitan and Nüshu.
-"""
 _IN_SYLLABLE = re.compile("[\u0f40-\u0fbc][\u0f40-\u0f6c]")
 """A Tibetan letter and the one after it."""
-_FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
-"""Punctuation, digits and Latin letters as Chinese and Japanese print them."""
 _ENDS_OF_PHRASES = re.compile("[。、，！？；：]")
 """Punctuation that is a separate word in text that is split into words."""
 LONGEST_MEAN = 6
@@ -49,15 +40,6 @@ def has_letter_or_digit(word: str) -> bool:
     (True, False, False)
     """
     return any(category(character)[0] in "LN" for character in word.strip(LETTERLIKE_SIGNS))
-
-
-def lacks_spaces(text: str) -> bool:
-    """Whether a text has characters of a script without spaces.
-
-    >>> lacks_spaces("北京"), lacks_spaces("Oslo")
-    (True, False)
-    """
-    return NO_SPACES.search(text) is not None
 
 
 def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
@@ -135,17 +117,7 @@ def follows_without_space(word: str) -> bool:
     >>> follows_without_space("京都"), follows_without_space("。"), follows_without_space("서울")
     (True, True, False)
     """
-    return bool(NO_SPACES.match(word) or _FULL_WIDTH.match(word))
-
-
-def touch(word: str, following: str) -> bool:
-    """Whether two words are written without a space: both are of a script without spaces, or one is its punctuation.
-
-    >>> touch("北京", "很"), touch("Oslo", "。"), touch("北京", "Oslo")
-    (True, True, False)
-    """
-    pair = word[-1] + following[0]
-    return bool(_FULL_WIDTH.search(pair)) or all(map(lacks_spaces, pair))
+    return bool(NO_SPACES.match(word) or FULL_WIDTH.match(word))
 
 
 @lru_cache(maxsize=10_000)

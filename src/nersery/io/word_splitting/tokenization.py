@@ -13,9 +13,9 @@ from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.inflection import APOSTROPHES
 from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
+from nersery.core.spacing import NO_SPACES
 from nersery.io.word_splitting.scripts_without_spaces import (
     LONGEST_MEAN,
-    NO_SPACES,
     continues_word,
     is_mark,
     runs_on,

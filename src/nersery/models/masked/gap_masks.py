@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nersery.core import korean
 from nersery.core.scripts import script_of
-from nersery.io.word_splitting.scripts_without_spaces import is_character, lacks_spaces
+from nersery.core.spacing import lacks_spaces
+from nersery.io.word_splitting.scripts_without_spaces import is_character
 from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.masked.masked_inputs import Drawing, has_capital
 from nersery.models.subwords.subword_vocabulary import (

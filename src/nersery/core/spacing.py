@@ -1,0 +1,102 @@
+"""White space between words: in texts, in new sentences, and in scripts that are written without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from unicodedata import category
+
+from nersery.core.sentence_validation import LONGEST_SENTENCE
+
+Offsets = tuple[tuple[int, int], ...]
+NO_SPACES = re.compile(
+    "([\u0e00-\u109f\u1780-\u17ff\u1980-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\u2e80-\u2fdf々-〇\u3040-\u312f\u31a0-\u31bf"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\ua4cf\ua980-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9d"
+    "\U00016fe0-\U0001b2ff\U00020000-\U0003ffff])"
+)
+"""A character of Thai, Lao, Tibetan, Burmese, Khmer, New Tai Lue, Tai Tham, Balinese, Chinese, Japanese, Yi, Javanese,
+or of Tangut, Khitan and Nüshu.
+"""
+FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
+"""Punctuation, digits and Latin letters as Chinese and Japanese print them."""
+CLOSING = ",.;:!?%‰…،؛؟۔।॥։՞՝።፣፤፥፦"
+"""Signs that follow a word without a space, besides closing brackets and quotation marks."""
+OPENING = "¿¡"
+"""Signs that a word follows without a space, besides opening brackets and quotation marks."""
+
+
+def lacks_spaces(text: str) -> bool:
+    """Whether a text has characters of a script without spaces.
+
+    >>> lacks_spaces("北京"), lacks_spaces("Oslo")
+    (True, False)
+    """
+    return NO_SPACES.search(text) is not None
+
+
+def touch(word: str, following: str) -> bool:
+    """Whether two words are written without a space: both are of a script without spaces, or one is its punctuation.
+
+    >>> touch("北京", "很"), touch("Oslo", "。"), touch("北京", "Oslo")
+    (True, True, False)
+    """
+    pair = word[-1] + following[0]
+    return bool(FULL_WIDTH.search(pair)) or all(map(lacks_spaces, pair))
+
+
+def is_apart(word: str, following: str) -> bool:
+    """Whether a space is usual between two words.
+
+    >>> [is_apart(*pair) for pair in (("in", "Oslo"), ("Oslo", "."), ("(", "Oslo"), ("in", ".NET"), ("北京", "很"))]
+    [True, False, False, True, False]
+    """
+    return _is_apart(word[-1], following[:2])
+
+
+@lru_cache(maxsize=10_000)
+def _is_apart(last: str, following: str) -> bool:
+    opens = last in OPENING or category(last) in ("Ps", "Pi")
+    closes = category(following[0]) in ("Pe", "Pf") or (following[0] in CLOSING and not following[1:].isalnum())
+    return not (opens or closes or touch(last, following))
+
+
+def spaces_in(offsets: Offsets) -> list[bool]:
+    """Whether white space follows each word but the last.
+
+    >>> spaces_in(((0, 2), (3, 7), (7, 8)))
+    [True, False]
+    """
+    return [end < start for (_, end), (start, _) in pairwise(offsets)]
+
+
+def offsets_of(words: Sequence[str], spaces: Sequence[bool | None]) -> Offsets:
+    """The characters ``[start, end)`` of each word in a text of their own; none if the text would be too long.
+
+    Args:
+        spaces: Whether a space follows each word but the last; None if it is not known.
+
+    >>> offsets_of(("in", "Oslo", "."), (True, None))
+    ((0, 2), (3, 7), (7, 8))
+    """
+    start, end = 0, len(words[0])
+    offsets = [(start, end)]
+    for word, following, space in zip(words[:-1], words[1:], spaces, strict=True):
+        start = end + (_is_apart(word[-1], following[:2]) if space is None else space)
+        end = start + len(following)
+        offsets.append((start, end))
+    return tuple(offsets) if end <= LONGEST_SENTENCE else ()
+
+
+def offsets_in_text(words: Sequence[str], offsets: Offsets, model: Sequence[str], offsets_of_model: Offsets) -> Offsets:
+    """The offsets of words in a text of their own: those given if they are, otherwise by the spacing of a model.
+
+    Args:
+        model: The words of another sentence. Pairs of words that are neighbours in it too are spaced like them.
+        offsets_of_model: Their offsets.
+    """
+    if offsets and offsets[0][0] == 0 and [end - start for start, end in offsets] == [*map(len, words)]:
+        return offsets
+    known = dict(zip(pairwise(model), spaces_in(offsets_of_model), strict=True))
+    return offsets_of(words, [known.get(pair) for pair in pairwise(words)])
