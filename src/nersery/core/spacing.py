@@ -22,9 +22,9 @@ or of Tangut, Khitan and Nüshu.
 FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
 """Punctuation, digits and Latin letters as Chinese and Japanese print them."""
 CLOSING = ",.;:!?%‰…،؛؟۔।॥։՞՝።፣፤፥፦"
-"""Signs that follow a word without a space, besides closing brackets and quotation marks."""
+"""Punctuation that follows a word without a space, besides closing brackets and quotation marks."""
 OPENING = "¿¡"
-"""Signs that a word follows without a space, besides opening brackets and quotation marks."""
+"""Punctuation that a word follows without a space, besides opening brackets and quotation marks."""
 
 
 def lacks_spaces(text: str) -> bool:
