@@ -6,6 +6,8 @@ import pytest
 
 import nersery
 from nersery import Corpus, Sentence
+from nersery.augment.base import AugmentStage
+from nersery.core.registry import create
 from nersery.core.warnings import collected_notes
 
 
@@ -20,3 +22,15 @@ def test_methods_that_split_words_into_characters_say_so(method: str) -> None:
         notes.append([message for message in messages if "each word of this text is one character" in message])
     assert [len(note) for note in notes] == [1, 0]
     assert method in notes[0][0]
+
+
+@pytest.mark.parametrize("method", ["masked_entity", "melm", "bda", "cbt", "label_conditioned"])
+def test_methods_that_fill_single_characters_say_so_before_they_learn(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    characters = Corpus([Sentence(tuple("กรุงเทพ"), id="a")])
+    augmenter = create("augment", method)
+    monkeypatch.setattr(type(augmenter), "fit", lambda *_: None)
+    with collected_notes() as messages:
+        AugmentStage(augmenter, gold=characters).fit(augmenter, None, None)
+    assert [message for message in messages if f"{method} moves or replaces single words" in message]

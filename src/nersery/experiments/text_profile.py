@@ -14,13 +14,14 @@ from nersery.core.registry import BUNDLED
 from nersery.core.scripts import main_script, script_name
 from nersery.core.sentence import Sentence
 from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER
-from nersery.models.known_languages import knows, knows_script
+from nersery.models.known_languages import is_trained_in, knows, knows_script
 
 READ = 2000
 """Maximum number of sentences that are inspected."""
 CASED = 0.02
 """Minimum share of capitalized words for text to count as cased."""
 
+PARTS = "it misses names, and labels parts of others"
 OWN_TAGGER = "train a tagger on a model of its language (nersery train --set model=…)"
 
 
@@ -92,8 +93,12 @@ def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
     text = profile(sample)
     is_readable = knows_script(text.script)
     if tagger == MULTILINGUAL_NER:
-        finds_none = f"{tagger} knows no word in the {script_name(text.script)} script, so it finds hardly any name"
-        return "" if is_readable else f"{finds_none}: {OWN_TAGGER}"
+        script = f"the {script_name(text.script)} script"
+        if not is_readable:
+            return f"{tagger} knows no word in {script}, so it finds hardly any name: {OWN_TAGGER}"
+        if not is_trained_in(text.script):
+            return f"{tagger} was trained on names in 36 languages, none of them in {script}, so {PARTS}: {OWN_TAGGER}"
+        return ""
     if text.is_english:
         return ""
     words = [word for sentence in sample for word in sentence.words]

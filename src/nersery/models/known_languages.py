@@ -27,9 +27,12 @@ SCRIPTS = (
 MASKED_LANGUAGES = (
     "ar bn cs de el en es fa fi fr gu he hi hu id it ja kn ko ml mr ne nl pa pl pt ru si sv sw ta te tr ur vi zh"
 )
-"""The 36 languages of the text that the masked language model on multilingual E5 was trained on. It has the subwords of
-the other languages too, but fills gaps in them with words of different languages.
+"""The 36 languages of the text that the masked language model and the name tagger on multilingual E5 were trained on.
+The model has the subwords of the other languages too, but fills gaps in them with words of different languages.
 """
+
+UNTRAINED_SCRIPTS = "ARMENIAN ETHIOPIC GEORGIAN KHMER LAO MYANMAR ORIYA THAI"
+"""The scripts of which the vocabulary has words, but in which none of the 36 languages is written."""
 
 
 def warn_if_unsuited(
@@ -61,9 +64,11 @@ def warn_if_unsuited(
     if issue:
         spelt_alike = fills_gaps and not vocabulary_issue
         examples = examples or ("xlm-roberta-base" if spelt_alike else other_vocabularies(name))
-        instead = alternatives(examples, name, present, fills_gaps=fills_gaps)
-        if not knows_script(script := main_script(words)):
+        instead, script = examples, main_script(words)
+        if not knows_script(script):
             instead = f"one with words in the {script_name(script)} script"
+        elif is_trained_in(script) or not fills_gaps:
+            instead = alternatives(examples, name, present, fills_gaps=fills_gaps)
         warn(f'the model "{name}"{whose} was made for other languages than {text}: {issue}. {advice.format(instead)}')
     return bool(issue)
 
@@ -76,6 +81,15 @@ def knows_script(script: str, name: str = MULTILINGUAL) -> bool:
     """
     known = SCRIPTS.split() if is_multilingual(name) else ["LATIN"]
     return script in (*known, "UNKNOWN")
+
+
+def is_trained_in(script: str) -> bool:
+    """Whether one of the 36 languages of `MASKED_LANGUAGES` is written in a script that a bundled model knows.
+
+    >>> is_trained_in("CJK"), is_trained_in("THAI")
+    (True, False)
+    """
+    return script not in UNTRAINED_SCRIPTS.split()
 
 
 def knows(language: str, name: str = ENGLISH, *, fills_gaps: bool = False) -> bool:
@@ -103,10 +117,12 @@ def unknown_languages(
 
     Args:
         fills_gaps: See `knows`.
-        words: The text, to tell English from other languages if none is named.
+        words: The text, to tell English from other languages, and to find its script, if none is named.
     """
     if name in BUNDLED and not is_multilingual(name) and not any(present):
         return f"it covers only English, and this {doubt}" if (doubt := doubt_of_english(words)) else ""
+    if fills_gaps and is_multilingual(name) and not any(present) and not is_trained_in(script := main_script(words)):
+        return f"it has learnt to fill gaps in 36 languages, none of them in the {script_name(script)} script"
     unknown = (
         sorted({code for code in present if not knows(code, name, fills_gaps=fills_gaps)}) if name in BUNDLED else []
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from nersery.augment.base import NO_ENTITIES, NO_WORD
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings
@@ -32,6 +32,7 @@ class MentionPredictions(MaskedModelSettings):
         in_turn: Replace words one by one, so that each depends on the previous ones; takes longer.
     """
 
+    tears_words: ClassVar[bool] = True
     mean_rate: Rate = 0.5
     top_k: Count = 5
     by_subword: bool = False

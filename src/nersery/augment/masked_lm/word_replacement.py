@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from nersery.augment.base import NO_WORD
 from nersery.augment.components.gold_training import no_sentences
@@ -31,6 +31,7 @@ class WordPredictions(MaskedModelSettings):
         by_subword: Draw the subwords of a word separately.
     """
 
+    tears_words: ClassVar[bool] = True
     words: Count = 1
     top_k: Count = 50
     by_subword: bool = False
