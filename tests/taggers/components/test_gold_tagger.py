@@ -9,6 +9,7 @@ from nersery import Entity, Sentence
 from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
+from nersery.core.warnings import collected_notes
 from nersery.models import known_languages
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_unknown_labels
@@ -25,12 +26,13 @@ def trained() -> Memory:
 
 
 def test_a_named_folder_takes_precedence_over_the_caller_s_tagger(
-    memory: list[tuple[int, int]], tmp_path: Path
+    memory: list[tuple[int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trained().save(tmp_path)
     found = gold_tagger("certainty", str(tmp_path), GOLD, Training(tagger=lambda: pytest.fail("not asked for")))
     assert isinstance(found, Memory)
     assert len(memory) == 1, "nothing was trained anew"
+    assert "first trains a tagger" not in capsys.readouterr().err
 
 
 def test_the_caller_s_tagger_takes_precedence_over_a_new_one() -> None:
@@ -47,8 +49,10 @@ def test_trains_a_new_tagger_with_the_given_seed_otherwise(memory: list[tuple[in
         return made[-1]
 
     monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", create)
-    assert gold_tagger("certainty", None, GOLD, Training(seed=5)) is made[0]
+    with collected_notes() as notes:
+        assert gold_tagger("certainty", None, GOLD, Training(seed=5)) is made[0]
     assert memory == [(5, len(GOLD))]
+    assert [note for note in notes if "certainty first trains a tagger" in note and "300 steps or more" in note]
 
 
 def test_note_on_the_model_says_how_to_use_another_tagger(tiny_model: str, monkeypatch, capsys) -> None:

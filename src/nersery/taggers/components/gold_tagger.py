@@ -46,7 +46,13 @@ def gold_tagger(
             f"{name} has no tagger. Name one as tagger (a folder that `nersery train` wrote, or a Hugging "
             "Face token-classification model), or give labelled sentences as gold, to train one on"
         )
-    return trained_on_gold(create("tagger", "transformer"), gold, replace(training, other_model=other_model))
+    tagger = create("tagger", "transformer")
+    if other_model == BY_FOLDER and training.teacher is None:
+        warn(
+            f"{name} first trains a tagger on the labelled sentences, for {tagger.LEAST_STEPS} steps or more. To save "
+            "this time, name a trained one as tagger (a folder that `nersery train` wrote)"
+        )
+    return trained_on_gold(tagger, gold, replace(training, other_model=other_model))
 
 
 def trained_on_gold(tagger: Tagger, gold: Sequence[Sentence], training: Training) -> Tagger:
