@@ -80,11 +80,16 @@ class GrowResult:
         """The first of these lines, which is also in the report."""
         gold, best = (100 * value for value in self.dev_f1)
         if not best:
-            finds_some = self.test_f1 is not None and self.test_f1[1]
+            more = "allow more --minutes, with another --out"
+            if self.test_f1 is not None and self.test_f1[1]:
+                return (
+                    "best: not known, because the trainings of the search were too short: no tagger found a correct "
+                    "entity (F1 0.0 on held-out sentences). The final tagger, trained for longer on all sentences, "
+                    f"does. To compare systems, {more}"
+                )
             return (
                 "best: none, because no tagger found a correct entity (F1 0.0 on held-out sentences). "
-                + ("The final tagger, trained on all sentences, finds some. " if finds_some else "")
-                + "Training was too short: allow more --minutes, with another --out"
+                f"Training was too short: {more}"
             )
         if self.best == GOLD:
             too_short = "The time was too short to try another system"

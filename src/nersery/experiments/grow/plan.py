@@ -323,8 +323,8 @@ class _PlanDraft:
             ]
             minutes = math.ceil((budget.used + max(needed)) / 60)
             text += (
-                f". That is too little for a good tagger. Start again with --minutes {minutes} and another --out: "
-                "a resumed job keeps its steps"
+                f". That is too little for a good tagger. At the speed that was just measured, {minutes} minutes are "
+                f"enough: start again with --minutes {minutes} and another --out, because a resumed job keeps its steps"
             )
         return [text]
 
