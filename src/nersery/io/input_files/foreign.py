@@ -68,6 +68,7 @@ _FROM_TABLE = (
     '{"text": row["text"], "label": ast.literal_eval(row["label"])}, ensure_ascii=False)) for row in '
     "csv.DictReader(sys.stdin)]' < old > new.jsonl"
 )
+_FROM_JSON_TABLE = _FROM_TABLE.replace("import ast, csv", "import csv").replace("ast.literal_eval", "json.loads")
 _BY_CHARACTERS = 'write each text as {"text": …, "label": [[start, end, type], …]} on a line of its own'
 
 _SPANS_IN_CELL = re.compile(
@@ -146,7 +147,7 @@ FOREIGN = (
         "a table with labels by characters, as Label Studio's CSV",
         _SPANS_IN_CELL,
         "a table is read if each row has a word, or lists of words and tags; else export JSON or JSON-MIN from Label "
-        f"Studio, or {_BY_CHARACTERS}",
+        f"Studio, or {_FROM_JSON_TABLE}",
         is_text=True,
     ),
     ForeignFormat(
