@@ -119,11 +119,17 @@ def test_a_dataset_is_not_its_own_input():
         assert "Choose another folder" in call("dataset", "publish", name, "data", "--no-parquet", "--force").err
 
 
-def test_notes_missing_entities_and_empty_splits():
-    io.write([sentence.with_entities(()) for sentence in sentences(1)], "raw.jsonl")
+def test_refuses_a_dataset_without_labels():
+    io.write([sentence.with_entities(()) for sentence in sentences(9)], "raw.jsonl")
     result = call("dataset", "publish", "raw.jsonl", "data", "--no-parquet")
+    assert (result.code, "no sentence has an entity, so there are no labels to publish" in result.err) == (3, True)
+    assert not Path("data").exists()
+
+
+def test_notes_empty_splits():
+    io.write(sentences(1), "one.jsonl")
+    result = call("dataset", "publish", "one.jsonl", "data", "--no-parquet")
     assert result.code == 0
-    assert "note: no sentence has an entity" in result.err
     assert "note: no sentence for validation and test" in result.err
     given = call("dataset", "publish", "train=train.conll", "other", "--no-parquet")
     assert "note:" not in given.err

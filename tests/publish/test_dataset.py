@@ -179,7 +179,7 @@ def test_how_it_was_made(tmp_path: Path):
     ("leaks", "message"), [("drop", "Left out of train, because"), ("keep", "Kept in train, although")]
 )
 def test_card_reports_leaks(tmp_path: Path, leaks, message: str):
-    made = [GOLD[0], Sentence(GOLD[0].words, id="x"), GOLD[2]]
+    made = [GOLD[0], replace(GOLD[0], id="x"), GOLD[2]]
     divided = divide(made, {"a": "train", "x": "test", "c": "train"}, Division(leaks=leaks))
     record = publish(divided, tmp_path / "data", About(), RECORD, parquet=False)
     assert (

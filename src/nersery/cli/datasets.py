@@ -176,9 +176,7 @@ def _notes(
     """Yield notes on properties of a dataset that may be unintended."""
     from nersery.experiments.corpus_notes import note_of_unlabelled
 
-    if not any(sentence.entities for corpus in divided.splits.values() for sentence in corpus):
-        yield "no sentence has an entity, expected labelled corpora"
-    elif unlabelled := note_of_unlabelled(files):
+    if unlabelled := note_of_unlabelled(files):
         yield unlabelled
     shares = {"validation": division.dev_share, "test": division.test_share}
     without = [split for split, share in shares.items() if share and split not in divided.splits]

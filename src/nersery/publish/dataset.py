@@ -12,7 +12,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core import tags
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.files import DESCRIPTION, write_atomic, write_json
 from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.sentence import Sentence, types_in
@@ -71,9 +71,15 @@ def publish(
     Raises:
         MissingResourceError: If Parquet is requested and pyarrow is not installed.
         SettingsError: If there is no sentence, or if `check_folder` refuses the folder.
+        DataError: If no sentence has an entity.
     """
     if not divided.splits:
         raise SettingsError("there is no sentence to publish")
+    if not types_in(chain.from_iterable(divided.splits.values())):
+        raise DataError(
+            "no sentence has an entity, so there are no labels to publish",
+            fix="name labelled corpora; raw text is labelled by nersery predict or nersery annotate",
+        )
     if parquet:
         check_parquet()
     # Each on one line, because the hub knows no licence with a line break at its end.
