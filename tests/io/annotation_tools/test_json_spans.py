@@ -446,6 +446,25 @@ def test_examples_that_were_rejected_in_prodigy_are_skipped_and_counted(tmp_path
     assert len(list(source.outcomes())) == 3
 
 
+@pytest.mark.parametrize(
+    ("spans", "comments"),
+    [
+        ([{"start": 0, "end": 3, "label": "PER"}, {"start": 4, "end": 7, "label": "X"}], ("PER [0, 3)", "X [4, 7)")),
+        ([{"start": "0"}], ()),
+        ("none", ()),
+    ],
+)
+def test_the_labels_of_rejected_examples_are_kept_as_comments(
+    spans: Any, comments: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = save(tmp_path / "a.jsonl", {"text": "Ada"}, {"text": "Bob ran", "spans": spans, "answer": "reject"})
+    source = open_corpus(path)
+    assert len([*source]) == 1
+    (reject,) = source.rejects
+    assert reject.sentence is not None
+    assert reject.sentence.comments == tuple(f"# label: {comment}" for comment in comments)
+
+
 def test_open_text_reads_unannotated_tasks(tmp_path: Path) -> None:
     unlabelled = {"id": 6, "data": {"text": "Bo kam ."}, "predictions": [{"result": RESULT}]}
     (tmp_path / "in").mkdir()

@@ -126,7 +126,7 @@ class SpansSource(StandoffSource):
                 written = ""
             id = written or _id(value) or id
             if (answer := value.get("answer")) in REFUSALS:
-                findings.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
+                findings.skip(id, f"answered {answer}", _refused(value, line))
             else:
                 value, wrong = _without_wrong(value)
                 findings.noted += Counter({WRONG: wrong})
@@ -157,6 +157,16 @@ def _left_out(first: tuple[int, Any]) -> list[str]:
     known = () if is_task else ("id", "language", "answer")
     plain = {key: content for key, content in values.items() if type(content) in (str, int, float) and content != text}
     return [f"{prefix}{key}" for key in plain if key not in known and not key.startswith("_")]
+
+
+def _refused(value: Object, line: int) -> Sentence:
+    """The text of a refused answer for the rejects, with its labels as comments, if they can be read."""
+    labels = value.get("spans")
+    try:
+        spans = [span for label in labels for span in _spans(label, line)] if isinstance(labels, list) else []
+    except BrokenError:
+        spans = []
+    return unread(str(value.get("text", "")), [f"# label: {span}" for span in spans])
 
 
 def _written(value: Object) -> Object:
