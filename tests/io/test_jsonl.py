@@ -99,7 +99,7 @@ def test_tags_may_have_another_name(path: Path, words: str, key: str) -> None:
 def test_refuses_two_keys_with_tags(path: Path) -> None:
     found = issues(path, {"words": ["Ada"], "ner": ["B-PER"], "labels": ["O"]}, {"words": ["a"], "ner": [0]})
     assert 'there is no key "ner"' in found[0]
-    assert '"ner" is [0], expected a list of strings such as B-PER' in found[-1]
+    assert '"ner" has numbers, expected a list of strings such as B-PER' in found[-1]
 
 
 def test_reports_an_object_of_another_kind_once(path: Path) -> None:
@@ -485,3 +485,12 @@ def test_keeps_a_blank_word_if_entities_count_words(path: Path) -> None:
     with pytest.raises(DataError, match="word 0 is empty") as caught:
         list(opened(path, row, repair=("blank-words",)))
     assert "blank-words" not in caught.value.fix
+
+
+def test_reports_tags_that_are_numbers_once_for_all_rows(tmp_path: Path) -> None:
+    rows = [{"tokens": ["a"], "ner_tags": [number]} for number in range(30)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(tmp_path / "a.jsonl")
+    assert len(caught.value.issues) == 30
+    assert str(caught.value).count("numbers must be turned into tags first") == 1

@@ -96,7 +96,7 @@ class TestWithPyarrow:
         corpus = open_corpus(tmp_path / "a.parquet", ReadOptions(repair=("drop-sentence",)))
         assert [s.labels for s in corpus] == [((0, 2, "PER"),), ()]
         assert len(corpus.rejects) == 2, "a number without a name is no label, and -1 is not the last name"
-        with pytest.raises(DataError, match=r"(?s)a\.parquet:3 .*\[-1\].*a\.parquet:4 .*\[3\]"):
+        with pytest.raises(DataError, match=r"(?s)a\.parquet:3 .*\[-1\].*a\.parquet:4 .*has numbers"):
             read(tmp_path / "a.parquet")
 
     @pytest.mark.parametrize("metadata", ["no JSON", "[]", '{"info": {}}', '{"info": {"features": {"ner_tags": 1}}}'])
@@ -204,7 +204,7 @@ class TestWithPyarrow:
         with pytest.raises(DataError, match=r"a\.parquet:2 .*empty"):
             read(path)
         rows = [{"tokens": ["a"], "ner_tags": [1]}]
-        with pytest.raises(DataError, match=r'"ner_tags" is .*numbers must be turned into tags first') as caught:
+        with pytest.raises(DataError, match=r'"ner_tags" has numbers, expected .*numbers must be turned into tags first') as caught:
             read(self.write(rows, tmp_path / "b.parquet"))
         import pyarrow
 

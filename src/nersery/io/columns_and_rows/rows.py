@@ -235,13 +235,22 @@ def _issues(row: Any) -> Iterator[str]:
         else:
             check, expected = _SHAPES[key if key in _SHAPES else "ner_tags"]
             if not check(content):
-                yield f'"{key}" is {content!r:.60}, expected {expected}'
+                found = "has numbers" if key == tags and _are_numbers(content) else f"is {content!r:.60}"
+                yield f'"{key}" {found}, expected {expected}'
     if ("words" in row) is ("tokens" in row):
         yield 'expected exactly one of "words" and "tokens"'
     if len(row.keys() & {*_LABELS}) > 1:
         yield f"expected only one of {', '.join(_LABELS)}"
     if "entities" in row and (doubled := [key for key in _OTHER_TAGS if _seem_tags(row.get(key), row)]):
         yield f"expected only one of entities, {', '.join(doubled)}"
+
+
+def _are_numbers(tags: Any) -> bool:
+    """Whether tags are numbers. Their message is the same for all rows, so that it is printed once.
+
+    A negative number has no name, so the message shows it.
+    """
+    return isinstance(tags, list) and {*map(type, tags)} == {int} and min(tags) >= 0
 
 
 def _is_misspelt(key: str, row: Object) -> bool:
