@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 import nersery
 from nersery import Corpus, Entity, Sentence, io
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, WaitingError, first_failure
 from nersery.core.outcome import REJECTED_BY_HAND, Reject
 from nersery.core.sentence import Origin, SoftLabel
 from nersery.io.jsonl import rejects_of
@@ -96,7 +97,9 @@ def test_run_waits_for_the_review_and_reports_the_acceptance(
     recipe.write_text(recipe.read_text("utf-8").replace('["duplicates"]', '["duplicates", "reviewed"]'), "utf-8")
     first = call("run", str(recipe), "--out", "run")
     assert first.code == 3
-    assert "have no decision by a person" in first.err
+    assert "note: one, seed 0 waits\n" in first.err
+    assert "failed" not in first.err
+    assert "waiting: run/seed-0/one/2-reviewed.to-review.jsonl: " in first.err
     assert "Fix: before you repeat this command, run nersery label review run/" in first.err
     folder = Path("run/seed-0/one")
     waiting = io.read(folder / "2-reviewed.to-review.jsonl")
@@ -109,6 +112,25 @@ def test_run_waits_for_the_review_and_reports_the_acceptance(
     assert "Reviewed by people" in report
     assert f"| one | mention_replacement | 0 | {100 / len(waiting):.1f} | {len(waiting)} | 0 | 1.00 |" in report
     assert "Reviewed by people" in Path("run/report.html").read_text("utf-8")
+
+
+def test_run_that_waits_names_the_commands_of_all_seeds(
+    tmp_path: Path, memory: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = write_recipe(tmp_path)
+    recipe.write_text(recipe.read_text("utf-8").replace('["duplicates"]', '["duplicates", "reviewed"]'), "utf-8")
+    waiting = call("run", str(recipe), "--set", "seeds=[0, 1]", "--out", "run")
+    assert "waiting: 2 issues:\n" in waiting.err
+    for seed in (0, 1):
+        assert f"nersery label review run/seed-{seed}/one/2-reviewed.to-review.jsonl" in waiting.err
+
+
+def test_error_of_another_system_comes_before_those_that_wait() -> None:
+    waiting, failed = WaitingError(Issue("undecided"), commands=["a"]), ValueError("no luck")
+    assert first_failure([waiting, failed]) is failed
+    both = pickle.loads(pickle.dumps(first_failure([waiting, WaitingError(Issue("open"), commands=["b"]), waiting])))
+    assert str(both) == "2 issues:\nundecided\nopen\nFix: before you repeat this command, run a; b"
 
 
 def test_another_file_of_that_name_is_kept(tmp_path: Path) -> None:

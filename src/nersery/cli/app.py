@@ -20,7 +20,14 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from nersery.core.errors import NerseryError, SettingsError, ended_by_exit, is_lack_of_memory, printable_lines
+from nersery.core.errors import (
+    NerseryError,
+    SettingsError,
+    WaitingError,
+    ended_by_exit,
+    is_lack_of_memory,
+    printable_lines,
+)
 from nersery.core.files import NO_SPACE, os_message
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
@@ -201,7 +208,7 @@ def _errors_as_messages() -> Iterator[None]:
         if INTERRUPTIONS and not isinstance(error, typer.Exit):
             _fail(*stopped(INTERRUPTIONS[0]))
         if isinstance(error, NerseryError):
-            _fail(str(error), error.exit_code)
+            _fail(str(error), error.exit_code, "waiting" if isinstance(error, WaitingError) else "error")
         if is_lack_of_memory(error):
             reason, *_ = str(error).splitlines() or ["no more is free"]
             _fail(f"not enough memory ({reason:.200}). {MORE_MEMORY}", 1)
@@ -225,8 +232,8 @@ def _is_of_unbuffered_output(error: OSError) -> bool:
     return error.errno in NO_SPACE and getattr(sys.stdout, "write_through", False)
 
 
-def _fail(message: str, code: int) -> None:
-    print_error(f"error: {printable_lines(message)}")
+def _fail(message: str, code: int, kind: str = "error") -> None:
+    print_error(f"{kind}: {printable_lines(message)}")
     raise typer.Exit(code)
 
 

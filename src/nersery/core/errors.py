@@ -9,7 +9,7 @@ import difflib
 import errno
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -126,6 +126,31 @@ class ChangedInputError(DataError):
 
 class FormatError(DataError):
     """An output format that cannot store the content of the corpus, such as plain text for labels."""
+
+
+class WaitingError(DataError):
+    """Work that waits for a person; finished work is kept.
+
+    Args:
+        commands: The commands with which the person does what is missing.
+    """
+
+    def __init__(self, issues: Issue | Iterable[Issue], *, commands: Iterable[str]) -> None:
+        self.commands = tuple(commands)
+        super().__init__(issues, fix=f"before you repeat this command, run {'; '.join(self.commands)}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """See `DataError`."""
+        return partial(type(self), commands=self.commands), (self.issues,)
+
+
+def first_failure(errors: Sequence[Exception]) -> Exception:
+    """The first error that is not a `WaitingError`, or else one that names what all of them wait for."""
+    waits = [error for error in errors if isinstance(error, WaitingError)]
+    if len(waits) < len(errors):
+        return next(error for error in errors if not isinstance(error, WaitingError))
+    issues = dict.fromkeys(issue for error in waits for issue in error.issues)
+    return WaitingError(issues, commands=dict.fromkeys(command for error in waits for command in error.commands))
 
 
 class MethodError(DataError):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nersery.core.counting import in_minutes
+from nersery.core.errors import WaitingError, first_failure
 from nersery.core.files import refuse_within, remove_folder, write_json
 from nersery.core.locks import locked
 from nersery.experiments.execution.cells import makespan
@@ -41,6 +42,7 @@ class Run(RunFolder):
         Raises:
             DataError: If the files cannot be used; raised before anything runs.
             SettingsError: If the folder belongs to another run.
+            WaitingError: If systems wait for a person, and all others are done.
         """
         failures: list[Exception] = []
         with self.started() as fingerprint:
@@ -54,11 +56,13 @@ class Run(RunFolder):
                 if error is not None:
                     failures.append(error)
                     is_raised_at_once = len(failures) == 1 and cells.is_over(0)
-                    self.say(f"note: {cell} failed" + ("" if is_raised_at_once else f": {failure_text(error)}"))
+                    waits = isinstance(error, WaitingError)  # the last error names all that wait
+                    reason = "" if waits or is_raised_at_once else f": {failure_text(error)}"
+                    self.say(f"note: {cell} {'waits' if waits else 'failed'}{reason}")
                 elif not failures and cells.is_over(0, cell.seed):
                     self.remove_taggers(cell.seed)
             if failures:
-                raise failures[0]
+                raise first_failure(failures)
             report = build_report(self, fingerprint["inputs"])
             write_report(report, self.folder)
         return report

@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import ChangedInputError, NerseryError
+from nersery.core.errors import ChangedInputError, NerseryError, WaitingError
 from nersery.core.files import write_json
 from nersery.core.locks import locked
 from nersery.core.progress import print_line
@@ -175,7 +175,8 @@ class Sweep:
         if isinstance(error, ChangedInputError):
             raise error
         self.failures[label] = failure_text(error)
-        self._say(f"note: {label} failed, the others continue: {self.failures[label]}")
+        fate = "waits" if isinstance(error, WaitingError) else "failed"
+        self._say(f"note: {label} {fate}, the others continue: {self.failures[label]}")
 
     def _say(self, text: str) -> None:
         if not self.quiet:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.errors import Issue, MissingResourceError, SettingsError, WaitingError
 from nersery.core.files import write_output
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND
 from nersery.core.ranges import RateAboveZero
@@ -72,7 +72,7 @@ class Reviewed(Selector):
             )
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
-        """Read the decisions. Raises `DataError` while candidates are undecided, unless ``wait`` is false."""
+        """Read the decisions. Raises `WaitingError` while candidates are undecided, unless ``wait`` is false."""
         assert self._decisions is not None
         rejects = [r for r in io.read_rejects(rejects_of(self._decisions)) if r.reason == REJECTED_BY_HAND]
         self._verdicts = {_shown(r.sentence): None for r in rejects if r.sentence is not None}
@@ -86,14 +86,13 @@ class Reviewed(Selector):
         pairs = [(sentence, self._verdicts[_shown(sentence)]) for sentence in decided]
         self.history = {**asdict(acceptance(pairs)), "undecided": undecided}
 
-    def _waiting(self, sentences: Sequence[Sentence], count: int) -> DataError:
+    def _waiting(self, sentences: Sequence[Sentence], count: int) -> WaitingError:
         if self._to_review is not None:
             _write(sentences, self._to_review)
         files = shlex.join([str(self._to_review or "INPUT"), str(self._decisions)])
-        return DataError(
-            f"{count} of {len(sentences)} sentences have no decision by a person yet",
-            fix=f"before you repeat this command, run nersery label review {files}",
-        )
+        message = f"{count} of {len(sentences)} sentences have no decision by a person yet"
+        file = str(self._to_review) if self._to_review else None
+        return WaitingError(Issue(message, file), commands=[f"nersery label review {files}"])
 
     def transform(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences; accepted ones have the labels that the person gave them."""
