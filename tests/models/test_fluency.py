@@ -55,6 +55,19 @@ class TestPseudoLM:
             assert one.log == pytest.approx(sum(logs), rel=1e-4)
         assert max(one.subwords / len(text) for text, one in zip(TEXTS, found, strict=True)) > 2
 
+    def test_progress_is_shown_within_a_long_text(self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        inner: list[Progress] = []
+        progress = Progress("perplexity", quiet=True)
+        monkeypatch.setattr(progress, "within", lambda *of: inner.append(Progress(*of, quiet=True)) or inner[-1])
+        model = PseudoLM(ModelSource(tiny_masked_lm), device="cpu", precision="fp32", progress=progress)
+        before = model.likelihoods([*TEXTS, *LONG])
+        assert not inner
+        monkeypatch.setattr(pseudo_likelihood, "LONG", 100)
+        monkeypatch.setattr(pseudo_likelihood, "SHOWN_INPUTS", 7)
+        assert model.likelihoods([*TEXTS, *LONG]) == before
+        assert inner[0].label == "subwords"
+        assert inner[0].done == inner[0].total == sum(one.subwords for one in before)
+
     def test_a_long_text_and_a_long_word_are_scored_to_their_end(self, tiny_masked_lm: str) -> None:
         model = opened(tiny_masked_lm)
         subwords = [sum(map(len, model._lm.encoder.subwords(text))) for text in LONG]

@@ -58,7 +58,7 @@ def test_the_model_is_opened_as_it_was_named(opened: list[Any]):
     Perplexity(model="my-lm", revision="v2", device="cpu", precision="fp32", trust_remote_code=True).fit([])
     (((source,), settings),) = opened
     assert (source.name, source.revision, source.trust_remote_code) == ("my-lm", "v2", True)
-    assert settings == {"device": "cpu", "precision": "fp32"}
+    assert settings == {"device": "cpu", "precision": "fp32", "progress": None}
 
 
 @pytest.mark.parametrize("threshold", [0.0, 20.0])

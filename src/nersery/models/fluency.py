@@ -27,15 +27,21 @@ Scorer = CausalLM | PseudoLM
 """A language model that scores texts; only figures of one ``kind`` and model are comparable."""
 
 
-def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> Scorer:
+def open_scorer(
+    source: ModelSource, *, device: str = "auto", precision: Precision = "auto", progress: Progress | None = None
+) -> Scorer:
     """Load a language model that scores texts: a causal or a masked one, depending on how it was trained.
+
+    Args:
+        progress: See `PseudoLM`. A causal model needs no progress within texts, because it is fast.
 
     Raises:
         MissingResourceError: If there is no such model.
         SettingsError: If it is an encoder-decoder or an XLNet.
     """
-    scorer = CausalLM if is_causal(source) else PseudoLM
-    return scorer(source, device=device, precision=precision)
+    if is_causal(source):
+        return CausalLM(source, device=device, precision=precision)
+    return PseudoLM(source, device=device, precision=precision, progress=progress)
 
 
 def is_causal(source: ModelSource) -> bool:
@@ -63,6 +69,8 @@ def is_causal(source: ModelSource) -> bool:
 def likelihood(model: Scorer, sentences: Iterable[Sentence], progress: Progress | None = None) -> Likelihood:
     """The likelihood of all sentences together. They are read once, in batches."""
     total = Likelihood()
+    if isinstance(model, PseudoLM):
+        model.progress = progress
     for batch in batched(sentences, SENTENCES):
         total = sum(model.likelihoods([sentence.words for sentence in batch]), total)
         if progress is not None:

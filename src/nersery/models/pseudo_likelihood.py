@@ -8,14 +8,18 @@ from typing import Literal
 import torch
 
 from nersery.core.batched import batched
+from nersery.core.progress import Progress
 from nersery.core.typed_settings import Precision
 from nersery.models.likelihood import Likelihood, Text
 from nersery.models.loading import ModelSource, refuse_nan
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.tokens import Token
 
 MASKED_INPUTS = 4096
 """Inputs prepared at once. A sentence has one input per subword."""
+LONG, SHOWN_INPUTS = 1000, 256
+"""The fewest subwords of a text whose progress is shown, and the inputs between two updates of it."""
 
 
 class PseudoLM:
@@ -28,6 +32,7 @@ class PseudoLM:
     Args:
         source: ``bundled``, or any masked language model by name or folder.
         device, precision: See `nersery.models.model_settings.ModelSettings`.
+        progress: Shows the progress within texts of at least `LONG` subwords, which take minutes.
 
     Raises:
         MissingResourceError: If there is no such model, or it is not a masked one.
@@ -41,29 +46,42 @@ class PseudoLM:
 
     kind: Literal["perplexity", "pseudo-perplexity"] = "pseudo-perplexity"
 
-    def __init__(self, source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> None:
-        self._lm = MaskedLM(source, device, precision)
+    def __init__(
+        self,
+        source: ModelSource,
+        *,
+        device: str = "auto",
+        precision: Precision = "auto",
+        progress: Progress | None = None,
+    ) -> None:
+        self._lm, self.progress = MaskedLM(source, device, precision), progress
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
         """The pseudo-likelihood of each text, independent of the others; a `SettingsError` if it is NaN."""
         likelihoods = [Likelihood()] * len(texts)
-        for part in batched(self._gaps(texts), MASKED_INPUTS):
+        split = [[(subword,) for word in self._lm.encoder.subwords(text) for subword in word] for text in texts]
+        progress = None
+        if self.progress is not None and max(map(len, split), default=0) >= LONG:
+            progress = self.progress.within("subwords", sum(map(len, split)))
+        for part in batched(self._gaps(split), SHOWN_INPUTS if progress else MASKED_INPUTS):
             logs = [log for (log,) in self._lm.log_probabilities([masked_input for _, masked_input in part])]
             refuse_nan(torch.tensor(logs), self._lm.source)
             for (number, _), log in zip(part, logs, strict=True):
                 likelihoods[number] += Likelihood(log, 1)
+            if progress is not None:
+                progress.advance(len(part))
         return likelihoods
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
         """Evidence that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
         return self._lm.encoder.vocabulary_issue(words)
 
-    def _gaps(self, texts: Sequence[Text]) -> Iterator[tuple[int, MaskedInput]]:
+    def _gaps(self, texts: Sequence[Sequence[Token]]) -> Iterator[tuple[int, MaskedInput]]:
         """For each subword of each text the input that masks it. Every subword is a word of its own, so that it can be
         masked alone.
         """
         for number, text in enumerate(texts):
-            words = tuple((subword,) for word in self._lm.encoder.subwords(text) for subword in word)
+            words = tuple(text)
             for window in self._lm.encoder.windows(words):  # once per text, not per gap: each subword is one
                 shown = words[window.start : window.start + len(window.firsts)]
                 yield from ((number, MaskedInput(shown, (gap - window.start,))) for gap in range(*window.core))

@@ -19,7 +19,7 @@ from nersery.select.base import Selector
 class Perplexity(Selector, ModelSettings):
     """Scores a sentence by minus its perplexity under a language model, so that -20 is better than -200.
 
-    A masked model gives the pseudo-perplexity. Values depend on the model, which favours its own text: compare with
+    A masked model gives the pseudo-perplexity, with a pass for each subword. Values depend on the model, which favours its own text: compare with
     gold (`nersery inspect quality`) before you choose a threshold.
 
     Args:
@@ -51,7 +51,9 @@ class Perplexity(Selector, ModelSettings):
         """Load the model. Warn if it does not suit the gold sentences or, without gold, the first scored sentences."""
         from nersery.models.fluency import open_scorer
 
-        self._scorer = open_scorer(self.source, device=self.device, precision=self.precision)
+        self._scorer = open_scorer(
+            self.source, device=self.device, precision=self.precision, progress=training.progress
+        )
         self._is_model_checked = False
         self._look_at(gold)
 
