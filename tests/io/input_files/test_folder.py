@@ -31,6 +31,15 @@ def test_reads_files_as_one_corpus_ordered_by_name(tmp_path: Path) -> None:
     assert corpus.description == "3 files, the first: conll, IOB2, 2 columns: word 1, tag 2"
 
 
+def test_numbers_in_file_names_are_ordered_by_value(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in (1, 2, 10, 12):
+        (folder / f"{number}.txt").write_text("Ada ran\n", "utf-8")
+        (folder / f"{number}.ann").write_text("T1\tPER 0 3\tAda\n", "utf-8")
+    assert [sentence.document for sentence in read(folder)] == ["1", "2", "10", "12"]
+
+
 def test_options_hold_for_every_file(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", a_log="a\n", b_log="b\n")
     corpus = open_corpus(folder, ReadOptions(format="text", language="hi"))

@@ -34,6 +34,8 @@ SPLIT_NAMES = ("train", "dev", "valid", "validation", "test")
 """The names of files of one dataset that should not be mixed."""
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(?:-[0-9a-f]{16})?$")
 """How the Hugging Face hub numbers the files of a split."""
+LONGEST_NUMBER = 20
+"""Numbers in file names with at most this many digits are ordered by value."""
 READABLE = "allow reading it, or name another folder"
 FROM_BIONLP = (
     """make a brat folder of it: mkdir brat; for f in {}/*.a1; do to=brat/$(basename "$f" .a1); cp "${{f%a1}}txt" """
@@ -45,7 +47,7 @@ Open = Callable[[Path, ReadOptions], Source]
 
 
 class FolderSource(Source):
-    """The sentences of all files in a folder, ordered by file name.
+    """The sentences of all files in a folder, ordered by file name, with numbers in names by value: 2 before 10.
 
     Hidden files, brat's ``.conf``, manifests, rejects and files that describe the dataset for people, such as
     ``README.rst`` and ``LICENSE``, are skipped. In a published dataset, the JSONL files of all splits are read.
@@ -149,7 +151,18 @@ class FolderSource(Source):
 def _listed(folder: Path) -> list[Path]:
     """The contents of a folder, sorted by name; for a published dataset, of its folder of JSONL files."""
     spans = folder / SPANS
-    return sorted((spans if spans.is_dir() and (folder / DESCRIPTION).is_file() else folder).iterdir())
+    return sorted((spans if spans.is_dir() and (folder / DESCRIPTION).is_file() else folder).iterdir(), key=_in_order)
+
+
+def _in_order(path: Path) -> tuple[str, str]:
+    """A key that sorts files by name, but numbers of different lengths by value.
+
+    >>> sorted(map(Path, ("10.txt", "2.txt", "train2.txt", "train.txt")), key=_in_order) == [
+    ...     Path("2.txt"), Path("10.txt"), Path("train.txt"), Path("train2.txt")
+    ... ]
+    True
+    """
+    return re.sub("[0-9]+", lambda number: number[0].zfill(LONGEST_NUMBER), path.name), path.name
 
 
 def _is_left_out(path: Path) -> bool:
