@@ -406,3 +406,17 @@ def test_fix_adds_a_type_to_tags_without_one(tmp_path: Path) -> None:
     assert command is not None
     subprocess.run(command[0].replace("old > new", "a.csv > b.csv"), shell=True, check=True, cwd=tmp_path)
     assert [s.labels for s in read(tmp_path / "b.csv")] == [((0, 2, "Disease"),), ((0, 1, "Disease"),)]
+
+
+def test_one_error_names_all_columns_that_a_table_lacks(tmp_path: Path) -> None:
+    rows = "".join(f"{number // 10};Wort{number};O\n" for number in range(300))
+    for name, text, header in (
+        ("a", rows, True),
+        ("b", rows[:500], False),
+        ("c", rows.replace("9;O\n", "9;O\n\n"), False),
+    ):
+        (tmp_path / f"{name}.csv").write_text(f"Satz;Wort;Etikett\n{text}", "utf-8")
+        with pytest.raises(DataError, match="not clear which column has the words") as caught:
+            open_corpus(tmp_path / f"{name}.csv")
+        only_by_header = "only a column of that name ends a sentence" in caught.value.fix
+        assert (only_by_header, "--word-column" in caught.value.fix) == (header, not header)

@@ -204,7 +204,9 @@ class TestWithPyarrow:
         with pytest.raises(DataError, match=r"a\.parquet:2 .*empty"):
             read(path)
         rows = [{"tokens": ["a"], "ner_tags": [1]}]
-        with pytest.raises(DataError, match=r'"ner_tags" has numbers, expected .*numbers must be turned into tags first') as caught:
+        with pytest.raises(
+            DataError, match=r'"ner_tags" has numbers, expected .*numbers must be turned into tags first'
+        ) as caught:
             read(self.write(rows, tmp_path / "b.parquet"))
         import pyarrow
 

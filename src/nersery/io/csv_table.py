@@ -273,14 +273,18 @@ def _holds_tags(cell: str) -> bool:
 def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> _Table:
     check_named_columns(file, options, max(map(len, rows)))
     first = [name.strip().casefold() for name in rows[0]]
-    tag = _only(options.tag_column, "tag", first, file.name, TAG_NAMES, _like_tags(rows))
+    tag = _only(options.tag_column, first, TAG_NAMES, _like_tags(rows))
+    if tag is None:
+        raise _unclear("tag", first, rows, file)
     top, below = _cell(rows[0], tag), {_cell(row, tag) for row in rows[1:]}
     names = [] if top in below or any(map(looks_like_tag, tags_of(top))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
     by_sentence = any(cell_holds_several(_cell(row, tag)) for row in sample)
     word_names = HEADER_WORDS if HEADER_WORDS.intersection(names) or not by_sentence else {"sentence"}
     unnamed = [at for at in range(len(first)) if at != tag][:1] if not names else []
-    word = _only(options.word_column, "word", names, file.name, word_names, unnamed)
+    word = _only(options.word_column, names, word_names, unnamed)
+    if word is None:
+        raise _unclear("word", names, rows, file)
     others = {at: name for at, name in enumerate(names) if at not in (word, tag)}
     texts = {"sentence"} if by_sentence else set()  # beside lists of words
     naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name) and name not in texts]
@@ -305,21 +309,27 @@ def _never_ends(table: _Table, rows: Sequence[_TableRow]) -> bool:
     return longest > MOST_WORDS and not any(map(table.ends, rows))
 
 
-def _only(
-    named: int | None, role: str, names: _TableRow, file: str, known: frozenset[str] | set[str], others: Sequence[int]
-) -> int:
-    """The named column, the only one with a known name, or the only other one that may have this role."""
+def _only(named: int | None, names: _TableRow, known: frozenset[str] | set[str], others: Sequence[int]) -> int | None:
+    """The named column, the only one with a known name, or the only other one that may have this role, if any."""
     if named is not None:
         return named - 1
     positions = [at for at, name in enumerate(names) if name in known] or others
-    if len(positions) != 1:
-        columns = ", ".join(names) or "without a header"
-        fix = (
-            "name the columns by --word-column and --tag-column, or by a header such as sentence,word,tag. For raw "
-            "text, save only that column, one sentence per line"
-        )
-        raise DataError(Issue(f"it is not clear which column has the {role}s: {columns:.100}", file), fix=fix)
-    return positions[0]
+    return positions[0] if len(positions) == 1 else None
+
+
+def _unclear(role: str, names: _TableRow, rows: Sequence[_TableRow], file: TextFile) -> DataError:
+    """The error of a table in which several columns, or none, may have a role.
+
+    Only a header can also name the column of sentences, so the fix is a header if nothing else ends a sentence.
+    """
+    by = "by --word-column and --tag-column, or by a header such as sentence,word,tag"
+    knows_sentences = any(_SENTENCE.fullmatch(name) or _DOCUMENT.fullmatch(name) or name == "id" for name in names)
+    is_in_words = not any(cell_holds_several(cell) for row in rows for cell in row)
+    if len(rows) > MOST_WORDS and all(map("".join, rows)) and is_in_words and not knows_sentences:
+        by = "by a header such as sentence,word,tag: here, only a column of that name ends a sentence"
+    columns = ", ".join(names) or "without a header"
+    fix = f"name the columns {by}. For raw text, save only that column, one sentence per line"
+    return DataError(Issue(f"it is not clear which column has the {role}s: {columns:.100}", file.name), fix=fix)
 
 
 def _like_tags(rows: Sequence[_TableRow]) -> list[int]:

@@ -19,8 +19,8 @@ from nersery.select.base import Selector
 class Perplexity(Selector, ModelSettings):
     """Scores a sentence by minus its perplexity under a language model, so that -20 is better than -200.
 
-    A masked model gives the pseudo-perplexity, with a pass for each subword. Values depend on the model, which favours its own text: compare with
-    gold (`nersery inspect quality`) before you choose a threshold.
+    A masked model gives the pseudo-perplexity, with a pass for each subword. Values depend on the model, which favours
+    its own text: compare with gold (`nersery inspect quality`) before you choose a threshold.
 
     Args:
         threshold: Minimum score, below 0. The default suits the bundled model: most human English scores above, most
