@@ -54,7 +54,7 @@ def test_recognizes_a_script_in_which_the_bundled_model_has_not_learnt_to_fill_g
 ) -> None:
     found = warn_if_unsuited("bundled-multilingual", "", languages, ADVICE, words=words, fills_gaps=True)
     assert found == is_unsuited
-    expected = "in 36 languages, none of them in the Thai script. Name another, e.g. xlm-roberta-base\n"
+    expected = "in 36 languages, but not in the Thai script. Name another, e.g. xlm-roberta-base\n"
     assert capsys.readouterr().err.endswith(expected if is_unsuited else "")
     assert not warn_if_unsuited("bundled-multilingual", "", languages, ADVICE, words=words)
 

@@ -97,7 +97,9 @@ def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
         if not is_readable:
             return f"{tagger} knows no word in {script}, so it finds hardly any name: {OWN_TAGGER}"
         if not is_trained_in(text.script):
-            return f"{tagger} was trained on names in 36 languages, none of them in {script}, so {PARTS}: {OWN_TAGGER}"
+            return (
+                f"{tagger} was trained on names in 36 languages, but on no text in {script}, so {PARTS}: {OWN_TAGGER}"
+            )
         return ""
     if text.is_english:
         return ""

@@ -32,7 +32,7 @@ The model has the subwords of the other languages too, but fills gaps in them wi
 """
 
 UNTRAINED_SCRIPTS = "ARMENIAN ETHIOPIC GEORGIAN KHMER LAO MYANMAR ORIYA THAI"
-"""The scripts of which the vocabulary has words, but in which none of the 36 languages is written."""
+"""The scripts of which the vocabulary has words, but in which no language of `MASKED_LANGUAGES` is written."""
 
 
 def warn_if_unsuited(
@@ -122,7 +122,7 @@ def unknown_languages(
     if name in BUNDLED and not is_multilingual(name) and not any(present):
         return f"it covers only English, and this {doubt}" if (doubt := doubt_of_english(words)) else ""
     if fills_gaps and is_multilingual(name) and not any(present) and not is_trained_in(script := main_script(words)):
-        return f"it has learnt to fill gaps in 36 languages, none of them in the {script_name(script)} script"
+        return f"it has learnt to fill gaps in 36 languages, but not in the {script_name(script)} script"
     unknown = (
         sorted({code for code in present if not knows(code, name, fills_gaps=fills_gaps)}) if name in BUNDLED else []
     )

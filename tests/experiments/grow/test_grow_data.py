@@ -179,7 +179,7 @@ def test_notes_a_script_that_the_bundled_taggers_do_not_cover(text: str, languag
 @pytest.mark.parametrize(("text", "script"), [("วิ ชั ย", "Thai"), ("ភ្នំ ពេ ញ", "Khmer"), ("東 京", "")])
 def test_notes_a_script_in_which_the_multilingual_tagger_has_learnt_no_name(text: str, script: str) -> None:
     found = note_of_tagger("bundled-multilingual-ner", [Sentence(tuple(text.split()))])
-    assert (f"36 languages, none of them in the {script} script, so it misses" in found) if script else not found
+    assert (f"36 languages, but on no text in the {script} script, so it misses" in found) if script else not found
 
 
 def test_the_multilingual_tagger_is_not_advised_for_uncovered_languages() -> None:
