@@ -126,6 +126,19 @@ def test_run_that_waits_names_the_commands_of_all_seeds(
         assert f"nersery label review run/seed-{seed}/one/2-reviewed.to-review.jsonl" in waiting.err
 
 
+def test_sweep_that_waits_names_the_commands_of_all_runs(
+    tmp_path: Path, memory: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = write_recipe(tmp_path)
+    recipe.write_text(recipe.read_text("utf-8").replace('["duplicates"]', '["duplicates", "reviewed"]'), "utf-8")
+    waiting = call("run", str(recipe), "--set", "sweep.sizes=[8, 16]", "--out", "sweep")
+    assert (waiting.code, "failed" in waiting.err) == (3, False)
+    for size in (8, 16):
+        assert f"note: {size}, one, seed 0 waits, the others continue" in waiting.err
+        assert f"nersery label review sweep/{size}/seed-0/one/2-reviewed" in waiting.err.partition("waiting: ")[2]
+
+
 def test_error_of_another_system_comes_before_those_that_wait() -> None:
     waiting, failed = WaitingError(Issue("undecided"), commands=["a"]), ValueError("no luck")
     assert first_failure([waiting, failed]) is failed

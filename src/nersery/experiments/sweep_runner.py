@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import ChangedInputError, NerseryError, WaitingError
+from nersery.core.errors import ChangedInputError, NerseryError, WaitingError, first_failure
 from nersery.core.files import write_json
 from nersery.core.locks import locked
 from nersery.core.progress import print_line
@@ -54,6 +54,7 @@ class Sweep:
     jobs: int = 1
     failures: dict[str, str] = field(default_factory=dict, init=False)
     notes: dict[str, list[str]] = field(default_factory=dict, init=False)
+    _errors: list[Exception] = field(default_factory=list, init=False)
     _corpora: dict[str, dict[str, Corpus]] = field(default_factory=dict, init=False)
     _inputs: dict[str, Any] = field(default_factory=dict, init=False)
 
@@ -120,6 +121,7 @@ class Sweep:
 
         Raises:
             NerseryError: If the folder belongs to another run, or every system failed.
+            WaitingError: If systems wait for a person, and all others are done.
         """
         check_folder(self.folder, fingerprint := run_fingerprint(self.recipe))
         self._inputs = fingerprint["inputs"]
@@ -129,6 +131,8 @@ class Sweep:
             self._execute()
             report = self.report()
             write_sweep(report, self.folder)
+        if self._errors and isinstance(waiting := first_failure(self._errors), WaitingError):
+            raise waiting
         if self.failures and not report.done:
             raise NerseryError(f"every system of the sweep failed. The first: {next(iter(self.failures.values()))}")
         return report
@@ -138,6 +142,7 @@ class Sweep:
         names, runs = [point.name for point, _ in points_and_runs], [run for _, run in points_and_runs]
         fingerprints, failed = dict[int, dict[str, Any]](), set[int]()
         self.notes.clear()
+        self._errors.clear()
         shown: SweepReport | None = None
         with ExitStack() as stack:
             stacks = [stack.enter_context(ExitStack()) for _ in runs]
@@ -174,6 +179,7 @@ class Sweep:
         """Note an error instead of raising it, unless its cause also affects the other runs."""
         if isinstance(error, ChangedInputError):
             raise error
+        self._errors.append(error)
         self.failures[label] = failure_text(error)
         fate = "waits" if isinstance(error, WaitingError) else "failed"
         self._say(f"note: {label} {fate}, the others continue: {self.failures[label]}")
