@@ -32,7 +32,7 @@ class MentionPredictions(MaskedModelSettings):
         in_turn: Replace words one by one, so that each depends on the previous ones; takes longer.
     """
 
-    tears_words: ClassVar[bool] = True
+    needs_whole_words: ClassVar[bool] = True
     mean_rate: Rate = 0.5
     top_k: Count = 5
     by_subword: bool = False

@@ -31,7 +31,7 @@ class WordPredictions(MaskedModelSettings):
         by_subword: Draw the subwords of a word separately.
     """
 
-    tears_words: ClassVar[bool] = True
+    needs_whole_words: ClassVar[bool] = True
     words: Count = 1
     top_k: Count = 50
     by_subword: bool = False
