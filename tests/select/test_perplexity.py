@@ -8,7 +8,9 @@ import pytest
 
 from nersery import Corpus, Sentence
 from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError
+from nersery.core.progress import Progress
 from nersery.core.registry import check, create
+from nersery.core.training_context import Training
 from nersery.models.likelihood import Likelihood
 from nersery.select.base import select
 from nersery.select.perplexity import Perplexity
@@ -96,3 +98,9 @@ def test_notes_once_that_the_model_does_not_suit_gold_or_the_text(
         method.score([sentence])
     assert looked_at == [["4"] if gold else ["0", "0"]]
     assert capsys.readouterr().err.count("words are unknown") == 1
+
+
+def test_progress_within_a_text_does_not_say_that_the_selector_learns(opened: list[Any]) -> None:
+    Perplexity().fit([], Training(progress=Progress("perplexity: learn", quiet=True)))
+    ((_, settings),) = opened
+    assert (settings["progress"].label, settings["progress"].quiet) == ("perplexity", True)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nersery.core.progress import Progress
 from nersery.core.ranges import Negative
-from nersery.core.registry import unfitted
+from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
@@ -51,9 +52,9 @@ class Perplexity(Selector, ModelSettings):
         """Load the model. Warn if it does not suit the gold sentences or, without gold, the first scored sentences."""
         from nersery.models.fluency import open_scorer
 
-        self._scorer = open_scorer(
-            self.source, device=self.device, precision=self.precision, progress=training.progress
-        )
+        # A progress of its own, because that of the training says that the selector learns.
+        progress = Progress(name_of(self), quiet=training.progress.quiet) if training.progress else None
+        self._scorer = open_scorer(self.source, device=self.device, precision=self.precision, progress=progress)
         self._is_model_checked = False
         self._look_at(gold)
 
