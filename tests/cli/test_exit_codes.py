@@ -45,6 +45,7 @@ class TestExitCodes:
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rate"], "expected key=value"),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rate", "0.5"], "write --set rate=0.5"),
             (2, ["train", "--set", "rate", "=", "0.5", "train.conll", "new"], "write --set rate=0.5"),
+            (2, ["augment", "train.conll", "--set", "rate", "out.jsonl", *AUGMENT], "write --set rate=VALUE"),
             (2, ["augment", "--set", "rate", "train.conll", "out.jsonl", *AUGMENT], "expected key=value"),
             (2, ["grow", "train.conll", "--define", "ALLOY", "metal alloy"], "write --define 'ALLOY=metal alloy'"),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rat=1"], 'did you mean "rate"'),

@@ -19,6 +19,8 @@ During handling of the above exception, another exception occurred:"""
 NAMES = (
     "Sixteenth Air Force, 8 April 1957; Torrejon Air Base, Spain; Debden, England; De la Cruz, van der Berg, Air Force"
 )
+PLACES = "New York Los Angeles San Francisco Las Vegas San Diego San Jose El Paso Santa Fe La Jolla " * 12
+PEOPLE = "Müller Björk José François Zoë Håkon Łukasz Śląsk Renée Chloë " * 12
 GERMAN = """Die Banco do Sertão verklagte João Gonçalves in Faro.
 Der Vertrag endet am 5. Juli 2022.
 Maria Müller arbeitet für die Deutsche Bahn in Köln.
@@ -32,6 +34,11 @@ ICELANDIC = """Forseti Íslands tók á móti gestum í gær og sagði að hann 
 @pytest.mark.parametrize("text", [TITLES, TITLES * 20, TRACE, TRACE * 20, NAMES])
 def test_titles_code_and_names_raise_no_doubt(text: str) -> None:
     assert not doubt_of_english(text.split())
+
+
+@pytest.mark.parametrize("text", [PLACES, PEOPLE])
+def test_names_alone_show_no_language(text: str) -> None:
+    assert looks_english(text.split()) is None
 
 
 @pytest.mark.parametrize("text", [TITLES, TRACE])

@@ -42,6 +42,7 @@ MORE_MEMORY = (
 )
 SAVES_NOTHING = ("inspect", "evaluate", "list", "copy", "label next", "dataset sample", "dataset publish")
 """The beginnings of commands that lose their work if they are stopped."""
+_FILE_NAME = re.compile(r"\.[A-Za-z]\w*$|/")
 ONLY_LOOKS = {"--plan", "--check"}
 """Options with which a command writes nothing."""
 
@@ -172,6 +173,7 @@ class Command(TyperCommand):
             value = next((text.removeprefix("=") for text in args[place + 1 : place + 3] if text != "="), "-")
             if args[place - 1] in pairs and "=" not in key and value[:1] != "-" and not os.path.exists(value):
                 option = args[place - 1]
+                value = "VALUE" if _FILE_NAME.search(value) else value
                 raise SettingsError(f"{option} {key} has no value: write {option} {shlex.quote(f'{key}={value}')}")
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

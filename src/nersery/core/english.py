@@ -30,21 +30,23 @@ def looks_english(words: Iterable[str]) -> bool | None:
     """Whether the words of a text look English; None if they look neither English nor like another language.
 
     Text is in another language if that has more of the words than English has, by its list of stop words. Titles, names
-    and code have few words of any language.
+    and code have few words of any language. Words of other languages count in lower case only, because names have many:
+    *Los Angeles*, *El Paso*.
 
     >>> looks_english("the cat sat on the mat".split()), looks_english("die Katze und der Hund sind nicht da".split())
     (True, False)
     >>> looks_english("sony xperia z5".split()) is None
     True
     """
-    counts = Counter(composed(word.lower()) for word in words if any(map(str.isalpha, word)))
+    counts = Counter(composed(word) for word in words if any(map(str.isalpha, word)))
     script = main_script(counts.elements())
     if script != "LATIN":
         return None if script == "UNKNOWN" else False
     total = counts.total()
-    english = _count(counts, FUNCTION_WORDS & counts.keys())
-    accented = {word for word in counts if any(letter.isalpha() and not letter.isascii() for letter in word)}
-    own = [(words & counts.keys(), LISTED) for words in _lists()] + [(accented, ACCENTED)]
+    english = sum(count for word, count in counts.items() if word.lower() in FUNCTION_WORDS)
+    lower = {word for word in counts if word.islower()}
+    accented = {word for word in lower if any(letter.isalpha() and not letter.isascii() for letter in word)}
+    own = [(words & lower, LISTED) for words in _lists()] + [(accented, ACCENTED)]
     if any(len(found) >= LEAST_WORDS and _count(counts, found) > max(english, share * total) for found, share in own):
         return False
     return True if english >= ENGLISH * total else None

@@ -65,6 +65,7 @@ _ON_WORDS: Mapping[str, Callable[[str], str]] = {
 
 _ID = re.compile(r"#[ \t]*(?:sent_id|id)(?:[ \t]*[=:][ \t]*(?P<marked>[^ \t][^\t]*)|[ \t]+(?P<alone>[^ \t=:].*))")
 _PART = re.compile(r"[^ \t]+")
+_COMMENT = re.compile(r"[ \t]#[ \t]")
 
 
 class Paragraph(NamedTuple):
@@ -207,14 +208,19 @@ def id_in(comments: Iterable[str]) -> str:
 
     >>> id_in(["# sent_id = my file 7 lang=en"]), id_in(["# id 7 lang=en"]), id_in(["# id of a person"])
     ('my file 7', '7', '')
+    >>> id_in(["# sent_id = 5 # first"])
+    '5'
     """
     ids = [*filter(None, map(_id_of, filter(None, map(_ID.match, comments))))]
     return ids[-1] if ids else ""
 
 
 def _id_of(match: re.Match[str]) -> str:
-    """The id in a comment, without ``key=value`` after it; empty if other text follows an id without ``=`` or ``:``."""
-    text = match["marked"] or match["alone"]
+    """The id in a comment, without ``key=value`` or another comment after it.
+
+    It is empty if other text follows an id without ``=`` or ``:``.
+    """
+    text = _COMMENT.split(match["marked"] or match["alone"], maxsplit=1)[0]
     parts = [*_PART.finditer(text)]
     while len(parts) > 1 and parts[-1][0].find("=") > 0:
         parts.pop()

@@ -237,7 +237,7 @@ def _spaced(text: str) -> str:
 
 
 def _words(text: str, language: str, *, by_character: bool) -> list[str]:
-    """The words of a line. With ``apart``, each character of a script without spaces is a word."""
+    """The words of a line. With ``by_character``, each character of a script without spaces is a word."""
     words: list[str] = []
     text = _BETWEEN_WORDS.sub(" ", text)
     chunks = (_spaced(text) if by_character else text).split()
@@ -291,9 +291,8 @@ def _continues_word(chunk: str, place: int, token: str, language: str) -> bool:
         return True  # an ellipsis or a dash of several characters
     if _is_punctuation(before):
         return False
-    after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[
-        :1
-    ]  # not up to the end, because runs of punctuation may be long
+    # not up to the end, because runs of punctuation may be long
+    after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]
     if character in WITHIN_WORDS:
         return True
     if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
