@@ -1,6 +1,7 @@
 import random
 import warnings
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -297,3 +298,10 @@ def test_repeated_ids_are_an_error_on_either_side():
         score([one], [one, one])
     with pytest.raises(DataError, match="2 gold sentences share the id 'a'"):
         sentence_counts([one, one], [one])
+
+
+def test_a_notebook_shows_figures():
+    printer = Mock()
+    scores = score([sentence([(0, 1, "PER")])], [sentence([(0, 1, "PER")])])
+    scores._repr_pretty_(printer, False)
+    printer.text.assert_called_once_with("F1 100.0, precision 100.0, recall 100.0 (1 gold entity)")

@@ -11,6 +11,7 @@ import pytest
 import nersery
 from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, WaitingError, first_failure
+from nersery.core.files import review_folder
 from nersery.core.outcome import REJECTED_BY_HAND, Reject
 from nersery.core.sentence import Origin, SoftLabel
 from nersery.io.jsonl import rejects_of
@@ -58,6 +59,10 @@ def test_stops_until_every_sentence_has_a_decision(tmp_path: Path) -> None:
     assert f"nersery label review {tmp_path}/out.to-review.jsonl {checked}" in str(waiting.value)
     assert [s.id for s in io.read(tmp_path / "out.to-review.jsonl")] == ["a", "b", "c"]
     assert not output.exists()
+    assert "still open" not in str(waiting.value)
+    review_folder(checked).mkdir()
+    with pytest.raises(WaitingError, match="decisions of a review that is still open count when it ends"):
+        nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True)
     decide(checked, a=MADE.by_id["a"], b=None)
     with pytest.raises(DataError, match="1 of 3"):
         nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True)

@@ -26,7 +26,7 @@ from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions, spelled
 from nersery.models.llm.markup import bare_mention, names_a_type, without_bold
 from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list
-from nersery.models.llm.prompt import SEED_BITS, WRONG_FORM, Prompt, data_message
+from nersery.models.llm.prompt import PLACEHOLDERS, SEED_BITS, WRONG_FORM, Prompt, data_message
 
 INSTRUCTIONS = {
     "sentences": """\
@@ -49,8 +49,6 @@ LONGEST_MENTION = 15
 LONGEST_SENTENCE = 200
 """Maximum number of words of a new sentence; a longer answer is probably a text, or a model that repeats itself."""
 RUNS_ON = Reject('the answer has no spaces between words (the split "characters" cuts it)')
-PLACEHOLDERS = frozenset({"n/a", "none", "not applicable", "null", "undefined", "unknown"})
-"""What a model answers, in lower case, if no other entity fits."""
 TYPE_NAMED = Reject("the answer has the name of a type in brackets")
 TWO_TYPES = "entities of the same words and different types"
 

@@ -20,7 +20,7 @@ from nersery.cli import options
 from nersery.cli.app import INTERRUPTIONS, Terminated, label_group
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, printable
-from nersery.core.files import check_writable, content_hash
+from nersery.core.files import check_writable, content_hash, review_folder
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import note, print_error, remark
@@ -122,7 +122,7 @@ def _print_next_commands(
 def _unused(path: Path) -> str:
     """The path, with a number if it exists or is being reviewed into, as in the second round of labelling."""
     numbered = (path.with_stem(f"{path.stem}-{number}") for number in count_from(2))
-    free = (p for p in chain([path], numbered) if not p.exists() and not p.with_name(f"{p.name}.review").exists())
+    free = (p for p in chain([path], numbered) if not p.exists() and not review_folder(p).exists())
     return str(next(free))
 
 
@@ -182,7 +182,7 @@ def review(
     refuse_same_file(target, source, beside)
     names = [name.strip() for name in types.split(",") if name.strip()]
     check_types(names, "--types")
-    folder = target.with_name(f"{target.name}.review")
+    folder = review_folder(target)
     if force or not (folder / FILE).exists():
         options.refuse_existing_outputs(target, force=force)
     corpus = options.open_corpus(source)

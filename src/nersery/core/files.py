@@ -176,6 +176,11 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def review_folder(output: Path) -> Path:
+    """The folder of the decisions of a review that writes this file."""
+    return output.with_name(f"{output.name}.review")
+
+
 def unfinished_path(path: Path) -> Path:
     """The path of a file or folder while it is being made."""
     return path.with_name(path.name + ".part")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
+from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed, is_invisible
@@ -94,11 +95,15 @@ class Scores:
         """The unweighted mean of F1 over the types; 0.0 without types."""
         return statistics.fmean(counts.f1 for counts in self.per_type.values()) if self.per_type else 0.0
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the figures in a notebook, not the counts."""
+        printer.text(str(self))
+
     def __str__(self) -> str:
         """Micro figures in percent points, e.g. ``F1 61.5, precision 60.0, recall 63.1 (120 gold entities)``."""
         micro = self.micro
         figures = f"precision {100 * micro.precision:.1f}, recall {100 * micro.recall:.1f}"
-        return f"F1 {100 * micro.f1:.1f}, {figures} ({micro.gold:,} gold entities)"
+        return f"F1 {100 * micro.f1:.1f}, {figures} ({plural(micro.gold, 'gold entity')})"
 
     def __add__(self, other: Scores) -> Scores:
         types = sorted({*self.per_type, *other.per_type})

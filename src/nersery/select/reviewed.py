@@ -10,7 +10,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core.errors import Issue, MissingResourceError, SettingsError, WaitingError
-from nersery.core.files import write_output
+from nersery.core.files import review_folder, write_output
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND
 from nersery.core.ranges import RateAboveZero
 from nersery.core.registry import unfitted
@@ -91,6 +91,8 @@ class Reviewed(Selector):
             _write(sentences, self._to_review)
         files = shlex.join([str(self._to_review or "INPUT"), str(self._decisions)])
         message = f"{count} of {len(sentences)} sentences have no decision by a person yet"
+        if self._decisions is not None and review_folder(self._decisions).exists():
+            message += " (decisions of a review that is still open count when it ends)"
         file = str(self._to_review) if self._to_review else None
         return WaitingError(Issue(message, file), commands=[f"nersery label review {files}"])
 

@@ -65,8 +65,19 @@ def test_overlaps_and_unknown_types_are_rejected() -> None:
     assert labels("Ada", ("Ada", "PERSON")) == "an entity has an unknown type"
 
 
+def test_null_and_placeholders_are_no_entities() -> None:
+    assert placed_mentions(None, Sentence(("Ada",)), TYPES) == ()
+    assert labels("Ada left", ("N/A", "none"), ("Ada", "PER")) == [(0, 1, "PER")]
+    assert labels("Null Island", ("Null Island", "LOC"), ("None", "PER")) == [(0, 2, "LOC")]
+    assert labels("Unknown", ("Unknown", "ORG")) == [(0, 1, "ORG")]
+
+
+def test_types_match_in_any_case() -> None:
+    assert labels("Ada", ("Ada", "Per")) == [(0, 1, "PER")]
+
+
 @pytest.mark.parametrize(
-    "answer", [None, {}, "Ada", [1], [{"text": "Ada"}], [{"text": 1, "type": "PER"}], [{"text": " ", "type": "PER"}]]
+    "answer", [{}, "Ada", [1], [{"text": "Ada"}], [{"text": 1, "type": "PER"}], [{"text": " ", "type": "PER"}]]
 )
 def test_rejects_answers_of_another_form(answer: object) -> None:
     found = placed_mentions(answer, Sentence(("Ada",)), TYPES)

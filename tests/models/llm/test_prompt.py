@@ -17,10 +17,19 @@ ENTITIES = '{"entities": [{"text": "Ada", "type": "PER"}]}'
         f"{{{{ {ENTITIES} }}}}",
         ENTITIES.replace("}]", "},]").replace("]}", "],}"),
         f"Here it is: ```{ENTITIES.replace(chr(34), chr(39))}```",
+        ENTITIES[13:-1],
+        f"```json\n{ENTITIES[13:-1]}\n```",
     ],
 )
 def test_json_is_found_in_prose_and_markdown(text: str) -> None:
     assert Completion(text).content("entities") == [{"text": "Ada", "type": "PER"}]
+
+
+@pytest.mark.parametrize(
+    "text", ["None", "**N/A**", "no entities", "There are no named entities in this sentence.", "[]"]
+)
+def test_an_answer_may_say_that_there_is_nothing(text: str) -> None:
+    assert Completion(text).content("entities") == []
 
 
 @pytest.mark.parametrize(

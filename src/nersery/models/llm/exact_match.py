@@ -11,7 +11,7 @@ from nersery.core.entity import Entity, Span
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
-from nersery.models.llm.prompt import WRONG_FORM
+from nersery.models.llm.prompt import PLACEHOLDERS, WRONG_FORM
 
 
 def spelled(words: Sequence[str]) -> str:
@@ -49,11 +49,18 @@ def placed_mentions(answer: Any, sentence: Sentence, types: Collection[str]) -> 
     type also labels the places of the text that the answer leaves out.
 
     Args:
-        answer: Should be a list of objects with ``text`` and ``type``.
+        answer: Should be a list of objects with ``text`` and ``type``; None counts as no entity. Types match in any
+            case, and placeholders such as *N/A* that the sentence lacks are no entities.
     """
-    mentions = _pairs(answer)
+    mentions = _pairs([] if answer is None else answer)
     if isinstance(mentions, Reject):
         return mentions
+    by_lower_case = {type_.casefold(): type_ for type_ in types}
+    mentions = [
+        (text, type_ if type_ in types else by_lower_case.get(type_.casefold(), type_))
+        for text, type_ in mentions
+        if text.strip(" .").casefold() not in PLACEHOLDERS or any(occurrences(text, sentence.words))
+    ]
     taken: list[bool] = [False] * len(sentence)
     entities: list[Entity] = []
     # Longest first, so that no mention takes part of the place of a longer one.

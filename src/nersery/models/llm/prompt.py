@@ -19,6 +19,9 @@ Message = tuple[str, str]
 SEED_BITS = 31
 """Bits of the seed of a request."""
 WRONG_FORM = Reject("the answer has no JSON of the expected form")
+PLACEHOLDERS = frozenset({"n/a", "none", "not applicable", "null", "undefined", "unknown"})
+"""What a model writes, in lower case, in place of an entity that there is not."""
+_NO_ENTITIES = re.compile(r"(there (are|is) )?no (named )?entit(y|ies)( (found|present|here|in (this|the) \w+))*", re.I)
 _THOUGHTS = re.compile(r".*</think>|\A\s*<think>.*", re.DOTALL)
 """Thoughts of a model, which may contain drafts of the answer. They may have no end if the answer is cut off."""
 
@@ -74,7 +77,7 @@ class Completion:
                 return answer[key]
         if self.finish == "length":
             return Reject("the answer was cut off: max_tokens is too low")
-        return WRONG_FORM
+        return bare_list(text)
 
 
 def json_objects(text: str) -> list[dict[str, Any]]:
@@ -109,6 +112,23 @@ def loose_objects(text: str) -> list[dict[str, Any]]:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return []
     return [value] if isinstance(value, dict) else []
+
+
+def bare_list(text: str) -> list[Any] | Reject:
+    """The list that is the whole answer, without the requested object; it is empty if the answer says "none".
+
+    >>> bare_list('```json\\n[{"text": "Ada", "type": "PER"}]\\n```'), bare_list("No entities found.")
+    ([{'text': 'Ada', 'type': 'PER'}], [])
+    """
+    text = text.strip().removeprefix("```json").strip("` \t\r\n")
+    said = text.strip("*\"'. ")
+    if said.casefold() in PLACEHOLDERS or _NO_ENTITIES.fullmatch(said):
+        return []
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return WRONG_FORM
+    return answer if isinstance(answer, list) else WRONG_FORM
 
 
 def estimated_tokens(text: str) -> int:
