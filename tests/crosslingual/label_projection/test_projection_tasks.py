@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nersery import Corpus, Sentence, project
+from nersery import Corpus, Entity, Sentence, io, project
 from nersery.core.alignments import Link
 from nersery.core.errors import DataError
 from nersery.crosslingual.parallel_corpus.sides import open_side
 from nersery.io.base import ReadOptions
+from tests.cli.calls import call
 
 
 @pytest.mark.parametrize(("links", "is_noted"), [("0-0 1-1", True), ("0-0 2-1", False), ("0-0 3-1", False)])
@@ -31,6 +32,43 @@ def test_full_stops_without_a_link_do_not_count_as_words_split_at_spaces(capsys:
     source, links = Corpus.from_texts(["Ada lives here."] * 12), [(Link(0, 0), Link(1, 1), Link(2, 2))] * 12
     project(source, [Sentence(("Ada", "lebt", "hier."))] * 12, links)
     assert "split at spaces" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("links", "first", "note"),
+    [
+        (["1-1 2-2"] * 12, 0, "no link in links points to word 0: do the files count from 1 (--first 1)?"),
+        (["1-1 2-2"] * 11 + ["2-0"], 0, ""),
+        (["1-1 2-2"] * 9 + [""] * 3, 0, ""),
+        (["2-2 3-3"] * 12, 1, ""),
+        (["1-1 2-2"] * 11 + ["1-1 3-3"], 0, "links point outside their sentences, and none to word 0: do the files"),
+        (["1-1 2-2"] * 11 + ["1-0 3-3"], 0, "links does not seem to belong to en.jsonl and de.jsonl"),
+    ],
+)
+def test_notes_links_that_seem_to_count_from_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: list[str], first: int, note: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("en", "de"):
+        io.write([Sentence(("Ada", "Lovelace", "!"), (Entity(0, 2, "PER"),))] * 12, f"{name}.jsonl")
+    Path("links").write_text("".join(f"{line}\n" for line in links))
+    files = ("en.jsonl", "de.jsonl", "out.jsonl", "--alignments", "links")
+    notes = [
+        line
+        for line in call("crosslingual", "project", *files, "--first", str(first)).err.splitlines()
+        if "note:" in line
+    ]
+    assert [line.startswith(f"note: {note}") for line in notes] == [True] * bool(note)
+
+
+def test_names_the_file_of_several_that_seems_to_count_from_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for first in (0, 1):
+        (tmp_path / f"{first}.align").write_text(f"{first}-{first}\n" * 12)
+    source, target = [Sentence(("Ada", "lives"))] * 12, [Sentence(("Ada", "lebt"))] * 12
+    project(source, target, tmp_path / "0.align", also=[(source, tmp_path / "1.align")])
+    assert "no link in 1.align points to word 0" in capsys.readouterr().err.replace(f"{tmp_path}/", "")
 
 
 @pytest.mark.parametrize("folder", ["", "tasks"])

@@ -75,6 +75,19 @@ def test_links_of_text_split_at_spaces_keep_that_split(links: str, kept: bool) -
     assert ("punctuation is split off" in result.err) != kept
 
 
+@pytest.mark.parametrize("text", ["de.txt"])
+@pytest.mark.parametrize("links", ["1-1 4-4", "1-1 5-6"])
+def test_links_counted_from_1_show_how_text_was_split(links: str, text: str) -> None:
+    Path("links").write_text(f"{links}\n" * 12)
+    command = ("crosslingual", "project", "separate.jsonl", text, "out.jsonl", "--alignments", "links")
+    result = call(*command, "--first", "1")
+    assert result.out == "out.jsonl: read 12, wrote 12, rejected 0\n", result.err
+    assert ("links refer to such words" in result.err) == (links == "1-1 4-4")
+    described = result.err.splitlines()[0]
+    result = call(*command, "--force")
+    assert result.err.splitlines()[0] == described
+
+
 def test_a_wrong_link_does_not_hide_that_text_was_split_at_spaces() -> None:
     links = [(Link(0, 0),)] * 11 + [(Link(0, 4),)]
     projected = project("separate.jsonl", "de.txt", links)

@@ -9,6 +9,7 @@ from nersery.core.alignments import Alignment
 from nersery.core.outcome import Reject
 from nersery.crosslingual.parallel_corpus.sides import Lines
 from nersery.io.base import Source
+from nersery.io.pharaoh import AlignmentFile
 from nersery.io.text import SAMPLE_LINES
 from nersery.io.word_splitting.tokenization import MOST_ATTACHED, Splitter, attached_punctuation, splitter
 
@@ -58,8 +59,18 @@ def _reach_beyond(target: Lines, split: Splitter, links: Sequence[Links]) -> boo
     lengths = [(len(line.split()), len(split(line))) for line in target.first_lines()]
     lines = beyond = 0
     for alignments in links:
-        for alignment, (between_spaces, words) in zip(alignments, lengths, strict=False):
+        sample = [*islice(alignments, len(lengths))]
+        first = _first_word(alignments, sample)
+        for alignment, (between_spaces, words) in zip(sample, lengths, strict=False):
             if not isinstance(alignment, Reject) and alignment and words > between_spaces:
                 lines += 1
-                beyond += max(link[1] for link in alignment) >= between_spaces
+                beyond += max(link[1] for link in alignment) - first >= between_spaces
     return not lines or beyond > LEAST_BEYOND * lines
+
+
+def _first_word(links: Links, sample: Links) -> int:
+    """The number of the first word: 1 if no link names word 0, because the user may have forgotten ``first``."""
+    if isinstance(links, AlignmentFile) and links.first:
+        return 0  # reading has subtracted it
+    found = [link for alignment in sample if not isinstance(alignment, Reject) for link in alignment]
+    return int(bool(found) and not any(0 in link[:2] for link in found))
