@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("split.txt").write_text("Ada came , too .\n" * 12, "utf-8")
     Path("de.txt").write_text("Auch Ada, sie kam.\n" * 12, "utf-8")
     Path("zh.txt").write_text("艾达也来了,真的来了。\n" * 12, "utf-8")
+    for text in ("de", "zh"):
+        lines = Path(f"{text}.txt").read_text("utf-8").splitlines(keepends=True)
+        Path(text).mkdir()
+        for part in (1, 2):
+            Path(text, f"{part}.txt").write_text("".join(lines[6 * part - 6 : 6 * part]), "utf-8")
 
 
 def words(side: Source) -> tuple[str, ...]:
@@ -57,6 +63,18 @@ def test_text_is_split_like_the_other_side(other: str, text: str, is_split: bool
     assert words(again) == words(source)
 
 
+@pytest.mark.parametrize("text", ["de", "zh"])
+@pytest.mark.parametrize("other", ["separate.jsonl", "attached.jsonl", "raw.txt", "zh.txt", "zh"])
+def test_a_folder_of_text_is_split_like_one_file(other: str, text: str) -> None:
+    def split(target: str, source: str) -> list[tuple[str, ...]]:
+        sides = alike(open_side(target, ReadOptions()), [open_side(source, ReadOptions())])
+        loaded = pickle.loads(pickle.dumps(sides))  # as for a worker
+        return [sentence.words for side in (loaded[0], *loaded[1]) for sentence in side]
+
+    assert split(text, other) == split(f"{text}.txt", other)
+    assert split(other, text) == split(other, f"{text}.txt")
+
+
 def test_a_named_split_stays() -> None:
     reading = ReadOptions(split="spaces")
     target, _ = alike(open_side("zh.txt", reading), [open_side("separate.jsonl", ReadOptions())])
@@ -75,7 +93,7 @@ def test_links_of_text_split_at_spaces_keep_that_split(links: str, kept: bool) -
     assert ("punctuation is split off" in result.err) != kept
 
 
-@pytest.mark.parametrize("text", ["de.txt"])
+@pytest.mark.parametrize("text", ["de.txt", "de"])
 @pytest.mark.parametrize("links", ["1-1 4-4", "1-1 5-6"])
 def test_links_counted_from_1_show_how_text_was_split(links: str, text: str) -> None:
     Path("links").write_text(f"{links}\n" * 12)
@@ -94,7 +112,7 @@ def test_a_wrong_link_does_not_hide_that_text_was_split_at_spaces() -> None:
     assert [s.words for s in projected.corpus] == [("Auch", "Ada,", "sie", "kam.")] * 11
 
 
-@pytest.mark.parametrize("text", ["de.txt", "zh.txt"])
+@pytest.mark.parametrize("text", ["de.txt", "zh.txt", "de", "zh"])
 def test_align_and_project_split_text_in_the_same_way(text: str) -> None:
     spans = [{"text": "Ada came, too.", "label": [[0, 3, "PER"]]}] * 12
     Path("en.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spans))

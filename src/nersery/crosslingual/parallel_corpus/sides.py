@@ -50,9 +50,9 @@ class Lines(TextSource):
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
         return self._remark or super()._oddity_of_words(texts)
 
-    def split_by(self, splitting: Splitting) -> Lines:
+    def split_by(self, splitting: Splitting, remark: str) -> Lines:
         """The same text, split in a way that is not named."""
-        return Lines(self.file, replace(self.options, split=splitting), remark=self.note_of_split(splitting))
+        return Lines(self.file, replace(self.options, split=splitting), remark=remark)
 
 
 def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False) -> Source:
@@ -72,6 +72,13 @@ def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False)
         folder.labelled = labelled
         return folder
     return _opened(path, options, labelled=labelled)
+
+
+def split_alike(side: Source, splitting: Splitting, remark: str) -> Source:
+    """A side whose text, or all text in its folder, is split in a way that is not named; see `Lines`."""
+    if isinstance(side, FolderSource):
+        return side.changed(partial(split_alike, splitting=splitting, remark=remark))
+    return side.split_by(splitting, remark) if isinstance(side, Lines) else side
 
 
 def opened_side(corpus: Sentences, name: str, *, labelled: bool = False) -> Source:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from nersery.core.alignments import Alignment
 from nersery.core.outcome import Reject
-from nersery.crosslingual.parallel_corpus.sides import Lines
+from nersery.crosslingual.parallel_corpus.sides import Lines, split_alike
 from nersery.io.base import Source
+from nersery.io.input_files.folder import FolderSource
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.text import SAMPLE_LINES
-from nersery.io.word_splitting.tokenization import MOST_ATTACHED, Splitter, attached_punctuation, splitter
+from nersery.io.word_splitting.tokenization import (
+    MOST_ATTACHED,
+    Splitter,
+    attached_punctuation,
+    splitter,
+    suggested_splitting,
+)
 
 Links = Iterable[Alignment | Reject]
 LEAST_BEYOND = 0.1
@@ -25,7 +32,8 @@ def alike(target: Source, sources: Sequence[Source], links: Sequence[Links] = ()
     """The sides of parallel text, split alike.
 
     Text without a named split is cut into characters if its script has no spaces, and punctuation is split off unless
-    the other side has it in its words. Links made of text split at spaces keep that split.
+    the other side has it in its words. Links made of text split at spaces keep that split. A folder is split like the
+    text that it begins with.
 
     Args:
         links: Those of each source to the target, if there are some already.
@@ -35,28 +43,44 @@ def alike(target: Source, sources: Sequence[Source], links: Sequence[Links] = ()
 
 
 def _split(side: Source, other: Source, links: Sequence[Links] = ()) -> Source:
-    if not isinstance(side, Lines) or side.is_named:
+    text = next(_texts(side), None)
+    if text is None or text.is_named:
         return side
-    splitting = side.suggested
+    lines = _first_lines(side)
+    splitting = suggested_splitting(lines)
     if splitting == "spaces" or (splitting == "punctuation" and _has_attached_punctuation(other)):
         return side
-    if links and not _reach_beyond(side, splitter(splitting, side.options.language), links):
-        return Lines(side.file, side.options, remark=AS_LINKED.format(splitting))
-    return side.split_by(splitting)
+    if links and not _reach_beyond(lines, splitter(splitting, text.options.language), links):
+        return split_alike(side, "spaces", AS_LINKED.format(splitting))
+    return split_alike(side, splitting, text.note_of_split(splitting))
+
+
+def _texts(side: Source) -> Iterator[Lines]:
+    """The text that a side begins with: the file, or the first files of a folder."""
+    for file in side.sources() if isinstance(side, FolderSource) else (side,):
+        if not isinstance(file, Lines):
+            return
+        yield file
+
+
+def _first_lines(side: Source) -> list[str]:
+    """The lines that show how the text of a side is split."""
+    return [*islice(chain.from_iterable(text.first_lines() for text in _texts(side)), SAMPLE_LINES)]
 
 
 def _has_attached_punctuation(side: Source) -> bool:
     """Whether the words of the other side have punctuation; those of text without spaces will not."""
-    if isinstance(side, Lines) and not side.is_named and side.suggested == "characters":
+    text, lines = next(_texts(side), None), _first_lines(side)
+    if text is not None and not text.is_named and suggested_splitting(lines) == "characters":
         return False
-    words = map(side.split, side.first_lines()) if isinstance(side, Lines) else (s.words for s in side)
+    words = map(text.split, lines) if text is not None else (s.words for s in side)
     share, _ = attached_punctuation(islice(words, SAMPLE_LINES), least=1)
     return (share or 0) > MOST_ATTACHED
 
 
-def _reach_beyond(target: Lines, split: Splitter, links: Sequence[Links]) -> bool:
-    """Whether links reach words that the target has only if it is split further than at spaces."""
-    lengths = [(len(line.split()), len(split(line))) for line in target.first_lines()]
+def _reach_beyond(texts: Sequence[str], split: Splitter, links: Sequence[Links]) -> bool:
+    """Whether links reach words that lines of a target have only if they are split further than at spaces."""
+    lengths = [(len(text.split()), len(split(text))) for text in texts]
     lines = beyond = 0
     for alignments in links:
         sample = [*islice(alignments, len(lengths))]

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
@@ -128,13 +129,22 @@ class FolderSource(Source):
 
     @property
     def _first(self) -> Source:
-        return self._open(self.paths[0], self.options)
+        return next(self.sources())
+
+    def sources(self) -> Iterator[Source]:
+        """The files in order. Each is opened when it is needed."""
+        return (self._open(path, self.options) for path in self.paths)
+
+    def changed(self, change: Callable[[Source], Source]) -> FolderSource:
+        """The same folder, with a change to each of its files."""
+        folder = FolderSource(self.file, self.options, partial(_open_changed, open_file=self._open, change=change))
+        folder.labelled = self.labelled
+        return folder
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass over all files, with ids that are distinct among all of them."""
         texts = []
-        for path in self.paths:
-            source = self._open(path, self.options)
+        for path, source in zip(self.paths, self.sources(), strict=True):
             findings.file, source.labelled = source.file, self.labelled
             texts += [path.name] if isinstance(source, TextSource) else []
             yield from source.sentences(findings)
@@ -146,6 +156,10 @@ class FolderSource(Source):
                 f"{self.file.name}: {', '.join(texts)} is plain text beside labelled files, so its words count as "
                 "outside entities: leave out what nobody has labelled"
             )
+
+
+def _open_changed(path: Path, options: ReadOptions, *, open_file: Open, change: Callable[[Source], Source]) -> Source:
+    return change(open_file(path, options))
 
 
 def _listed(folder: Path) -> list[Path]:
