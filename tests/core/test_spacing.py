@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.sentence_validation import LONGEST_SENTENCE, issue_in
-from nersery.core.spacing import spaces_in
+from nersery.core.spacing import is_apart, spaces_in
 from nersery.io.annotation_tools.standoff import layout
 from tests.io.strategies import sentences, texts
 
@@ -57,6 +58,36 @@ def test_edited_words_are_spaced_as_people_write(start: int, end: int, words: li
     sentence = read("  lives  in Aix-en (since “1999”).", "lives in Aix - en ( since “ 1999 ” ) .")
     edited = sentence.replace_span(start, end, words)
     assert (written(edited), edited.document) == (text, "")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "words", "text"),
+    [
+        (1, 2, ["the"], "Oslo the based (AI) firm, 5mg."),
+        (1, 2, ["–"], "Oslo–based (AI) firm, 5mg."),
+        (3, 4, ["near"], "Oslo-based near AI) firm, 5mg."),
+        (4, 5, ["all", "of"], "Oslo-based (all of) firm, 5mg."),
+        (5, 6, ["or", "–"], "Oslo-based (AI or – firm, 5mg."),
+        (7, 8, ["("], "Oslo-based (AI) firm (5mg."),
+        (0, 1, ["Yahoo!"], "Yahoo!-based (AI) firm, 5mg."),
+        (0, 1, ["-"], "- -based (AI) firm, 5mg."),
+        (8, 9, ["7"], "Oslo-based (AI) firm, 7 mg."),
+        (9, 10, ["%"], "Oslo-based (AI) firm, 5%."),
+        (2, 9, ["5"], "Oslo-5mg."),
+    ],
+)
+def test_new_words_do_not_take_over_the_spacing_of_words_of_another_kind(
+    start: int, end: int, words: list[str], text: str
+) -> None:
+    sentence = read("Oslo-based (AI) firm, 5mg.", "Oslo - based ( AI ) firm , 5 mg .")
+    assert written(sentence.replace_span(start, end, words)) == text
+
+
+def test_neighbouring_new_words_are_compared_with_those_in_whose_place_they_are() -> None:
+    sentence = read("Oslo-based (AI)", "Oslo - based ( AI )")
+    edited = sentence.replace_spans([(0, 1, ["Rome"]), (1, 2, ["to"]), (2, 3, ["Bonn"]), (3, 4, ["["]), (5, 6, ["]"])])
+    assert written(edited) == "Rome to Bonn [AI]"
+    assert written(sentence.replace_spans([(0, 1, ["Rome"]), (1, 2, ["/"]), (2, 3, [])])) == "Rome/ (AI)"
 
 
 def test_new_words_are_spaced_as_stated() -> None:
@@ -140,6 +171,10 @@ def test_words_that_stay_together_keep_their_spacing(sentence: Sentence, data: s
         first, last = edited.offsets[start][0], edited.offsets[end - 1][1]
         assert "".join(text[first:last].split()) == "".join("".join(edited.words[start:end]).split())
     before, after = spaces_in(sentence.offsets), spaces_in(edited.offsets)
+    together = {pair for pair, space in zip(pairwise(sentence.words), before, strict=True) if not space}
+    for pair, space in zip(pairwise(edited.words), after, strict=True):
+        meet_in_letters = pair[0][-1].isalnum() and pair[1][0].isalnum()
+        assert space or not (meet_in_letters and is_apart(*pair)) or pair in together
     touched = {place for start, end, _ in edits for place in (start, end)}
     for place, space in enumerate(before):
         position = place + sum(len(new) - (end - start) for start, end, new in edits if end <= place)

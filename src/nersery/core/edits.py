@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from nersery.core.entity import Entity
 from nersery.core.errors import DataError, Issue
+from nersery.core.spacing import are_alike, would_merge
 
 Edit = tuple[int, int, Sequence[str]]
 """The positions ``[start, end)`` of words, and the words that replace them."""
@@ -48,24 +50,40 @@ def moved(entity: Entity, edits: Sequence[Edit], id: str) -> Entity:
 
 
 def spaces_after(
-    spaces: Sequence[bool], edits: Iterable[Edit], known: Mapping[tuple[str, ...], Sequence[bool]]
+    words: Sequence[str],
+    spaces: Sequence[bool],
+    edits: Iterable[Edit],
+    edited: Sequence[str],
+    known: Mapping[tuple[str, ...], Sequence[bool]],
 ) -> list[bool | None]:
     """Whether a space follows each word but the last after edits, which must be in order; None if that is not known.
 
-    Words that stay keep their spacing, and new words have that of the words in whose place they are. It is not known
-    within new words, and where words were inserted or deleted.
+    Words that stay keep their spacing, and new words have that of the words in whose place they are if they are alike.
+    It is not known within new words, and where words were inserted or deleted.
 
     Args:
-        spaces: Whether a space followed each word but the last.
+        words: The words before the edits.
+        spaces: Whether a space followed each of them but the last.
+        edited: The words after the edits.
         known: Whether a space follows each word but the last of some of the new words.
     """
     before, after, position = [*spaces, None], list[bool | None](), 0
+    places = dict[int, int]()  # of spaces beside new words: after the edits, and before
     for start, end, new in edits:
         after += before[position:start]
         if after and (start == end or not new):
             after[-1] = None
+        places[len(after) - 1] = start - 1
         if new:
             after += known.get(tuple(new)) or [None] * (len(new) - 1)
             after.append(before[end - 1] if start < end else None)
+            places[len(after) - 1] = end - 1
         position = end
-    return [*after, *before[position:]][:-1]
+    after = [*after, *before[position:]][:-1]
+    joined = {pair for pair, space in zip(pairwise(words), spaces, strict=True) if not space}
+    for place, old in places.items():
+        if 0 <= place < len(after) and (space := after[place]) is not None:
+            pair, model = (edited[place], edited[place + 1]), (words[old], words[old + 1])
+            is_taken_over = are_alike(pair, model) and (space or pair in joined or not would_merge(*pair))
+            after[place] = space if is_taken_over else None
+    return after

@@ -208,7 +208,7 @@ class Sentence:
 
         An entity that contains an edited span grows or shrinks with it. An empty span ``[start, start)`` inserts words;
         they belong to an entity only if the position is strictly inside it. New words have ``_`` in extra columns.
-        Offsets become those in the new text: words keep the spacing of this sentence.
+        Offsets become those in the new text: words keep the spacing of this sentence, also new words of the same kind.
 
         Args:
             edits: ``(start, end, words)``, in positions of *this* sentence, without overlap.
@@ -238,8 +238,8 @@ class Sentence:
         if edit_issue(edited.words, edited.entities) is not None:  # the other parts were checked with this sentence
             edited.__post_init__()
         if self.offsets:
-            spacing = offsets_of(edited.words, spaces_after(spaces_in(self.offsets), edits, spaces))
-            object.__setattr__(edited, "offsets", spacing)
+            spacing = spaces_after(self.words, spaces_in(self.offsets), edits, edited.words, spaces)
+            object.__setattr__(edited, "offsets", offsets_of(edited.words, spacing))
         return edited
 
     def reordered(self, order: Sequence[int]) -> Sentence:

@@ -62,6 +62,40 @@ def _is_apart(last: str, following: str) -> bool:
     return not (opens or closes or touch(last, following))
 
 
+@lru_cache(maxsize=10_000)
+def _is_sign(character: str) -> bool:
+    return category(character)[0] in "PS"
+
+
+def are_alike(pair: tuple[str, str], model: tuple[str, str]) -> bool:
+    """Whether two words may be spaced as two others are: where they meet, they have the same kinds of characters.
+
+    A sign that stays, such as the hyphen of *Oslo-based*, is also spaced alike beside another sign.
+
+    >>> are_alike(("Rome", "-"), ("Oslo", "-")), are_alike(("Yahoo!", "-"), ("Oslo", "-"))
+    (True, True)
+    >>> are_alike(("Oslo", "the"), ("Oslo", "-")), are_alike(("Oslo", "("), ("Oslo", ","))
+    (False, False)
+    """
+    (word, following), (other, behind) = pair, model
+    ends, begins = _is_sign(word[-1]), _is_sign(following[0])
+    return (
+        (ends == _is_sign(other[-1]) or (begins and following == behind))
+        and (begins == _is_sign(behind[0]) or (ends and word == other))
+        and is_apart(word, following) == is_apart(other, behind)
+    )
+
+
+def would_merge(word: str, following: str) -> bool:
+    """Whether two words would be read as one if no space were between them, although a space is usual.
+
+    >>> [would_merge(*pair) for pair in (("5", "mg"), ("-", "-"), ("Oslo", "-"), ("北京", "很"))]
+    [True, True, False, False]
+    """
+    last, first = word[-1], following[0]
+    return (last == first or not (_is_sign(last) or _is_sign(first))) and is_apart(word, following)
+
+
 def spaces_in(offsets: Offsets) -> list[bool]:
     """Whether white space follows each word but the last.
 
