@@ -96,9 +96,43 @@ def test_tags_may_have_another_name(path: Path, words: str, key: str) -> None:
     assert [(s.id, s.labels, s.columns) for s in source] == [("3", ((0, 1, "PER"),), (("en", "en"),))]
 
 
+@pytest.mark.parametrize(
+    ("other", "values"),
+    [("tag", ["NN", "VB"]), ("bio", ["B", "O"]), ("entity", [3, 0]), ("tag", ["B-NP", "O"]), ("iob", ["O", "O"])],
+)
+@pytest.mark.parametrize("key", ["ner", "labels"])
+def test_a_rival_of_a_known_key_of_tags_is_a_column(path: Path, key: str, other: str, values: list[Any]) -> None:
+    (sentence,) = opened(path, {"tokens": ["Ada", "saw"], other: values, key: ["B-PER", "O"]})
+    assert (sentence.labels, sentence.columns) == (((0, 1, "PER"),), (tuple(map(str, values)),))
+
+
+@pytest.mark.parametrize(
+    ("other", "values", "key"),
+    [("tag", ["NN", "VB"], "iob"), ("entity", [3, 0], "bio"), ("labels", ["NN", "VB"], "ner")],
+)
+def test_of_several_keys_the_one_with_tags_is_read(path: Path, other: str, values: list[Any], key: str) -> None:
+    (sentence,) = opened(path, {"tokens": ["Ada", "saw"], other: values, key: ["B-PER", "O"]})
+    assert (sentence.labels, sentence.columns) == (((0, 1, "PER"),), (tuple(map(str, values)),))
+
+
+def test_broken_tags_do_not_make_another_key_that_of_the_tags(path: Path) -> None:
+    """The tags of chunks would be read for this row."""
+    (issue,) = issues(path, {"tokens": ["Ada", "saw"], "tag": ["B-NP", "B-VP"], "ner": ["B-PER", "X-"]})
+    assert "'X-' cannot be read" in issue
+
+
+def test_keys_with_tags_beside_entities_are_columns(path: Path) -> None:
+    row = {"words": ["Ada", "saw"], "entities": [{"start": 0, "end": 1, "type": "PER"}], "tag": ["NN", "VB"]}
+    (sentence,) = opened(path, row | {"bio": ["B-PER", "O"]})
+    assert (sentence.labels, sentence.columns) == (((0, 1, "PER"),), (("NN", "VB"), ("B-PER", "O")))
+
+
 def test_refuses_two_keys_with_tags(path: Path) -> None:
     found = issues(path, {"words": ["Ada"], "ner": ["B-PER"], "labels": ["O"]}, {"words": ["a"], "ner": [0]})
-    assert 'there is no key "ner"' in found[0]
+    assert found[0].endswith(
+        '"ner" and "labels" may hold the tags, expected one of them; rename the right one to "tags"'
+    )
+    assert "no key" not in str(found)
     assert '"ner" has numbers, expected a list of strings such as B-PER' in found[-1]
 
 

@@ -132,8 +132,9 @@ class Conversions:
         A column ``language`` gives the language of its sentences.
 
         Args:
-            words: Column of the words; None takes ``word``, ``words``, ``token`` or ``tokens``.
-            tags: Column of the tags; None takes ``tag``, ``tags``, ``ner_tag``, ``ner_tags``, ``label`` or ``labels``.
+            words: Column of the words; None takes ``word``, ``words``, ``token`` or ``tokens``, or else ``form``.
+            tags: Column of the tags; None takes ``tag``, ``tags``, ``ner_tag``, ``ner_tags``, ``label`` or ``labels``,
+                or else ``ner``, ``ner_labels``, ``iob``, ``bio`` or ``entity``. Of several, it takes the one with tags.
             sentence: Column that names the sentence of a word, which may be empty except at its first word; None takes
                 ``sentence``, ``sentence_id`` or ``id``.
             names: Names of the tags if the tags are numbers; see `from_dataset`.

@@ -25,7 +25,7 @@ from nersery.io.columns_and_rows.column_names import HEADER_WORDS, TAG_NAMES, TE
 from nersery.io.columns_and_rows.columns import DOCUMENT_MARK, SAMPLE_LINES, check_named_columns
 from nersery.io.columns_and_rows.conll_writer import TAB
 from nersery.io.columns_and_rows.objects import Object
-from nersery.io.columns_and_rows.table_cells import are_tags, cell_holds_several, tags_of, word_cutter
+from nersery.io.columns_and_rows.table_cells import cell_holds_several, holds_tags, tags_of, word_cutter
 from nersery.io.columns_and_rows.word_column import NEARLY_ALL
 from nersery.io.formats import FileHead, Format
 from nersery.io.input_files.foreign import refuse_foreign
@@ -266,14 +266,11 @@ def _cell(row: _TableRow, at: int) -> str:
     return row[at] if at < len(row) else ""
 
 
-def _holds_tags(cell: str) -> bool:
-    return looks_like_tag(cell) or are_tags(tags_of(cell))
-
-
 def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> _Table:
     check_named_columns(file, options, max(map(len, rows)))
     first = [name.strip().casefold() for name in rows[0]]
-    tag = _only(options.tag_column, first, TAG_NAMES, _like_tags(rows))
+    has_header = not TAG_NAMES.isdisjoint(first)
+    tag = _only(options.tag_column, first, TAG_NAMES, _like_tags(rows[has_header:]))
     if tag is None:
         raise _unclear("tag", first, rows, file)
     top, below = _cell(rows[0], tag), {_cell(row, tag) for row in rows[1:]}
@@ -310,10 +307,15 @@ def _never_ends(table: _Table, rows: Sequence[_TableRow]) -> bool:
 
 
 def _only(named: int | None, names: _TableRow, known: frozenset[str] | set[str], others: Sequence[int]) -> int | None:
-    """The named column, the only one with a known name, or the only other one that may have this role, if any."""
+    """The named column, the only one with a known name, or the only one of ``others``, if any.
+
+    Of several with a known name, the only one that is also one of ``others``.
+    """
     if named is not None:
         return named - 1
     positions = [at for at, name in enumerate(names) if name in known] or others
+    if len(positions) > 1:
+        positions = [at for at in positions if at in others]
     return positions[0] if len(positions) == 1 else None
 
 
@@ -335,7 +337,7 @@ def _unclear(role: str, names: _TableRow, rows: Sequence[_TableRow], file: TextF
 def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
     """The columns in which nearly all cells are tags, or lists of them."""
     columns = [*zip(*(row for row in rows if len(row) == len(rows[0]) and "".join(row).strip()), strict=True)]
-    tag_counts = [sum(map(_holds_tags, column)) for column in columns]
+    tag_counts = [sum(map(holds_tags, column)) for column in columns]
     return [at for at, count in enumerate(tag_counts) if count >= NEARLY_ALL * len(columns[at])]
 
 
@@ -360,7 +362,7 @@ def _recognises(head: FileHead) -> bool:
     if {*HEADER_WORDS, *TEXTS}.isdisjoint(names):
         return False
     cells = [_cell(row, at) for row in rows for at, name in enumerate(names) if name in TAG_NAMES]
-    return any(map(cell_holds_several if names[0] in HEADER_WORDS else _holds_tags, cells))
+    return any(map(cell_holds_several if names[0] in HEADER_WORDS else holds_tags, cells))
 
 
 FORMATS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import groupby
 from numbers import Number
@@ -12,6 +12,7 @@ from typing import Any
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence
+from nersery.core.tags import looks_like_tag
 from nersery.io.columns_and_rows.column_names import RARE_TAGS, RARE_WORDS, TAGS, WORDS
 from nersery.io.columns_and_rows.objects import json_value
 from nersery.io.columns_and_rows.table_cells import cell_holds_several, tags_of, word_cutter
@@ -40,7 +41,7 @@ def pandas_sentences(
         raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas")
     columns = list(frame.columns)
     word_column = column_named(columns, words, "words", WORDS, RARE_WORDS)
-    tag_column = column_named(columns, tags, "tags", TAGS, RARE_TAGS)
+    tag_column = column_named(columns, tags or _only_tags(frame), "tags", TAGS, RARE_TAGS)
     if sentence and sentence in {*frame.index.names} - {*columns}:
         raise _ids_in_index(frame)
     id_column = found_column(columns, sentence, "sentence", SENTENCES)
@@ -81,6 +82,27 @@ def pandas_sentences(
         for id, group in ((id, list(group)) for id, group in groupby(words_with_ids, itemgetter(0)))
     ]
     return iter(RowsSource("pandas", lambda: rows, options))
+
+
+def _only_tags(frame: Any) -> str | None:
+    """The only column with a known name whose values are tags, if the names leave it unclear; otherwise None.
+
+    A usual name is clear if some of its values are tags, or numbers of tags: the others may be broken tags.
+    """
+    names = [name for name in (*TAGS, *RARE_TAGS) if list(frame.columns).count(name) == 1]
+    values = {name: [part for cell in frame[name] for part in _tags_in(cell)] for name in names if len(names) > 1}
+    usual = [name for name in values if name in TAGS]
+    if len(usual) == 1 and not all(isinstance(value, str) and not looks_like_tag(value) for value in values[usual[0]]):
+        return None
+    tags = [name for name in values if all(isinstance(v, str) and looks_like_tag(v) for v in values[name])]
+    return tags[0] if len(tags) == 1 else None
+
+
+def _tags_in(cell: Any) -> Sequence[Any]:
+    """The tags in a cell; parts of speech are cut at spaces as tags are."""
+    if isinstance(cell, str):
+        return [cell] if looks_like_tag(cell) else tags_of(cell)
+    return list(cell) if hasattr(cell, "__iter__") else [cell]
 
 
 def _languages(frame: Any) -> list[str | None]:

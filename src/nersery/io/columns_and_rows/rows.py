@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nersery.core.errors import did_you_mean
@@ -94,10 +94,12 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "tokens": (_texts, "a list of strings"),
     **dict.fromkeys(_TAGS, (_texts, f"a list of strings such as B-PER; {_NUMBERS}")),
 }
-_OTHER_TAGS = tuple(name for name in (*TAGS, *RARE_TAGS) if name not in _TAGS)
+_OTHER_TAGS = frozenset(TAGS + RARE_TAGS) - {*_TAGS}
+_PREFERRED_TAGS = frozenset({"labels", "label", "ner", "ner_labels"})
+"""Of the other names of tags, those beside which the others are columns: ``tag`` may hold parts of speech."""
 _OTHER_WORDS = tuple(name for name in (*TEXTS, *WORDS, *RARE_WORDS) if name not in ("words", "tokens"))
-"""The names of tags and of lists of words in the examples of transformers and in some data sets."""
-MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in _OTHER_TAGS))
+"""The names of lists of words in the examples of transformers and in some data sets."""
+MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in sorted(_OTHER_TAGS)))
 """Each line with tags contains one of these."""
 _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
 """The checks of the keys that nersery writes. Any of these keys may occur together."""
@@ -134,7 +136,7 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
             row = {"tokens" if key == name else key: content for key, content in row.items()}
     if messages := [*_issues(row)]:
         raise wrong_object(line, *messages)
-    others = _others(row)
+    others = _others(row, key_of_tags(row))
     columns = [key for key in others if "columns" not in row and _is_column(row[key], row)]
     usual: Object = {key: content for key, content in row.items() if key not in others}
     if columns:
@@ -163,11 +165,24 @@ def key_of_tags(row: Object) -> str:
     >>> key_of_tags({"words": ["Oslo"], "ner": ["B-LOC"]}), key_of_tags({"words": ["Oslo"], "labels": ["news"] * 3})
     ('ner', '')
     """
-    keys = [key for key in _TAGS if key in row]
-    if not keys and "entities" not in row:
-        keys = [key for key in _OTHER_TAGS if _seem_tags(row.get(key), row)]
-        keys = keys if len(keys) == 1 else []
-    return keys[0] if keys else ""
+    keys = _keys_of_tags(row)
+    return keys[0] if len(keys) == 1 else ""
+
+
+def _keys_of_tags(row: Object) -> list[str]:
+    """The keys that may hold the tags of a row; several if it is not clear which one does.
+
+    A preferred key is taken even if only another one has the form of tags: a broken tag is an error, not a reason to
+    read another layer of this row.
+    """
+    if named := [key for key in _TAGS if key in row]:
+        return named[:1]
+    keys = [] if "entities" in row else [key for key in row if key in _OTHER_TAGS and _seem_tags(row[key], row)]
+    if len(keys) > 1:
+        keys = [key for key in keys if key in _PREFERRED_TAGS] or keys
+    if len(keys) > 1 and len(tags := [key for key in keys if _have_form_of_tags(row[key])]) == 1:
+        return tags
+    return keys
 
 
 def words_of(row: Object) -> Any:
@@ -196,12 +211,15 @@ def _seem_tags(value: Any, row: Object) -> bool:
         return False
     if len(value) == len(words):
         return all(type(tag) in (str, int) for tag in value)
-    return value != [] and all(isinstance(tag, str) and looks_like_tag(tag) for tag in value)
+    return value != [] and _have_form_of_tags(value)
 
 
-def _others(row: Object) -> list[str]:
-    """The keys that nersery does not know."""
-    tags = key_of_tags(row)
+def _have_form_of_tags(values: Sequence[Any]) -> bool:
+    return all(isinstance(tag, str) and looks_like_tag(tag) for tag in values)
+
+
+def _others(row: Object, tags: str) -> list[str]:
+    """The keys that nersery does not know; ``tags`` is the key of the tags."""
     return [key for key in row if key not in _SHAPES and key != tags]
 
 
@@ -218,16 +236,21 @@ def _issues(row: Any) -> Iterator[str]:
     if not isinstance(row, dict):
         yield f'{row!r:.60}, expected an object such as {{"words": […], "entities": […]}}'
         return
-    tags, others = key_of_tags(row), _others(row)
+    keys = _keys_of_tags(row)
+    tags = keys[0] if len(keys) == 1 else ""
+    others = _others(row, tags)
     if isinstance(row.get("reason"), str) and not tags:
         yield 'it has a "reason": this seems to be a file of rejects, expected a corpus without this key'
         return
     if not has_words(row) and len(others) > 1:
-        keys = ", ".join(map(repr, row))
+        listed = ", ".join(map(repr, row))
         expected = 'expected "words" with "entities" or "tags", or "text" with "label": [[start, end, type], …]'
-        yield f"its keys are {keys:.60}, {expected}"
+        yield f"its keys are {listed:.60}, {expected}"
         return
-    is_labelled = tags or "entities" in row
+    if len(keys) > 1:
+        rivals = " and ".join(f'"{key}"' for key in keys)
+        yield f'{rivals} may hold the tags, expected one of them; rename the right one to "tags"'
+    is_labelled = keys or "entities" in row
     for key, content in row.items():
         if key in others:
             if not is_labelled or _is_misspelt(key, row):  # without labels, they may be under this key
@@ -241,7 +264,7 @@ def _issues(row: Any) -> Iterator[str]:
         yield 'expected exactly one of "words" and "tokens"'
     if len(row.keys() & {*_LABELS}) > 1:
         yield f"expected only one of {', '.join(_LABELS)}"
-    if "entities" in row and (doubled := [key for key in _OTHER_TAGS if _seem_tags(row.get(key), row)]):
+    if "entities" in row and (doubled := [key for key in row if key in _PREFERRED_TAGS and _seem_tags(row[key], row)]):
         yield f"expected only one of entities, {', '.join(doubled)}"
 
 

@@ -50,6 +50,11 @@ def cell_holds_several(cell: str) -> bool:
     return is_list(cell) or (are_tags(parts) and (len(parts) > 1 or _is_enclosed(cell)))
 
 
+def holds_tags(cell: str) -> bool:
+    """Whether a cell holds a tag, or several."""
+    return looks_like_tag(cell) or are_tags(tags_of(cell))
+
+
 def are_tags(parts: Sequence[str]) -> bool:
     """Whether there are parts, and all of them have the form of a tag."""
     return bool(parts) and all(map(looks_like_tag, parts))
