@@ -25,6 +25,17 @@ def test_extra_rows_repair_removes_ranges(path: Path) -> None:
     assert issue.startswith(":5 (sentence train:1): ")
 
 
+def test_nfc_repair_joins_an_entity_whose_types_are_written_in_two_forms(path: Path) -> None:
+    decomposed, composed = "E\N{COMBINING ACUTE ACCENT}", "\N{LATIN CAPITAL LETTER E WITH ACUTE}"
+    text = f"a\tI-{decomposed}\nb\tI-{composed}\nc\tO\n"
+    source = opened(path, text, repair="nfc")
+    assert source.scheme == "IOB1"
+    assert [sentence.labels for sentence in source] == [((0, 2, composed),)]
+    assert source.repaired == {"nfc": 1}
+    separated = opened(path, text.replace("b\tI", "b\tB"), repair="nfc")
+    assert [sentence.labels for sentence in separated] == [((0, 1, composed), (1, 2, composed))]
+
+
 def test_blank_words_repair_removes_spaces_as_words(path: Path) -> None:
     """As in KLUE, whose words are characters."""
     text = "A\tB-PS\n \tI-PS\nB\tI-PS\n\tO\nc\tO\n\n \tO\n"

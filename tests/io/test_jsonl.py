@@ -127,6 +127,25 @@ def test_keys_with_tags_beside_entities_are_columns(path: Path) -> None:
     assert (sentence.labels, sentence.columns) == (((0, 1, "PER"),), (("NN", "VB"), ("B-PER", "O")))
 
 
+E_DECOMPOSED = "E\N{COMBINING ACUTE ACCENT}"
+E_COMPOSED = "\N{LATIN CAPITAL LETTER E WITH ACUTE}"
+
+
+@pytest.mark.parametrize("scheme", [None, "IOB2"])
+def test_nfc_composes_tags_before_they_are_compared(path: Path, scheme: str | None) -> None:
+    row = {"words": ["a", "b", "c"], "tags": [f"B-{E_DECOMPOSED}", f"I-{E_COMPOSED}", f"B-{E_DECOMPOSED}"]}
+    source = opened(path, row, scheme=scheme, repair=("nfc",))
+    assert [s.labels for s in source] == [((0, 2, E_COMPOSED), (2, 3, E_COMPOSED))]
+    assert source.repaired == {"nfc": 2}
+
+
+def test_other_repairs_compare_types_in_nfc(path: Path) -> None:
+    row = {"words": ["a", "b"], "tags": [f"{E_DECOMPOSED}t", f"{E_COMPOSED}t"]}
+    source = opened(path, row, repair=("nfc", "bare-type"))
+    assert [s.labels for s in source] == [((0, 2, f"{E_COMPOSED}t"),)]
+    assert source.repaired == {"nfc": 1, "bare-type": 2}
+
+
 def test_refuses_two_keys_with_tags(path: Path) -> None:
     found = issues(path, {"words": ["Ada"], "ner": ["B-PER"], "labels": ["O"]}, {"words": ["a"], "ner": [0]})
     assert found[0].endswith(

@@ -170,10 +170,10 @@ def lone_return(text: str, line: int, fix: str = "") -> Issue | None:
     return Issue(message, line=line, kind="carriage return", fixes=(fix,))
 
 
-def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
+def detect_scheme(sequences: Iterable[Sequence[str]], options: ReadOptions) -> str:
     """The tag scheme of a corpus, detected from the tags of its sentences."""
     pairs: set[tuple[str, str]] = set()
-    for written in sequences:
+    for written in (repairs.composed_tags(sequence, options.repair) for sequence in sequences):
         pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
         if len(pairs) > MOST_PAIRS:
             break
@@ -209,11 +209,7 @@ class Pass:
         self, written: Sequence[str], scheme: str
     ) -> tuple[tuple[Entity, ...], tuple[TagIssue, ...], Mapping[str, int]]:
         """The entities in the tags, the issues that repairs have left, and the number of changes by repair."""
-        entities, issues = tags.decode(written, scheme)
-        if not issues or not self.options.repair:
-            return entities, issues, {}
-        mended, counts = repairs.repair(written, scheme, self.options.repair)
-        return *tags.decode(mended, scheme), counts
+        return repairs.decode_repaired(written, scheme, self.options.repair)
 
     def clean(self, words: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, int]]:
         """The words after the requested repairs, and the number of words that each repair changed."""

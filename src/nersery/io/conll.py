@@ -114,7 +114,7 @@ class ConllSource(base.Source):
         line_repairs = {RAGGED_LINES, EXTRA_ROWS, BLANK_WORDS, CONTROL_CHARACTERS, *_ON_WORDS}
         self._line_repairs = line_repairs.intersection(options.repair)
         self._line_repairs -= AFFIXES.keys() - dict(self.layout.affixes if self.layout else ()).keys()
-        self.scheme = options.scheme or base.detect_scheme(self._tags())
+        self.scheme = options.scheme or base.detect_scheme(self._tags(), options)
 
     @property
     def description(self) -> str:

@@ -43,7 +43,7 @@ class JsonlSource(Source):
         self._empty = next(self.values(), None) is None
         self._left_out: dict[str, None] = {}
         self._has_tags = False
-        detected = detect_scheme(self._tags())  # needed even with a named scheme: it finds keys to leave out
+        detected = detect_scheme(self._tags(), options)  # needed even with a named scheme: it finds keys to leave out
         self.scheme = options.scheme or detected
         self._named = {*self._left_out}
 

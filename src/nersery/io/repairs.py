@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Entity, Sentence
 from nersery.core.sentence_validation import without_control
 from nersery.core.tags import (
     EMPTY,
@@ -15,6 +15,7 @@ from nersery.core.tags import (
     OUTSIDE,
     SCHEMES,
     Scheme,
+    TagIssue,
     decode,
     has_letter_last,
     has_small_letter,
@@ -154,6 +155,28 @@ def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list
             unmended, mended = mended, known.mend(mended, SCHEMES[scheme])
             counts[name] += sum(old != new for old, new in zip(unmended, mended, strict=True))
     return mended, +counts
+
+
+def composed_tags(tags: Sequence[str], names: Collection[str]) -> Sequence[str]:
+    """The tags, in NFC if the repairs ``names`` include it: only then is ``I-É`` of the same type as ``B-É``."""
+    return [*map(composed, tags)] if NFC in names else tags
+
+
+def decode_repaired(
+    written: Sequence[str], scheme: str, names: Collection[str]
+) -> tuple[tuple[Entity, ...], tuple[TagIssue, ...], Mapping[str, int]]:
+    """The entities in the tags, the issues left by the repairs ``names``, and the number of changes by repair."""
+    if not names:
+        return *decode(written, scheme), {}
+    tags, counts = composed_tags(written, names), Counter[str]()
+    entities, issues = decode(tags, scheme)
+    if issues:
+        mended, counts = repair(tags, scheme, names)
+        entities, issues = decode(mended, scheme)
+    changed = [old != new for old, new in zip(written, tags, strict=True)]
+    if count := sum(any(changed[entity.start : entity.end]) for entity in entities):
+        counts[NFC] += count
+    return entities, issues, counts
 
 
 def in_nfc(sentences: Iterable[Sentence], names: Collection[str], repaired: Counter[str]) -> Iterable[Sentence]:
