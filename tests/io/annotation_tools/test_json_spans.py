@@ -16,6 +16,7 @@ from nersery import Entity, Sentence
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.io import ReadOptions, open_corpus, open_text, read, write
+from nersery.io.annotation_tools.label_studio import of_task
 from tests.standins import Memory
 
 PERSON = {"start": 0, "end": 12, "text": "Ada Lovelace"}
@@ -174,6 +175,20 @@ def test_a_blank_prodigy_token_may_have_wrong_offsets(tmp_path: Path) -> None:
     assert issue.endswith("in order, e.g. {'text': ' ', 'start': 0, 'end': 4}, where the text has 'Oslo'")
 
 
+def test_does_not_compare_the_labels_of_a_task_with_each_other() -> None:
+    """A long text may have thousands."""
+
+    class Label(dict[str, Any]):
+        __hash__ = None  # type: ignore[assignment]
+
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError
+
+    labels = [Label(value={"start": at, "end": at + 1, "labels": ["X"]}) for at in range(3)]
+    task = {"data": {"text": "abc"}, "annotations": [{"result": labels}]}
+    assert len(of_task(task, 1, labelled=True)["spans"]) == 3
+
+
 def test_each_line_of_a_text_is_a_sentence(tmp_path: Path) -> None:
     value = {"id": "x", "text": "\nAda\r\n\n  Oslo, Rome ", "label": [[1, 4, "PER"], [9, 13, "LOC"], [15, 20, "LOC"]]}
     found = read(save(tmp_path / "a.jsonl", value))
@@ -248,10 +263,11 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({**TASK, "data": {"text": ["x"]}}, """"text" is ['x']"""),
         ({**TASK, "annotations": [{"result": 1.5}]}, '"result" is 1.5, expected a list'),
         ({**TASK, "annotations": [{"result": [{"id": ["a"], "value": {"start": 1, "end": 2}}]}]}, "of the kind"),
-        ({**TASK, "annotations": [{"id": 3}]}, "\"result\" is 'missing', expected a list"),
+        ({**TASK, "annotations": [{"id": 3}]}, 'the annotation has no "result", expected a list of labels'),
         ({**TASK, "annotations": [{"result": [RESULT]}]}, "\"result\" is [[{'value': {"),
-        ({**TASK, "annotations": [{"result": [{**RESULT[0], "value": []}]}]}, "a label is {'start': None"),
-        ({**TASK, "annotations": [{"result": [{"value": {"end": 2, "labels": ["X"]}}]}]}, "a label is {'start': None"),
+        ({**TASK, "annotations": [{"result": [{**RESULT[0], "value": []}]}]}, "has no start, end, labels: []"),
+        ({**TASK, "annotations": [{"result": [{"type": "labels"}]}]}, """a label has no "value": {'type': 'labels'}"""),
+        ({**TASK, "annotations": [{"result": [{"value": {"end": 2, "labels": ["X"]}}]}]}, "has no start: {'end'"),
         ({**TASK, "data": {"id": "x", "talk": [{}]}, "annotations": [{"result": []}]}, '"data" has id, talk'),
         ({**TASK, "annotations": [{"result": [{**RESULT[0], "to_name": "head"}, RESULT[0]]}]}, "belong to 2 texts"),
         (

@@ -11,6 +11,9 @@ from nersery.io.annotation_tools.json_forms import ANNOTATIONS
 from nersery.io.annotation_tools.labelled_text import whitespace_tokens
 from nersery.io.columns_and_rows.objects import BrokenError, Object, wrong_object
 
+_PARTS = ("start", "end", "labels")
+"""What the value of each label has."""
+
 
 def of_task(task: Object, line: int, *, labelled: bool) -> Object:
     """The text and the labels of a task of Label Studio. An unannotated one has none, or is broken if ``labelled``."""
@@ -21,27 +24,43 @@ def of_task(task: Object, line: int, *, labelled: bool) -> Object:
         but = ": it has only predictions" if task.get("predictions") else ""
         fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
         raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
-    label_lists = [_of_results(item.get("result", "missing"), line) for item in completed] or [[]]
+    label_lists = [_of_results(item, line) for item in completed] or [[]]
     labels = agreed(label_lists, "annotations", line, "keep the right annotation, or mark it as ground truth")
     return {"text": _text_of(task["data"], labels, line), "spans": labels}
 
 
-def _of_results(results: Any, line: int) -> list[Object]:
+def _of_results(annotation: Object, line: int) -> list[Object]:
     """The labels that somebody has given. Choices, relations and the like are left out."""
-    results = [] if results is None else results
+    if "result" not in annotation:
+        raise wrong_object(line, 'the annotation has no "result", expected a list of labels')
+    results = [] if annotation["result"] is None else annotation["result"]
     if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
         raise wrong_object(line, f'"result" is {results!r:.60}, expected a list of labels')
-    labels = [result for result in results if result.get("type") == "labels" or "labels" in _value(result)]
+    labels = [*filter(_is_label, results)]
     known = {str(result.get("id", "")) for result in labels}
     with_places = (result for result in results if {"start", "end"} <= _value(result).keys())
-    others = (result for result in with_places if result not in labels and str(result.get("id", "")) not in known)
+    others = (result for result in with_places if not _is_label(result) and str(result.get("id", "")) not in known)
     if other := next(others, None):
         raise wrong_object(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
     if len(texts := {str(result["to_name"]) for result in labels if "to_name" in result}) > 1:
         raise wrong_object(
             line, f"labels belong to {len(texts)} texts ({', '.join(sorted(texts))}), expected one text per task"
         )
-    return [{key: _value(result).get(key) for key in ("start", "end", "labels", "text")} for result in labels]
+    for label in labels:
+        _refuse_incomplete(label, line)
+    return [{key: _value(result).get(key) for key in (*_PARTS, "text")} for result in labels]
+
+
+def _is_label(result: Object) -> bool:
+    return result.get("type") == "labels" or "labels" in _value(result)
+
+
+def _refuse_incomplete(label: Object, line: int) -> None:
+    """Raise `BrokenError` for a label without its position or type."""
+    if "value" not in label:
+        raise wrong_object(line, f'a label has no "value": {label!r:.60}, expected one with {", ".join(_PARTS)}')
+    if lacking := [part for part in _PARTS if part not in _value(label)]:
+        raise wrong_object(line, f'the "value" of a label has no {", ".join(lacking)}: {label["value"]!r:.60}')
 
 
 def _value(result: Object) -> Object:
