@@ -294,15 +294,16 @@ def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
     if tokens is None:
         return None
     try:
-        tokens = sorted(tokens, key=lambda token: _is_blank(token.get("text")))
-        offsets = [(token["start"], token["end"]) for token in tokens if not _is_blank(token.get("text"))]
+        blank = [token for token in tokens if _is_blank(token.get("text"))]
+        filled = [token for token in tokens if not _is_blank(token.get("text"))]
+        offsets = [(token["start"], token["end"]) for token in filled]
         if not all(type(border) is int for place in offsets for border in place):
             raise TypeError
     except (TypeError, LookupError, AttributeError):
         raise wrong_object(line, '"tokens" are expected to be objects with text, start and end') from None
     words = [place for place in offsets if text[slice(*place)].strip()]
     if not _are_words(words, text):
-        placed = (token for token in tokens if is_place([token.get("start"), token.get("end")]))
+        placed = (token for token in (*filled, *blank) if is_place([token.get("start"), token.get("end")]))
         odd = next((token for token in placed if text[token["start"] : token["end"]] != token.get("text")), None)
         seen = "" if odd is None else f", e.g. {odd!r:.90}, where the text has {text[odd['start'] : odd['end']]!r:.40}"
         raise wrong_object(line, f'"tokens" are not all words of the text, in order{seen}')
