@@ -134,6 +134,14 @@ def test_sentence_row_keeps_its_ids_and_reports_unread_columns(tmp_path: Path) -
     assert [s.id for s in read(path)] == ["x:1", "y:1"]
 
 
+def test_a_row_for_each_word_has_the_language_of_its_sentence(tmp_path: Path) -> None:
+    """As in a data frame of `Corpus.to_pandas`. A sentence in two languages has none, and keeps the column."""
+    rows = "s1,Oslo,B-LOC,en\ns2,Hallo,O,de\ns2,Oslo,B-LOC,de\ns3,Hi,O,en\ns3,Oslo,B-LOC,de\n"
+    sentences = read(save(tmp_path, f"sentence,word,tag,language\n{rows}"))
+    assert [s.language for s in sentences] == ["en", "de", ""]
+    assert sentences[2].columns == (("en", "de"),)
+
+
 def test_a_document_ends_a_sentence(tmp_path: Path) -> None:
     path = save(tmp_path, "word,tag,doc_id\nAda,O,x\nleft,O,\n,,\nBob,O,x\nOslo,O,y\n")
     assert [(s.id, s.text, s.document) for s in read(path)] == [

@@ -240,6 +240,8 @@ class CsvSource(JsonlSource):
         value: Object = {} if sentence is None else {"id": ":".join(filter(None, name))}
         value |= {} if document is None else {"document": name[0]}
         value |= {"tokens": [_cell(row, word) for row in rows], "ner_tags": [_cell(row, tag) for row in rows]}
+        languages = {_cell(row, names.index(LANGUAGE)) for row in rows} if LANGUAGE in names else set()
+        value |= {LANGUAGE: languages.pop()} if len(languages) == 1 and all(languages) else {}
         columns = [["_".join(_cell(row, at).split()) or UNKNOWN_COLUMN for row in rows] for at in others]
         value |= {"columns": columns} if columns else {}
         return _Sentence(value, [line for line, _ in kept], len(numbered) - len(kept))
