@@ -21,9 +21,9 @@ or of Tangut, Khitan and Nüshu.
 """
 FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
 """Punctuation, digits and Latin letters as Chinese and Japanese print them."""
-CLOSING = ",.;:!?%‰…،؛؟۔।॥։՞՝።፣፤፥፦"
+CLOSING_PUNCTUATION = ",.;:!?%‰…،؛؟۔।॥։՞՝።፣፤፥፦"
 """Punctuation that follows a word without a space, besides closing brackets and quotation marks."""
-OPENING = "¿¡"
+OPENING_PUNCTUATION = "¿¡"
 """Punctuation that a word follows without a space, besides opening brackets and quotation marks."""
 
 
@@ -57,8 +57,10 @@ def is_apart(word: str, following: str) -> bool:
 
 @lru_cache(maxsize=10_000)
 def _is_apart(last: str, following: str) -> bool:
-    opens = last in OPENING or category(last) in ("Ps", "Pi")
-    closes = category(following[0]) in ("Pe", "Pf") or (following[0] in CLOSING and not following[1:].isalnum())
+    opens = last in OPENING_PUNCTUATION or category(last) in ("Ps", "Pi")
+    closes = category(following[0]) in ("Pe", "Pf") or (
+        following[0] in CLOSING_PUNCTUATION and not following[1:].isalnum()
+    )
     return not (opens or closes or touch(last, following))
 
 

@@ -181,8 +181,8 @@ class Sweep:
             raise error
         self._errors.append(error)
         self.failures[label] = failure_text(error)
-        fate = "waits" if isinstance(error, WaitingError) else "failed"
-        self._say(f"note: {label} {fate}, the others continue: {self.failures[label]}")
+        outcome = "waits" if isinstance(error, WaitingError) else "failed"
+        self._say(f"note: {label} {outcome}, the others continue: {self.failures[label]}")
 
     def _say(self, text: str) -> None:
         if not self.quiet:

@@ -71,19 +71,19 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     if not sources:
         return ()
     starts, ends = [*map(int, sources)], [*map(int, targets)]
-    chances = [float(chance or 1) for chance in written]
-    alignment = [*map(_made, zip(starts, ends, chances, strict=True))]
+    values = [float(value or 1) for value in written]
+    alignment = [*map(_made, zip(starts, ends, values, strict=True))]
     if not all(map(lt, starts, starts[1:])):  # otherwise they are sorted, and none occurs twice
         if len({*zip(starts, ends, strict=True)}) < len(starts):
             raise ValueError("a link occurs twice, expected once")
         alignment.sort()
-    if not 0 < min(chances) <= max(chances) <= 1:
+    if not 0 < min(values) <= max(values) <= 1:
         odd_one = next(link.probability for link in alignment if not 0 < link.probability <= 1)
         raise ValueError(f"a probability is {odd_one:g}, expected a number above 0 and at most 1")
     if first:
         if any(link.source < first or link.target < first for link in alignment):
             raise ValueError(f"a link to the word 0, expected {first} for the first word")
-        alignment = [Link(source - first, target - first, chance) for source, target, chance in alignment]
+        alignment = [Link(source - first, target - first, probability) for source, target, probability in alignment]
     return tuple(alignment)
 
 
@@ -125,7 +125,9 @@ def format_alignment(alignment: Alignment, *, first: int = 0, probabilities: boo
     """
     if not probabilities or all(link[2] == 1 for link in alignment):
         return " ".join([f"{source + first}-{target + first}" for source, target, _ in alignment])
-    return " ".join([f"{source + first}-{target + first}:{chance:.6g}" for source, target, chance in alignment])
+    return " ".join(
+        [f"{source + first}-{target + first}:{probability:.6g}" for source, target, probability in alignment]
+    )
 
 
 def check_first(first: int) -> None:
@@ -228,11 +230,13 @@ class AlignmentFile:
         if self.beside is None:
             yield from ((text, None) for text in lines_of_links(self.file))
             return
-        for line, (text, chances) in enumerate(zip_longest(lines_of_links(self.file), self.beside.lines()), start=1):
-            if text is None or chances is None:
+        for line, (text, probabilities) in enumerate(
+            zip_longest(lines_of_links(self.file), self.beside.lines()), start=1
+        ):
+            if text is None or probabilities is None:
                 shorter = self.file if text is None else self.beside
                 raise DataError(
                     Issue(f"the file ends before line {line}, expected a line for each pair", shorter.name),
                     fix="give the links and the probabilities of the same alignment",
                 )
-            yield text, chances
+            yield text, probabilities

@@ -119,9 +119,9 @@ class LSTMLanguageModel:
             scores = scores[:, -1] / temperature
             scores[:, [PAD, BEGIN]] = -torch.inf
             sums = scores.double().softmax(-1).cumsum(-1).cpu()
-            for row, rng, start, chances in zip(rows, rngs, starts, sums, strict=False):
+            for row, rng, start, probabilities in zip(rows, rngs, starts, sums, strict=False):
                 if row[-1:] != [END]:
-                    row.append(start[step] if step < len(start) else _sampled_index(chances, rng))
+                    row.append(start[step] if step < len(start) else _sampled_index(probabilities, rng))
             if all(row[-1] == END for row in rows):
                 break
             last = [row[-1] for row in rows] + [END] * (ROWS - len(rows))

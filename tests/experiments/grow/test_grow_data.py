@@ -194,10 +194,10 @@ def test_grow_notes_a_contradicted_language(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_told"), [("sony xperia z5", True), ("It is in the north", False), ("दिल्ली", False)]
+    ("text", "is_named"), [("sony xperia z5", True), ("It is in the north", False), ("दिल्ली", False)]
 )
-def test_tells_how_to_declare_english(text: str, is_told: bool) -> None:
-    assert ("--language en" in profile([Sentence(tuple(text.split()))]).remedy) == is_told
+def test_tells_how_to_declare_english(text: str, is_named: bool) -> None:
+    assert ("--language en" in profile([Sentence(tuple(text.split()))]).remedy) == is_named
 
 
 def test_a_declared_language_wins_over_the_detected_one() -> None:

@@ -307,6 +307,6 @@ class TranslationTable:
         Shape: (words, translation). The rest of each column belongs to the null word.
         """
         left, right = np.array([*words, 0], np.int64), np.array(translation, np.int64)
-        chances, _ = looked_up(self.keys, self.values, pair_keys(left[:, None], right))
-        posteriors: NDArray[np.float64] = chances / np.maximum(chances.sum(0), np.finfo(float).tiny)
+        probabilities, _ = looked_up(self.keys, self.values, pair_keys(left[:, None], right))
+        posteriors: NDArray[np.float64] = probabilities / np.maximum(probabilities.sum(0), np.finfo(float).tiny)
         return posteriors[:-1]
