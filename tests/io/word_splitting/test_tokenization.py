@@ -55,6 +55,7 @@ def test_splitting_is_idempotent_without_a_language(line: str):
     [
         ("He came, saw; and won!", "He came , saw ; and won !"),
         ("Dr. Müller paid $3.50.", "Dr. Müller paid $ 3.50 ."),
+        ("A Dra. Costa e a Profa. Lima.", "A Dra. Costa e a Profa. Lima ."),
         ("the U.S. and J. Smith etc.", "the U.S. and J. Smith etc."),
         ("They went home. Then", "They went home . Then"),
         ("Plan B.", "Plan B ."),

@@ -44,7 +44,7 @@ RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
 ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
     vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr
-    str mio mrd sra srta ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing डॉ प्रो सं ई
+    str mio mrd sra srta dra profa exmo exma ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing डॉ प्रो सं ई
     पू""".split()  # noqa: SIM905
 )
 """Words to which a full stop belongs, in lower case."""
