@@ -470,3 +470,9 @@ def test_overrides_that_are_no_list_are_refused_whole(overrides: Any) -> None:
 def test_a_list_of_corpora_is_refused_with_the_way_to_join_them() -> None:
     with pytest.raises(SettingsError, match=r"item 1 of held_out is Corpus.*join several: one \+ other"):
         nersery.select(GOLD, "duplicates", GOLD, held_out=[GOLD, GOLD])  # type: ignore[list-item]
+
+
+def test_predict_names_a_file_in_place_of_the_tagger(tmp_path: Path) -> None:
+    nersery.write(GOLD, tmp_path / "gold.jsonl")
+    with pytest.raises(SettingsError, match=r"If bundled-ner is the tagger, the first two arguments are swapped"):
+        nersery.predict("bundled-ner", tmp_path / "gold.jsonl")

@@ -292,6 +292,11 @@ def predict(
             )
         as_path(tagger, "tagger")
         tagger = str(tagger)
+        if isinstance(corpus, str | Path) and Path(tagger).is_file() and not Path(corpus).is_file():
+            raise SettingsError(
+                f"the tagger {tagger} is a file. If {corpus} is the tagger, the first two arguments are swapped: "
+                "nersery.predict takes the sentences first, then the tagger"
+            )
     refuse_overwriting(output, corpus)
     rows = opened(corpus, raw=True, attached_share=attached_share_learnt(tagger))
     return run_stage(PredictStage(tagger, backend), rows, output, options_without_settings(options))
