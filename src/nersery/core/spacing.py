@@ -9,6 +9,7 @@ from itertools import pairwise
 from unicodedata import category
 
 from nersery.core.sentence_validation import LONGEST_SENTENCE
+from nersery.core.text_forms import is_punctuation
 
 Offsets = tuple[tuple[int, int], ...]
 NO_SPACES = re.compile(
@@ -64,15 +65,10 @@ def _is_apart(last: str, following: str) -> bool:
     return not (opens or closes or touch(last, following))
 
 
-@lru_cache(maxsize=10_000)
-def _is_sign(character: str) -> bool:
-    return category(character)[0] in "PS"
-
-
 def are_alike(pair: tuple[str, str], model: tuple[str, str]) -> bool:
     """Whether two words may be spaced as two others are: where they meet, they have the same kinds of characters.
 
-    A sign that stays, such as the hyphen of *Oslo-based*, is also spaced alike beside another sign.
+    Punctuation that stays, such as the hyphen of *Oslo-based*, is also spaced alike beside other punctuation.
 
     >>> are_alike(("Rome", "-"), ("Oslo", "-")), are_alike(("Yahoo!", "-"), ("Oslo", "-"))
     (True, True)
@@ -80,10 +76,10 @@ def are_alike(pair: tuple[str, str], model: tuple[str, str]) -> bool:
     (False, False)
     """
     (word, following), (other, behind) = pair, model
-    ends, begins = _is_sign(word[-1]), _is_sign(following[0])
+    ends, begins = is_punctuation(word[-1]), is_punctuation(following[0])
     return (
-        (ends == _is_sign(other[-1]) or (begins and following == behind))
-        and (begins == _is_sign(behind[0]) or (ends and word == other))
+        (ends == is_punctuation(other[-1]) or (begins and following == behind))
+        and (begins == is_punctuation(behind[0]) or (ends and word == other))
         and is_apart(word, following) == is_apart(other, behind)
     )
 
@@ -95,7 +91,7 @@ def would_merge(word: str, following: str) -> bool:
     [True, True, False, False]
     """
     last, first = word[-1], following[0]
-    return (last == first or not (_is_sign(last) or _is_sign(first))) and is_apart(word, following)
+    return (last == first or not (is_punctuation(last) or is_punctuation(first))) and is_apart(word, following)
 
 
 def spaces_in(offsets: Offsets) -> list[bool]:

@@ -20,7 +20,7 @@ SEED_BITS = 31
 """Bits of the seed of a request."""
 WRONG_FORM = Reject("the answer has no JSON of the expected form")
 PLACEHOLDERS = frozenset({"n/a", "none", "not applicable", "null", "undefined", "unknown"})
-"""What a model writes, in lower case, in place of an entity that there is not."""
+"""What a model writes, in lower case, if there is no entity to name."""
 _NO_ENTITIES = re.compile(r"(there (are|is) )?no (named )?entit(y|ies)( (found|present|here|in (this|the) \w+))*", re.I)
 _THOUGHTS = re.compile(r".*</think>|\A\s*<think>.*", re.DOTALL)
 """Thoughts of a model, which may contain drafts of the answer. They may have no end if the answer is cut off."""
@@ -121,8 +121,8 @@ def bare_list(text: str) -> list[Any] | Reject:
     ([{'text': 'Ada', 'type': 'PER'}], [])
     """
     text = text.strip().removeprefix("```json").strip("` \t\r\n")
-    said = text.strip("*\"'. ")
-    if said.casefold() in PLACEHOLDERS or _NO_ENTITIES.fullmatch(said):
+    sentence = text.strip("*\"'. ")
+    if sentence.casefold() in PLACEHOLDERS or _NO_ENTITIES.fullmatch(sentence):
         return []
     try:
         answer = json.loads(text)
