@@ -16,6 +16,7 @@ from nersery.evaluate.scores import evaluate as evaluate
 from nersery.io.reading import Sentences
 from nersery.taggers.base import Tagger
 from nersery.annotate.base import Annotator
+from nersery.annotate.gazetteer_labels import GazetteerLabels
 from nersery.annotate.gliner import GlinerLabels
 from nersery.annotate.llm_labels import LlmLabels
 from nersery.annotate.projected_labels import ProjectedLabels
@@ -145,6 +146,10 @@ def augment(corpus: Sentences, method: str | type[Augmenter], gold: Sentences | 
 def augment(corpus: Sentences, method: Augmenter, gold: Sentences | None = None, *, output: None = None, copies: int = 1, seed: int = 0, dev: Sentences | None = (), shards: int | None = None, workers: int = 1, engine: Literal["local", "ray"] = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Result: ...
 @overload
 def augment(corpus: Sentences, method: Augmenter, gold: Sentences | None = None, *, output: str | Path, copies: int = 1, seed: int = 0, dev: Sentences | None = (), shards: int | None = None, workers: int = 1, engine: Literal["local", "ray"] = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Tally: ...
+@overload
+def annotate(corpus: Sentences, method: Literal["gazetteer_labels"] | type[GazetteerLabels], gold: Sentences | None = (), *, output: None = None, dev: Sentences | None = (), seed: int = 0, files: Mapping[str, str | Path] = ..., ignore_case: bool = False, shards: int | None = None, workers: int = 1, engine: Literal["local", "ray"] = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Result: """Labels the names on your lists (gazetteers) wherever raw text has them, and the mentions of gold, too."""
+@overload
+def annotate(corpus: Sentences, method: Literal["gazetteer_labels"] | type[GazetteerLabels], gold: Sentences | None = (), *, output: str | Path, dev: Sentences | None = (), seed: int = 0, files: Mapping[str, str | Path] = ..., ignore_case: bool = False, shards: int | None = None, workers: int = 1, engine: Literal["local", "ray"] = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Tally: """Labels the names on your lists (gazetteers) wherever raw text has them, and the mentions of gold, too."""
 @overload
 def annotate(corpus: Sentences, method: Literal["gliner"] | type[GlinerLabels], gold: Sentences | None = (), *, output: None = None, dev: Sentences | None = (), seed: int = 0, model: str | Path, threshold: float = 0.5, device: str = 'auto', types: Sequence[str] | None = None, definitions: Mapping[str, str] = ..., shards: int | None = None, workers: int = 1, engine: Literal["local", "ray"] = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Result: """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types."""
 @overload

@@ -26,6 +26,7 @@ from tests.annotate.answerer import FakeAnswerer
 from tests.contracts.test_augmenters import make_corpus, make_scripts, owners, types_over
 
 SETTINGS: dict[str, dict[str, Any]] = {
+    "gazetteer_labels": {"files": "set below"},
     "gliner": {"model": "fake", "types": ["PER", "LOC", "creative work"]},
     "llm_labels": {"model": "fake", "types": ["PER", "LOC", "creative work"]},
     "qa_prompting": {"types": ["PER", "LOC", "creative work"], "definitions": {"creative work": "creative work"}},
@@ -48,6 +49,7 @@ def _no_model_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setitem(SETTINGS, "projected_labels", {"source": str(tmp_path / "source.jsonl")})
     monkeypatch.setattr("nersery.annotate.projected_labels.create_within", lambda *args: Identity())
     kinds = owners(make_scripts())
+    monkeypatch.setitem(SETTINGS, "gazetteer_labels", {"files": write_lists(tmp_path)})
     monkeypatch.setattr("nersery.annotate.gliner.load_gliner", lambda name, device: fakes.FakeGliner(kinds))
     monkeypatch.setattr("nersery.models.llm.chat_client.ChatClient.check", lambda client: None)
     monkeypatch.setattr("nersery.models.llm.chat_client.ChatClient.ask", fakes.fake_llm(kinds))
@@ -63,6 +65,18 @@ def name(request: pytest.FixtureRequest) -> str:
 def make(name: str) -> Annotator:
     method: Annotator = registry.create("annotate", name, SETTINGS[name])
     return method
+
+
+def write_lists(folder: Path) -> dict[str, str]:
+    """A list of the mentions of each type, and the names of these files."""
+    mentions: dict[str, set[str]] = {}
+    for sentence in (*CORPUS, *make_scripts()):
+        for entity in sentence.entities:
+            mentions.setdefault(entity.type, set()).add(" ".join(sentence.mention(entity)))
+    files = {type_: folder / f"{number}.txt" for number, type_ in enumerate(sorted(mentions))}
+    for type_, path in files.items():
+        path.write_text("\n".join(sorted(mentions[type_])), "utf-8")
+    return {type_: str(path) for type_, path in files.items()}
 
 
 def write_source(raw: Corpus) -> None:

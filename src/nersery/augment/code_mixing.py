@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.words.gazetteer import Gazetteer, Mention, known, with_ending, without_ending
-from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
@@ -20,6 +19,7 @@ from nersery.core.sentence import Edit, Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, ModelName, hidden
 from nersery.core.warnings import warn
+from nersery.core.word_lists import check_file
 from nersery.models import bundled
 from nersery.models.model_settings import ModelSettings
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
-from nersery.augment.words.word_lists import check_file, read_lines, read_words
 from nersery.core.english import FUNCTION_WORDS
 from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.languages import primary
@@ -19,6 +18,7 @@ from nersery.core.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitals, comp
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
 from nersery.core.warnings import warn
+from nersery.core.word_lists import check_file, read_lines, read_words
 from nersery.io.word_splitting.scripts_without_spaces import in_characters
 
 Synonyms = Mapping[str, tuple[str, ...]]

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from nersery.augment.words.word_lists import read_words
 from nersery.core.errors import DataError
+from nersery.core.word_lists import read_words
 
 
 def test_words_are_read_in_lower_case(tmp_path: Path):

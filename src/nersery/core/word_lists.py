@@ -53,3 +53,23 @@ def read_words(path: str | Path) -> frozenset[str]:
     if issues:
         raise DataError(issues, fix="put one word on each line, without tabs and without spaces around it")
     return frozenset(words)
+
+
+def read_names(path: str | Path) -> list[str]:
+    """The names in a file with one name per line, as they are written.
+
+    Raises:
+        DataError: If a line is not UTF-8 or has a tab, or if there is no name.
+        MissingResourceError: If the file is missing.
+    """
+    names, issues = [], []
+    for number, line in read_lines(path):
+        if "\t" in line:
+            issues.append(Issue(f"{line!r} has a tab", file=str(path), line=number))
+        if line.strip():
+            names.append(line)
+    if issues:
+        raise DataError(issues, fix="put one name on each line, without other columns")
+    if not names:
+        raise DataError(Issue("the file has no name", file=str(path)), fix="put one name on each line")
+    return names

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.annotate.base import annotate
+from nersery.annotate.gazetteer_labels import GazetteerLabels
+from nersery.core.errors import DataError, MissingResourceError, SettingsError, UnfittedError
+
+Labels = tuple[tuple[int, int, str], ...]
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("places.txt").write_text("Rio\nRio de Janeiro\nSão Paulo\nParis\n\nbuenos aires\n", "utf-8")
+    Path("people.txt").write_text("Paris\nAda Lovelace\n", "utf-8")
+
+
+def labels(text: str, gold: list[Sentence] | None = None, language: str = "", **settings: object) -> Labels | str:
+    """The labels of a sentence, or the reason why it is rejected."""
+    settings = settings or {"files": {"LOC": "places.txt"}}
+    result = annotate(Corpus([Sentence(text.split(), language=language)]), "gazetteer_labels", gold or [], **settings)
+    return result.rejects[0].reason if result.rejects else result.corpus[0].labels
+
+
+def test_the_longest_name_is_labelled() -> None:
+    assert labels("Rio is Rio de Janeiro .") == ((0, 1, "LOC"), (2, 5, "LOC"))
+
+
+@pytest.mark.parametrize("text", ["São Paulo", "São\u00a0Paulo", "São Pa ulo", "Sa\u0303o Paulo"])
+def test_spelling_and_splitting_of_a_name_do_not_matter(text: str) -> None:
+    assert labels(f"in {text}") == ((1, 1 + len(text.split()), "LOC"),)
+
+
+def test_a_name_is_whole_words() -> None:
+    assert labels("Parisian Paris-based Paris") == ((2, 3, "LOC"),)
+
+
+def test_case_matters_unless_ignored() -> None:
+    assert labels("PARIS Buenos Aires paris") == ()
+    ignored = {"files": {"LOC": "places.txt"}, "ignore_case": True}
+    assert labels("PARIS Buenos Aires paris", **ignored) == ((0, 1, "LOC"), (1, 3, "LOC"), (3, 4, "LOC"))
+
+
+def test_an_ending_behind_an_apostrophe_belongs_to_the_name() -> None:
+    assert labels("São Paulo'da Paris’te", language="tr") == ((0, 2, "LOC"), (2, 3, "LOC"))
+    assert labels("São Paulo'da", language="en") == ()
+
+
+def test_a_script_without_spaces() -> None:
+    Path("places.txt").write_text("北京\n北京大学\n", "utf-8")
+    assert labels("我 在 北 京 大 学") == ((2, 6, "LOC"),)
+
+
+def test_a_name_with_several_types_rejects_the_sentence() -> None:
+    files = {"LOC": "places.txt", "PER": "people.txt"}
+    assert labels("Paris met Ada Lovelace", files=files) == "a name with several types"
+    assert labels("Rio met Ada Lovelace", files=files) == ((0, 1, "LOC"), (2, 4, "PER"))
+
+
+def test_gold_decides_between_types() -> None:
+    files = {"LOC": "places.txt", "PER": "people.txt"}
+    gold = [Sentence(("in", "Paris", "."), (Entity(1, 2, "LOC"),), id="g")]
+    assert labels("Paris", gold, files=files) == ((0, 1, "LOC"),)
+
+
+def test_gold_adds_its_names_and_removes_those_that_it_uses_otherwise() -> None:
+    gold = [
+        Sentence(("Rio", "Tinto", "mines", "."), (Entity(0, 2, "CORP"),), id="1"),
+        Sentence(("the", "film", "Rio", "."), (), id="2"),
+        Sentence(("Paris", "or", "Paris", "."), (Entity(0, 1, "LOC"),), id="3"),
+    ]
+    assert labels("Rio , Rio Tinto , Paris", gold) == ((2, 4, "CORP"), (5, 6, "LOC"))
+    result = annotate(Corpus([Sentence(("Paris", "Rio", "Tinto"))]), GazetteerLabels({"LOC": "places.txt"}), gold)
+    assert [entity.score for entity in result.corpus[0].entities] == [2 / 3, 1.0]
+
+
+def test_gold_alone_is_enough() -> None:
+    assert labels("Ada wrote", [Sentence(("Ada", "."), (Entity(0, 1, "PER"),))], files={}) == ((0, 1, "PER"),)
+
+
+def test_what_is_wrong_with_a_list_is_said() -> None:
+    with pytest.raises(MissingResourceError, match=r"missing\.txt does not exist"):
+        GazetteerLabels({"LOC": "missing.txt"})
+    Path("table.txt").write_text("Paris\tFR\nRio\nOslo\tNO\n")
+    with pytest.raises(DataError, match="one name on each line") as error:
+        labels("Rio", files={"LOC": "table.txt"})
+    assert [issue.line for issue in error.value.issues] == [1, 3]
+    Path("empty.txt").write_text("\n \n")
+    with pytest.raises(DataError, match=r"empty\.txt.*no name"):
+        labels("Rio", files={"LOC": "empty.txt"})
+    with pytest.raises(SettingsError, match="has no names to look for"):
+        labels("Rio", files={})
+    with pytest.raises(UnfittedError):
+        GazetteerLabels({"LOC": "places.txt"}).annotate([Sentence(("Rio",))])
+
+
+def test_a_list_of_a_type_that_train_lacks_is_refused() -> None:
+    with pytest.raises(SettingsError, match="did you mean"):
+        GazetteerLabels({"LOC": "places.txt"}).check_types(["LOCATION", "PER"])
