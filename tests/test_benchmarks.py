@@ -48,6 +48,7 @@ RUNS: dict[str, list[list[str]]] = {
     "llm.py": [[]],
     "masked_lm.py": [["--model", "MODEL"]],
     "memory.py": [["dataset convert"], ["label review"]],
+    "name_lists.py": [["OUT", "--data", "DATA", "--model", "MODEL"]],
     "neighbours.py": [[]],
     "projection.py": [[]],
     "qa_prompting.py": [["--model", "QA", "--types", "PER", "LOC"]],
@@ -61,7 +62,7 @@ RUNS: dict[str, list[list[str]]] = {
     "training_step.py": [["--model", "MODEL"]],
 }
 """How each program is run here, besides ``--quick``."""
-SLOW = {"active_learning.py", "busy.py", "encoders.py", "grow_choice.py", "memory.py", "sweep_cost.py"}
+SLOW = {"active_learning.py", "busy.py", "encoders.py", "grow_choice.py", "memory.py", "name_lists.py", "sweep_cost.py"}
 """Those that only `make torture` runs."""
 CODE = re.compile(r"```sh\n(.*?)```|```text\n.*?```|`([^`]+)`", re.DOTALL)
 

@@ -19,7 +19,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
 from nersery.core.word_lists import check_file, read_names
 
-AMBIGUOUS = "a name with several types"
+AMBIGUOUS, NO_NAME = "a name with several types", "no name"
 LONGEST = 30
 """Names with more words are not found."""
 
@@ -29,7 +29,8 @@ class GazetteerLabels(Annotator):
     """Labels the names on your lists (gazetteers) wherever raw text has them, and the mentions of gold, too.
 
     Of overlapping names, the longest is labelled. How names are split into words does not matter. Names that gold
-    uses otherwise at least as often are ignored. A name of several types rejects the sentence.
+    uses otherwise at least as often are ignored. Sentences without a name, or with one of several types, are rejected:
+    they may have entities that no list has.
 
     Args:
         files: A file for each type with one name per line, e.g. `{ DRUG = "drugs.txt" }`.
@@ -111,7 +112,7 @@ class GazetteerLabels(Annotator):
             if len(types := self._types[name]) > 1:
                 return Reject(AMBIGUOUS)
             entities += [Entity(start, end, type_, share) for type_, share in types.items()]
-        return sentence.with_entities(entities)
+        return sentence.with_entities(entities) if entities else Reject(NO_NAME)
 
     def _names_in(self, sentence: Sentence, names: Collection[str]) -> Iterator[tuple[int, int, str]]:
         """The names in a sentence, as words ``[start, end)``, from left to right and the longest first."""
