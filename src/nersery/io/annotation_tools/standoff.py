@@ -49,7 +49,7 @@ def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offse
     >>> layout(Sentence(("北京", "很", "大")))[0], layout(Sentence(("Oslo", "!")))[0]
     ('北京很大', 'Oslo !')
     """
-    known, text, offsets, at = sentence.offsets, "", list[Offsets](), 0
+    known, text, offsets = sentence.offsets, "", list[Offsets]()
     for number, word in enumerate(sentence.words):
         if number == 0:
             distance = 0
@@ -57,10 +57,8 @@ def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offse
             distance = known[number][0] - known[number - 1][1]
         else:
             distance = int(spaced or not touch(sentence.words[number - 1], word))
-        start = at + distance
-        text += " " * (start - at) + word
-        at = start + len(word)
-        offsets.append((start, at))
+        text += " " * distance + word
+        offsets.append((len(text) - len(word), len(text)))
     return text, offsets
 
 
