@@ -94,7 +94,7 @@ def would_merge(word: str, following: str) -> bool:
     return (last == first or not (is_punctuation(last) or is_punctuation(first))) and is_apart(word, following)
 
 
-def spaces_in(offsets: Offsets) -> list[bool]:
+def spaces_in(offsets: Sequence[tuple[int, int]]) -> list[bool]:
     """Whether white space follows each word but the last.
 
     >>> spaces_in(((0, 2), (3, 7), (7, 8)))

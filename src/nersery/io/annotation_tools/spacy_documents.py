@@ -10,6 +10,7 @@ from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.extras import required
 from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
+from nersery.core.spacing import spaces_in
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
@@ -44,10 +45,8 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
     id, is_ours = user_data.get("id") or id, user_data.keys() >= {*_KEPT}
     if doc.spans:
         warn(f"of spaCy's documents, only doc.ents are read, not the spans {', '.join(map(repr, doc.spans))}")
-    document, own_offsets = (
-        user_data.get("document", ""),
-        _source_offsets(doc, user_data["offsets"]) if is_ours else None,
-    )
+    document = user_data.get("document", "")
+    own_offsets = _source_offsets(doc, user_data["offsets"]) if is_ours else None
     if own_offsets is None:
         document, own_offsets = id, [(token.idx, token.idx + len(token)) for token in doc]
     # In documents of `to_spacy`, each token is a word, even if it is a no-break space.
@@ -88,8 +87,8 @@ def _source_offsets(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tu
         return ()
     characters: list[int] = []
     """The position of each character of the document in that text."""
-    for (start, end), (following, _) in zip(offsets, [*offsets[1:], offsets[-1]], strict=True):
-        characters += range(start, end + (end < following))
+    for (start, end), has_space in zip(offsets, [*spaces_in(offsets), False], strict=True):
+        characters += range(start, end + has_space)
     if len(characters) == len(doc.text):
         return [(characters[token.idx], characters[token.idx + len(token) - 1] + 1) for token in doc]
     return offsets if len(offsets) == len(doc) else None
@@ -116,11 +115,7 @@ def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
         if vocab is None and language not in vocabularies:
             vocabularies[language] = spacy_vocabulary(language)
         shared = vocabularies[language] if vocab is None else getattr(vocab, "vocab", vocab)
-        own_offsets = layout(sentence)[1]
-        spaces = [
-            end < start for (_, end), (start, _) in zip(own_offsets, [*own_offsets[1:], own_offsets[-1]], strict=True)
-        ]
-        doc = tokens.Doc(shared, list(sentence.words), spaces)
+        doc = tokens.Doc(shared, list(sentence.words), [*spaces_in(layout(sentence)[1]), False])
         doc.ents = [tokens.Span(doc, entity.start, entity.end, entity.type) for entity in sentence.entities]
         for name in _KEPT:
             doc.user_data[name] = getattr(sentence, name)

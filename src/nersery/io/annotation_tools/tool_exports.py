@@ -14,6 +14,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.sentence_validation import LONGEST_SENTENCE
+from nersery.core.spacing import spaces_in
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Offsets
 from nersery.io.annotation_tools.standoff import layout, splits_alike, strict_layout
@@ -75,10 +76,9 @@ class ProdigyWriter(Writer):
     def encode(self, sentence: Sentence) -> str:
         """One task; see `strict_layout`."""
         text, offsets = strict_layout(sentence)
-        following = [*(start for start, _ in offsets[1:]), offsets[-1][1]]
         tokens = [
-            {"text": text[start:end], "start": start, "end": end, "id": number, "ws": end < after}
-            for number, ((start, end), after) in enumerate(zip(offsets, following, strict=True))
+            {"text": text[start:end], "start": start, "end": end, "id": number, "ws": has_space}
+            for number, ((start, end), has_space) in enumerate(zip(offsets, [*spaces_in(offsets), False], strict=True))
         ]
         labels = _labels(sentence, text, offsets)
         spans = [
