@@ -7,7 +7,7 @@ from typing import Any
 
 from nersery.core.errors import Issue
 from nersery.io.annotation_tools.argilla import agreed
-from nersery.io.annotation_tools.json_forms import ANNOTATIONS
+from nersery.io.annotation_tools.json_forms import ANNOTATIONS, is_place
 from nersery.io.annotation_tools.labelled_text import whitespace_tokens
 from nersery.io.columns_and_rows.objects import BrokenError, Object, wrong_object
 
@@ -92,9 +92,5 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
 
 def _covers(text: str, label: Object) -> bool:
     """Whether a label covers the text that it repeats."""
-    start, end = label["start"], label["end"]
-    return (
-        type(start) is int
-        and type(end) is int
-        and whitespace_tokens(text[start:end]) == whitespace_tokens(label["text"])
-    )
+    place = [label["start"], label["end"]]
+    return is_place(place) and whitespace_tokens(text[slice(*place)]) == whitespace_tokens(label["text"])
