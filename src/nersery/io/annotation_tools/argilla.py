@@ -63,13 +63,10 @@ def _all(value: Object, line: int) -> list[tuple[str, list[tuple[Any, Any]]]]:
     """The responses to each question of Argilla 2, as status and answer. JSON only says if the record is completed."""
     if isinstance(responses := value.get("responses"), dict):
         default = "submitted" if value.get("status") in (None, "completed") else None
-        each = {name: values for name, values in responses.items() if isinstance(values, list)}
         return [
-            (
-                name,
-                [(answer.get("status", default), answer.get("value")) for answer in values if isinstance(answer, dict)],
-            )
-            for name, values in each.items()
+            (name, [(given.get("status", default), given.get("value")) for given in values if isinstance(given, dict)])
+            for name, values in responses.items()
+            if isinstance(values, list)
         ]
     columns = [(key, values) for key, values in value.items() if key.endswith(_RESPONSES) and isinstance(values, list)]
     return [(key, [*zip(_statuses(value, key, line), values, strict=True)]) for key, values in columns]
