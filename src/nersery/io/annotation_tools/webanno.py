@@ -138,12 +138,8 @@ class WebannoSource(StandoffSource):
 
     def documents(self, findings: Pass) -> Iterator[Document]:
         """The document. The issues of a line belong to its sentence."""
-        layer = self._layer_in(findings)
-        spans, offsets, issues = (
-            dict[tuple[str, str], LabelledSpan](),
-            list[Offsets](),
-            defaultdict[int, list[Issue]](list),
-        )
+        layer, issues = self._layer_in(findings), defaultdict[int, list[Issue]](list)
+        spans, offsets = dict[tuple[str, str], LabelledSpan](), list[Offsets]()
         text, sentence, word = "", 0, _NO_TOKEN
         for row in self._rows(layer):
             sentence += row.begins
