@@ -96,8 +96,13 @@ class ParquetSource(JsonlSource):
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
         """The issues, with the code that reads the rows of this file in Python; see `JsonlSource`."""
-        rows = f"pyarrow.parquet.read_table({self.file.name!r}).to_pylist()"
+        rows = _rows_in_python(self.file)
         return [replace(issue, message=issue.message.replace(ROWS_OF_JSONL, rows)) for issue in issues]
+
+
+def _rows_in_python(file: TextFile) -> str:
+    """The code that reads the rows of a file in Python."""
+    return f"pyarrow.parquet.read_table({file.name!r}).to_pylist()"
 
 
 def _advice(file: TextFile, error: Exception) -> str:
@@ -125,11 +130,8 @@ def _refuse_texts(schema: Any, file: TextFile) -> None:
     if has_words or not any(name in LABEL_KEYS and is_nested(type_) for name, type_ in types.items()):
         return
     message = f'"text" holds whole texts, expected lists of words; columns: {", ".join(schema.names):.100}'
-    rows, target = (
-        f"pyarrow.parquet.read_table({file.name!r}).to_pylist()",
-        str(file.path.with_name(f"{file.path.stem}-texts.jsonl")),
-    )
-    code = f"open({target!r}, 'w').writelines(json.dumps(row) + '\\n' for row in {rows})"
+    target = str(file.path.with_name(f"{file.path.stem}-texts.jsonl"))
+    code = f"open({target!r}, 'w').writelines(json.dumps(row) + '\\n' for row in {_rows_in_python(file)})"
     fix = f"save it as JSONL, which may hold texts, in Python: import json, pyarrow.parquet; {code}"
     raise DataError(Issue(message, file.name), fix=fix)
 
