@@ -354,13 +354,8 @@ def _is_abbreviation(word: str, following: str, language: str) -> bool:
 
 def _is_initials(word: str) -> bool:
     """Whether a word consists of letters and stops, like *U.S*, *z.B* and *जे.पी* before their last full stop."""
-    parts = [*map(_letters, re.split(f"[{STOPS}]", word))]
+    parts = ["".join(itertools.filterfalse(is_mark, part)) for part in re.split(f"[{STOPS}]", word)]
     return len(parts) > 1 and all(part.isalpha() and len(part) <= LONGEST_INITIAL for part in parts)
-
-
-def _letters(text: str) -> str:
-    """A text without its marks."""
-    return "".join(itertools.filterfalse(is_mark, text))
 
 
 def _is_small(letter: str) -> bool:
