@@ -122,12 +122,6 @@ def _input(path: Any, name: str) -> str:
     return io.input_path(path if isinstance(path, str) else as_path(path, name))
 
 
-def _require_file(path: str) -> None:
-    """Raise the reader's `DataError` if there is no such file."""
-    if not Path(path).exists():
-        next(TextFile(path).lines())
-
-
 @dataclass
 class GrowJob:
     """A grow job in its folder; see `grow`.
@@ -157,7 +151,8 @@ class GrowJob:
         for path in filter(None, (*self.train, self.raw, self.test)):
             if path == "-" or Path(path).is_fifo():
                 raise SettingsError(f"{path} is a pipe, expected a file: a resumed job reads it again")
-            _require_file(path)
+            if not Path(path).exists():
+                next(TextFile(path).lines())  # raises the reader's error
             refuse_within(self.folder, path)
         if self.model and self.model not in BUNDLED and Path(self.model).is_dir():
             self.model = str(Path(self.model).resolve())  # the job's own folder has a `tagger`, too
