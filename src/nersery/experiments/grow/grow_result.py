@@ -123,13 +123,11 @@ def save_result(trials: Trials, folder: Path, seed: int | None, notes: Sequence[
     best = trials.best()
     assert best is not None
     run, system = trials.run, trials.run.recipe.system(best.name)
-    all_notes = list(notes)
     folds = [fold for fold in best.folds if run.path(fold, system, "tagger").exists()]
     trained_seed = seed if seed is not None else [*folds, best.folds[0]][0]
-    if seed is None and folds:
-        all_notes.append("the time was too short to train on all sentences: the tagger has not seen those of one fold")
-    elif seed is None:
-        all_notes.append("the time was too short to train on all sentences: tagger/ is still from an earlier call")
+    if seed is None:
+        outcome = "the tagger has not seen those of one fold" if folds else "tagger/ is still from an earlier call"
+        notes = [*notes, f"the time was too short to train on all sentences: {outcome}"]
     if run.path(trained_seed, system, "tagger").exists():
         with replaced_folder(folder / "tagger") as new_folder:
             shutil.copytree(run.path(trained_seed, system, "tagger"), new_folder, dirs_exist_ok=True)
@@ -140,20 +138,16 @@ def save_result(trials: Trials, folder: Path, seed: int | None, notes: Sequence[
     io.write(sentences_by_id.values(), folder / "corpus.jsonl")
     io.write(_with_equal_columns([*sentences_by_id.values()]), folder / "corpus.conll")
     write_atomic(folder / "recipe.toml", _winning_recipe(trials, folder, system))
-    result = _result(trials, folder, best, seed, all_notes)
+    result = _result(trials, folder, best, seed, [*notes])
     _report(trials, folder, best, seed if result.test else None, result)
     return result
 
 
 def _with_equal_columns(sentences: Sequence[Sentence]) -> list[Sentence]:
     """The sentences with extra columns added until all have the same number: raw text has none."""
-    column_count = max((len(sentence.columns) for sentence in sentences), default=0)
-
-    def filled(sentence: Sentence) -> Sentence:
-        missing = [(UNKNOWN_COLUMN,) * len(sentence)] * (column_count - len(sentence.columns))
-        return replace(sentence, columns=(*sentence.columns, *missing)) if missing else sentence
-
-    return [*map(filled, sentences)]
+    count = max((len(sentence.columns) for sentence in sentences), default=0)
+    missing = [((UNKNOWN_COLUMN,) * len(sentence),) * (count - len(sentence.columns)) for sentence in sentences]
+    return [replace(s, columns=(*s.columns, *added)) for s, added in zip(sentences, missing, strict=True)]
 
 
 def remove_other_taggers(trials: Trials, keep: tuple[int, System]) -> None:
