@@ -164,14 +164,11 @@ class SweepPoint:
 
     def data(self, data: DataSettings) -> DataSettings:
         """The data settings with only the files of this language."""
-        if not self.language:
-            return data
-        files: dict[str, Any] = {}
-        for split in SPLITS:
-            split_files = getattr(data, split)
-            if isinstance(split_files, Mapping):
-                files[split] = {self.language: split_files[self.language]} if self.language in split_files else None
-        return replace(data, **files)
+        tables = {split: getattr(data, split) for split in SPLITS if self.language and data.has_languages(split)}
+        own: dict[str, Any] = {
+            split: {key: table[key] for key in table if key == self.language} or None for split, table in tables.items()
+        }
+        return replace(data, **own)
 
 
 def sweep_points(sweep: SweepSettings) -> list[SweepPoint]:
