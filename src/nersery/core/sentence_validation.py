@@ -128,17 +128,14 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
         return f"every word must be a string, got {words!r}"
     except UnicodeEncodeError as error:
         return f"a word holds the lone surrogate {joined[error.start]!r}, which no file can store"
-    if joined.count("\n") == len(words) - 1 and _ODD_BORDER.search(joined) is None:
-        return None if _CONTROL.search(joined) is None else _control_issue(words)
+    is_clean = joined.count("\n") == len(words) - 1 and _ODD_BORDER.search(joined) is None
+    if is_clean and _CONTROL.search(joined) is None:
+        return None
     for position, word in enumerate(words):
         if word == "":
             return f"word {position} is empty"
         if any(character in word for character in "\t\n\r") or word != word.strip(" "):
             return f"word {position} is {word!r}: a word has no tab, no line break and no space at its ends"
-    return None
-
-
-def _control_issue(words: tuple[str, ...]) -> str | None:
     for position, word in enumerate(words):
         if match := _CONTROL.search(word):
             return f"word {position} is {word!r}: it holds the {CONTROL} U+{ord(match[0]):04X}"
