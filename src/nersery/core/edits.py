@@ -37,13 +37,8 @@ def moved(entity: Entity, edits: Sequence[Edit], id: str) -> Entity:
         elif entity.start <= start and end <= entity.end:
             growth_inside += growth
         else:
-            raise DataError(
-                Issue(
-                    f"cannot edit words [{start}, {end}): they cut through the entity "
-                    f"[{entity.start}, {entity.end}) {entity.type}",
-                    sentence=id,
-                )
-            )
+            cut = f"the entity [{entity.start}, {entity.end}) {entity.type}"
+            raise DataError(Issue(f"cannot edit words [{start}, {end}): they cut through {cut}", sentence=id))
     if shift == growth_inside == 0:
         return entity
     return Entity(entity.start + shift, entity.end + shift + growth_inside, entity.type, entity.score)
