@@ -290,17 +290,7 @@ class GrowJob:
             run_time = RunTime(recipe, gold, raw, speeds=self._speeds, timed=save, say=self._say)
             better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
             planned = Schedule(*record["last"])
-            search = Search(
-                run,
-                run_time,
-                budget,
-                self._say,
-                save,
-                tried=tried,
-                named=self.model,
-                final_schedule=planned,
-                better=better,
-            )
+            search = Search(run, run_time, budget, self._say, save, self.model, planned, tried=tried, better=better)
             notes: list[str] = list(record["notes"])
             try:
                 if self._was_slow(search):
