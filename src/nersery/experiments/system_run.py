@@ -40,8 +40,6 @@ from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1, training_folder
 from nersery.taggers.components.second_stage import fit_second_stage, require_known_types
 
-BaseAndOwn = tuple[Sequence[Sentence], Sequence[Sentence]]
-
 
 @dataclass(frozen=True)
 class SystemRun:
@@ -149,7 +147,7 @@ class SystemRun:
         """
         return each_once(*self.base_and_own())
 
-    def base_and_own(self) -> BaseAndOwn:
+    def base_and_own(self) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
         """The new sentences of the system's base, and the sentences that it generated and kept itself."""
         return self.kept_by_base, self._select(self.generate()) if self.system.makes_sentences else []
 
