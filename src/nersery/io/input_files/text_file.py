@@ -189,29 +189,20 @@ class TextFile:
 
     def _encoding_of_mark(self) -> str:
         """The encoding that the byte order mark of the file names; empty without one."""
-        beginning = b""
-        if self.path.is_file():
-            with contextlib.suppress(OSError):  # reported when the file is read
-                beginning = self._bytes(4)
+        beginning = self._beginning(4)
         return next((name for mark, name in _MARKS.items() if beginning.startswith(mark)), "")
 
     @cached_property
     def seems_utf_8(self) -> bool:
         """Whether enough of the first lines are UTF-8 with characters beyond ASCII. Few other lines are by chance."""
-        try:
-            non_ascii = [line for line in self._bytes(MOST_BYTES).splitlines() if not line.isascii()]
-        except OSError:
-            return False
+        non_ascii = [line for line in self._beginning(MOST_BYTES).splitlines() if not line.isascii()]
         return sum(map(is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
 
     def note_of_garbled(self) -> str:
         """A note on a file in UTF-8 whose beginning is garbled; empty for other files."""
-        if not self.encoding.startswith("utf-8") or not self.path.is_file():
+        if not self.encoding.startswith("utf-8"):
             return ""
-        try:
-            return note_of_garbled(self._bytes(MOST_SEARCHED).decode("utf-8", "ignore"))
-        except OSError:  # reported when the file is read
-            return ""
+        return note_of_garbled(self._beginning(MOST_SEARCHED).decode("utf-8", "ignore"))
 
     def unreadable(self, error: OSError) -> DataError:
         """The error that says why the file cannot be read."""
@@ -243,9 +234,7 @@ class TextFile:
 
     def refuse_pointer(self) -> None:
         """Raise `DataError` if the file is a pointer that Git LFS has left in place of another one."""
-        if self.path.is_file():
-            with contextlib.suppress(OSError):  # reported when the file is read
-                binary.refuse_pointer(self._bytes(binary.MOST_BYTES), self.name)
+        binary.refuse_pointer(self._beginning(binary.MOST_BYTES), self.name)
 
     def _refuse_wide(self) -> None:
         """Raise `DataError` if a file without a mark seems to be UTF-16 or UTF-32, but is read in another encoding."""
@@ -280,6 +269,13 @@ class TextFile:
         if len(beginning) == MOST_BYTES:
             beginning = beginning[: beginning.rfind(b"\n") + 1]
         return not self.encoding.startswith("utf-8") and is_utf_8(beginning)
+
+    def _beginning(self, most: int) -> bytes:
+        """The first bytes of a regular file; none if it cannot be read, which is reported when it is read."""
+        if self.path.is_file():
+            with contextlib.suppress(OSError):
+                return self._bytes(most)
+        return b""
 
     def _bytes(self, most: int) -> bytes:
         with self.path.open("rb") as stream:
