@@ -173,15 +173,10 @@ class GrowJob:
 
     def _differences(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         """The differences from an earlier job, with names of files in place of their hashes."""
-        old_files, new_files = old.get("files", {}), new["files"]
-        changed = {name for name in (*old_files, *new_files) if old_files.get(name) != new_files.get(name)}
-        paths = self._files()
-        titles = {name: f"{name} ({paths[name]})" if name in paths and name in old_files else name for name in changed}
-        before = {titles[name]: old_files[name] for name in changed & old_files.keys()}
-        now = {
-            titles[name]: new_files[name] if name in old_files else str(paths[name])
-            for name in changed & new_files.keys()
-        }
+        old_files, paths = old.get("files", {}), self._files()
+        titles = {name: f"{name} ({path})" for name, path in paths.items() if name in old_files}
+        before = {titles.get(name, name): digest for name, digest in old_files.items()}
+        now = {titles.get(name, name): new["files"][name] if name in old_files else paths[name] for name in paths}
         return differences({**old, "files": before}, {**new, "files": now})
 
     def plan(self) -> Plan:
