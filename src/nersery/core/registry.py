@@ -18,18 +18,9 @@ from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
+from nersery.core import typed_settings
 from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError, did_you_mean
 from nersery.core.ranges import range_issues
-from nersery.core.typed_settings import (
-    build,
-    built,
-    default_of,
-    enumerated_settings,
-    hints_of,
-    setting_fields,
-    settings_of,
-    typed,
-)
 
 KINDS: Mapping[str, str] = {
     "augment": "Augmenter",
@@ -188,7 +179,7 @@ def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | Non
     0.3
     """
     cls, name = (get(kind, method), method) if isinstance(method, str) else (method, name_of(method))
-    return build(cls, name, settings or {})
+    return typed_settings.build(cls, name, settings or {})
 
 
 def create_within(setting: str, table: Mapping[str, Any]) -> Any:
@@ -203,7 +194,7 @@ def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
     Values out of range are reported only if all settings exist and have the right types.
     """
     try:
-        return built(get(kind, name), name, settings)[1]
+        return typed_settings.built(get(kind, name), name, settings)[1]
     except (SettingsError, MissingResourceError) as error:
         return [str(error)]
 
@@ -218,24 +209,26 @@ def check_values(method: object, name: str | None = None, *, types: bool = False
         types: Also refuse values of wrong types, except a path in place of a string. This check takes longer.
     """
     try:
-        hints = hints_of(type(method))
+        hints = typed_settings.hints_of(type(method))
     except NameError:  # a method of another package with types that are imported only for a type checker
         return
-    settings = settings_of(method)
-    keys = settings if types else enumerated_settings(type(method))
+    settings = typed_settings.settings_of(method)
+    keys = settings if types else typed_settings.enumerated_settings(type(method))
     chosen = {
         key: value
         for key, value in settings.items()
         if key in keys and not (is_dataclass(value) or isinstance(value, Path))
     }
-    issues = typed(type(method), name_of(method) if name is None else name, chosen)[1]
+    issues = typed_settings.typed(type(method), name_of(method) if name is None else name, chosen)[1]
     if issues := [*issues, *(issue for key in settings for issue in range_issues(key, hints[key], settings[key]))]:
         raise SettingsError("\n".join(issues))
 
 
 def defaults(kind: str, name: str) -> dict[str, Any]:
     """The default settings of a method."""
-    return {setting.name: default_of(setting) for setting in setting_fields(get(kind, name))}
+    return {
+        setting.name: typed_settings.default_of(setting) for setting in typed_settings.setting_fields(get(kind, name))
+    }
 
 
 class Method:
