@@ -13,20 +13,10 @@ from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence
 from nersery.core.tags import looks_like_tag
+from nersery.io import libraries
 from nersery.io.columns_and_rows.column_names import RARE_TAGS, RARE_WORDS, TAGS, WORDS
 from nersery.io.columns_and_rows.objects import json_value
 from nersery.io.columns_and_rows.table_cells import cell_holds_several, tags_of, word_cutter
-from nersery.io.libraries import (
-    RowsSource,
-    column_named,
-    dataset_sentences,
-    found_column,
-    id_text,
-    no_column,
-    numbered,
-    to_bio,
-    whole,
-)
 from nersery.io.parquet import with_names
 
 SENTENCES = ("sentence", "sentence_id", "id")
@@ -40,11 +30,11 @@ def pandas_sentences(
     if not hasattr(frame, "columns"):
         raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas")
     columns = list(frame.columns)
-    word_column = column_named(columns, words, "words", WORDS, RARE_WORDS)
-    tag_column = column_named(columns, tags or _only_tags(frame), "tags", TAGS, RARE_TAGS)
+    word_column = libraries.column_named(columns, words, "words", WORDS, RARE_WORDS)
+    tag_column = libraries.column_named(columns, tags or _only_tags(frame), "tags", TAGS, RARE_TAGS)
     if sentence and sentence in {*frame.index.names} - {*columns}:
         raise _ids_in_index(frame)
-    id_column = found_column(columns, sentence, "sentence", SENTENCES)
+    id_column = libraries.found_column(columns, sentence, "sentence", SENTENCES)
     if not len(frame):
         return iter(())
     languages = _languages(frame.drop(columns=[word_column, tag_column]))
@@ -62,26 +52,26 @@ def pandas_sentences(
             table["id"] = frame[id_column].astype(object).where(frame[id_column].notna(), None)
         if any(languages):
             table["language"] = languages
-        return dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
+        return libraries.dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
     if id_column is None:
         has_ids = any(frame.index.names) or not frame.index.is_unique
-        raise _ids_in_index(frame) if has_ids else no_column(columns, sentence, "sentence", SENTENCES)
+        raise _ids_in_index(frame) if has_ids else libraries.no_column(columns, sentence, "sentence", SENTENCES)
     ids = _sentence_ids(frame[[id_column, word_column, tag_column]])
-    numbers = numbered(names)
+    numbers = libraries.numbered(names)
     words_with_ids = zip(ids, frame[word_column], frame[tag_column], languages, strict=True)
     rows = [
         with_names(
             {
-                "id": id_text(json_value(id)),
+                "id": libraries.id_text(json_value(id)),
                 "tokens": [str(word) for _, word, _, _ in group],
-                "tags": [whole(json_value(tag)) for _, _, tag, _ in group],
+                "tags": [libraries.whole(json_value(tag)) for _, _, tag, _ in group],
                 "language": _only({language for *_, language in group}),
             },
             {"tags": numbers},
         )
         for id, group in ((id, list(group)) for id, group in groupby(words_with_ids, itemgetter(0)))
     ]
-    return iter(RowsSource("pandas", lambda: rows, options))
+    return iter(libraries.RowsSource("pandas", lambda: rows, options))
 
 
 def _only_tags(frame: Any) -> str | None:
@@ -167,7 +157,7 @@ def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
     sentences = list(corpus)
     rows = [
         (sentence.id, *pair, sentence.language)
-        for sentence, words, tags in zip(sentences, *to_bio(sentences, scheme), strict=True)
+        for sentence, words, tags in zip(sentences, *libraries.to_bio(sentences, scheme), strict=True)
         for pair in zip(words, tags, strict=True)
     ]
     frame = library.DataFrame(rows, columns=["sentence", "word", "tag", "language"])
