@@ -98,13 +98,8 @@ class Result:
 
 def collect(outcomes: Iterable[Outcome]) -> Result:
     """Gather outcomes in memory."""
-    tally = Tally()
-    sentences: list[Sentence] = []
-    rejects: list[Reject] = []
-    for outcome in outcomes:
+    tally, gathered = Tally(), list(outcomes)
+    for outcome in gathered:
         tally.add(outcome)
-        if isinstance(outcome, Reject):
-            rejects.append(outcome)
-        else:
-            sentences.append(outcome)
-    return Result(Corpus(sentences), tuple(rejects), tally)
+    rejects = tuple(outcome for outcome in gathered if isinstance(outcome, Reject))
+    return Result(Corpus(outcome for outcome in gathered if not isinstance(outcome, Reject)), rejects, tally)
