@@ -139,9 +139,9 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
     kept: dict[str, Sentence] = {}
     ids: set[str] = set()
     for number, (name, corpus) in enumerate(zip(train, corpora, strict=True)):
-        new_ids: dict[str, str] = {}
+        stem, new_ids = Path(name).stem, dict[str, str]()
         for id in corpus.by_id:
-            free = (_renamed(id, name, n) for n in count())
+            free = chain([id, f"{stem}/{id}"], (f"{stem}/{id}/{n}" for n in count(2)))
             new_ids[id] = next(id for id in free if id not in ids and made_from(id)[0] not in known_ids)
             ids.add(new_ids[id])
         for sentence in corpus:
@@ -162,12 +162,6 @@ def _with_new_ids(sentence: Sentence, new_ids: Mapping[str, str]) -> Sentence:
     if origin is not None:
         origin = replace(origin, parents=tuple(new_ids.get(parent, parent) for parent in origin.parents))
     return replace(sentence, id=new_ids[sentence.id], origin=origin)
-
-
-def _renamed(id: str, file: str, times: int) -> str:
-    if not times:
-        return id
-    return f"{Path(file).stem}/{id}" + (f"/{times}" if times > 1 else "")
 
 
 def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, most: int) -> tuple[Corpus, list[str]]:
