@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
@@ -118,11 +119,9 @@ def pack_brat(lines: Path, target: Path) -> None:
     names: set[str] = set()
     for document, sentences in documents.items():
         safe_name = _UNSAFE.sub("_", document).strip(".").encode()
-        name = stem = safe_name[:LONGEST_NAME].decode(errors="ignore") or "sentences"  # without half of a character
-        number = 1
-        while name.casefold() in names:
-            number += 1
-            name = f"{stem}_{number}"
+        stem = safe_name[:LONGEST_NAME].decode(errors="ignore") or "sentences"  # without half of a character
+        free = chain([stem], (f"{stem}_{number}" for number in count(2)))
+        name = next(name for name in free if name.casefold() not in names)
         names.add(name.casefold())
         text, labels = _whole(sentences)
         (target / f"{name}{TEXT}").write_text(text, "utf-8", newline="\n")
