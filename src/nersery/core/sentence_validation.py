@@ -15,8 +15,8 @@ from nersery.core.entity import Entity, Origin, SoftLabel
 CONTROL = "control character"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Category Cc without tab and line breaks. Joiners and direction marks, which some scripts need, are in Cf."""
-_ODD_BORDER = re.compile(r"[\t\r]|(?:\A|\n)(?:[\n ]|\Z)| (?:\n|\Z)")
-"""Matches a tab, a carriage return, an empty word or a space at the end of a word, in words joined by line feeds."""
+_ODD = ("\t", "\r", "\n\n", "\n ", " \n")
+"""A tab, a carriage return, an empty word, and a space at the ends of a word, where each word is on its own line."""
 NUMBERS = (float, int)
 """The types of scores; formats cannot write NumPy numbers."""
 LARGEST_WHOLE = 2**53
@@ -128,7 +128,7 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
         return f"every word must be a string, got {words!r}"
     except UnicodeEncodeError as error:
         return f"a word holds the lone surrogate {joined[error.start]!r}, which no file can store"
-    is_clean = joined.count("\n") == len(words) - 1 and _ODD_BORDER.search(joined) is None
+    is_clean = joined.count("\n") == len(words) - 1 and not any(odd in f"\n{joined}\n" for odd in _ODD)
     if is_clean and _CONTROL.search(joined) is None:
         return None
     for position, word in enumerate(words):
