@@ -38,12 +38,10 @@ steps = {steps}
 name = "names"
 method = "gazetteer_labels"
 files = {{ {files} }}
-ignore_case = true
 [[systems]]
 name = "names, then gold"
 method = "gazetteer_labels"
 files = {{ {files} }}
-ignore_case = true
 second_stage = {{ steps = {stage}, learning_rate = 5e-5, head_learning_rate = 1e-3 }}
 [[systems]]
 name = "names, relabelled, then gold"
