@@ -37,6 +37,15 @@ def test_malformed_definitions_are_refused(pairs: list[str], message: str) -> No
         values_by_type("--define", pairs, "TYPE=WORDS")
 
 
+def test_lists_of_names_are_files_by_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people.txt").write_text("Ada\n")
+    found: list[object] = []
+    monkeypatch.setattr(GrowJob, "execute", lambda job: found.append(job.names))
+    call("grow", "example:train.conll", "--names", f"PER = {tmp_path}/people.txt")
+    assert found == [{"PER": f"{tmp_path}/people.txt"}]
+    assert "expected TYPE=FILE" in call("grow", "example:train.conll", "--names", "people.txt").err
+
+
 class TestControlCharactersAreEscaped:
     """A type or an id in a user's file may hold control characters."""
 

@@ -73,6 +73,7 @@ class TestHelp:
             example = [on_tiny(*pair, tiny_masked_lm) for pair in pairwise(["", *example])]
         if example[0] == "grow":
             io.write([sentence.with_entities(()) for sentence in sentences(8, 300)], folder / "unlabelled.txt")
+            Path("places.txt").write_text("Oslo\n")
             monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
             for module in (plan, search):
                 monkeypatch.setattr(module, "SCHEDULES", (Schedule(2, 16),))

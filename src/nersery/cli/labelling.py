@@ -141,7 +141,8 @@ def _options_for_grow(run: Path | None) -> list[str]:
     option_pairs = [(f"--{name}", str(value)) for name, value in values.items() if value]
     option_pairs += [("--repair", name) for name in dict.fromkeys([*given.repair, *reading.get("repair", ())])]
     defined = [("--define", f"{type_}={words}") for type_, words in earlier.get("definitions", {}).items()]
-    return [part for pair in (*option_pairs, *defined) for part in pair]
+    listed = [("--names", f"{type_}={path}") for type_, path in earlier.get("names", {}).items()]
+    return [part for pair in (*option_pairs, *defined, *listed) for part in pair]
 
 
 @label_group.command(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     epilog="Examples:\n\n  nersery grow train.conll --raw unlabelled.txt --minutes 30 --out runs/grow\n\n"
     "  nersery grow train.conll --raw unlabelled.txt --plan\n\n"
     "  nersery grow train.conll --raw unlabelled.txt --define PER='named person' --define LOC='named place'\n\n"
+    "  nersery grow train.conll --raw unlabelled.txt --names LOC=places.txt\n\n"
     "  nersery grow train.conll labelled.jsonl --raw unlabelled.txt --out runs/grow-2",
 )
 def grow(
@@ -41,6 +42,10 @@ def grow(
         list[str] | None,
         Option(metavar="TYPE=WORDS", help="What a type means, for the model that labels raw text; may be repeated."),
     ] = None,
+    names: Annotated[
+        list[str] | None,
+        Option(metavar="TYPE=FILE", help="A list of names, one per line, to label in raw text; may be repeated."),
+    ] = None,
     out: Annotated[Path, Option(help="Output folder.")] = Path("runs/grow"),
     plan: Annotated[bool, Option("--plan", help="Only print the plan and its estimated time.")] = False,
     json: options.AsJson = False,
@@ -54,9 +59,8 @@ def grow(
     files = tuple(map(io.input_path, train))
     definitions = options.values_by_type("--define", define or [], 'TYPE=WORDS, e.g. GENE="gene or protein"')
     reading = options.shared(io.ReadOptions)
-    job = GrowJob(
-        files, out, raw_file, test_file, model, reading, minutes=minutes, quiet=quiet, definitions=definitions
-    )
+    lists = options.values_by_type("--names", names or [], "TYPE=FILE, e.g. GENE=genes.txt")
+    job = GrowJob(files, out, raw_file, test_file, model, reading, minutes, quiet, definitions=definitions, names=lists)
     if plan:
         planned = job.plan()
         notes = [*planned.data.notes, *planned.notes]

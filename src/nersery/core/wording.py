@@ -16,6 +16,7 @@ _SAME = (
 )
 PARAMETERS = {
     "--define": "definitions",
+    "--names": "names",
     "--force": "force=True",
     "--out": "output",
     "--scheme-in": "scheme",

@@ -260,12 +260,13 @@ def test_suggested_commands_have_the_labelled_types_and_the_given_options(tagger
     shutil.copytree(tagger, "job/tagger")
     reading = {"language": "de", "split": "signs", "encoding": "utf-8", "repair": ["bare-dash"], "tag_column": 3}
     settings = {"model": "my-encoder", "reading": reading, "definitions": {"PER": "named person"}}
+    settings["names"] = {"PER": "/lists/people.txt"}
     write_json(Path("job/grow.json"), {"fingerprint": settings})
     options = ("--run", "job", "-n", "7", "--force", "--split", "punctuation", "--repair", "extra-rows")
     result = call("label", "next", raw, "next.jsonl", *options)
     printed = (
         "--language de --split punctuation --tag-column 3 --model my-encoder --repair extra-rows --repair bare-dash "
-        "--define 'PER=named person' --out runs/grow"
+        "--define 'PER=named person' --names PER=/lists/people.txt --out runs/grow"
     )
     assert f"labelled.jsonl --raw {raw} {printed}\n" in result.out
 

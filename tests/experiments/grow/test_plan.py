@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,6 +67,24 @@ def test_notes_types_without_a_definition(monkeypatch: pytest.MonkeyPatch) -> No
     assert not any("no definition" in note for note in found.notes)
     table = tomllib.loads(plan.recipe_text(found.table))
     assert {one.get("name"): one for one in table["systems"]}["questions"]["definitions"] == defined.definitions
+
+
+def test_raw_text_is_labelled_by_lists_of_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"PER": str(tmp_path / "people.txt")}
+    (tmp_path / "people.txt").write_text("Ada\n")
+    data, asked = timed(monkeypatch, {})
+    data = replace(data, names=names)
+    found = plan.make_plan(data, "", Budget(6000.0), lambda _: None)
+    systems = {entry["name"]: entry for entry in found.table["systems"]}
+    assert systems_of(found)[0] == "names"
+    assert systems["names"]["files"] == names
+    assert systems["names, relabelled"]["base"] == "names"
+    assert "ignore_case" not in systems["names"]
+    assert {"questions", "self-training", "names, bundled-multilingual"} <= {*systems}
+    assert "questions" in asked, "their time decides how much raw text is used"
+    lower = replace(data, text=replace(ENGLISH, cased=False))
+    entry = plan.make_plan(lower, "", Budget(6000.0), lambda _: None).table["systems"][0]
+    assert entry["ignore_case"]
 
 
 @pytest.mark.parametrize(

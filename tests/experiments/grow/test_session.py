@@ -212,6 +212,32 @@ def test_refuses_too_few_sentences_and_other_languages(folder: Path) -> None:
         grow()
 
 
+def test_lists_of_names_label_raw_text(folder: Path) -> None:
+    Path("people.txt").write_text("Radia Perlman\nBarbara Liskov\nEdsger\n", "utf-8")
+    settings = {"minutes": 10, "names": {"PER": Path("people.txt")}}
+    result = grow(**settings)
+    tried = {one["name"]: one for one in json.loads(Path("out/report.json").read_text("utf-8"))["search"]}
+    assert tried["names"]["folds"]
+    labelled = {s.text: s.labels for s in io.read("out/run/seed-0/names/generated.jsonl")}
+    assert any("Edsger" in text and (labels[0][2] == "PER") for text, labels in labelled.items())
+    assert grow(**settings).best == result.best
+    Path("people.txt").write_text("Edsger\n", "utf-8")
+    with pytest.raises(SettingsError, match="names of PER"):
+        grow(**settings)
+
+
+def test_refuses_lists_of_names_that_cannot_be_used(folder: Path) -> None:
+    Path("people.txt").write_text("Edsger\tNL\n", "utf-8")
+    with pytest.raises(DataError, match="one name on each line"):
+        grow(names={"PER": "people.txt"})
+    with pytest.raises(SettingsError, match=r"a list of names is for the type PERSON, which no labelled sentence has"):
+        grow(names={"PERSON": "people.txt"})
+    with pytest.raises(DataError, match=r"missing\.txt"):
+        grow(names={"PER": "missing.txt"})
+    with pytest.raises(SettingsError, match=r"names is 'people\.txt'"):
+        grow(names="people.txt")
+
+
 def test_growing_with_more_labels_suggests_a_new_folder(grown: GrowResult) -> None:
     io.write(sentences(6, 400), "labelled.jsonl")
     more = ["train.conll", "labelled.jsonl"]

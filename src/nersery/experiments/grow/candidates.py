@@ -49,6 +49,7 @@ def systems_for(
     raw: int,
     stage_steps: int,
     definitions: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
     are_names: bool = False,
     other: str = "",
 ) -> list[Entry]:
@@ -59,10 +60,14 @@ def systems_for(
         are_names: Whether the mentions are mostly names, so that taggers with a bundled encoder, except that of gold
             only, start from the bundled tagger.
         definitions: The user's own definitions of some types.
+        names: The user's files with names of some types.
         other: The bundled encoder that relabels raw text in turns with the first one; empty for none.
     """
     entries: list[Entry] = []
-    annotator = _questions(text, types, models, definitions or {})
+    annotators = {
+        "names": _listed_names(text, names or {}),
+        "questions": _questions(text, types, models, definitions or {}),
+    }
     for model, suffix in zip(models, _suffixes(models), strict=True):
         is_first = model == models[0]
         start = STARTS.get(model, model) if are_names else model
@@ -74,7 +79,7 @@ def systems_for(
             turn = other if is_first else ""
             turns: Entry = {"tagger_settings": {"model": STARTS[turn] if are_names else turn}} if turn else {}
             base = "" if is_first else f"gold{suffix}"
-            entries += _with_raw_text(annotator, suffix, tagger, base, second_stage, turns)
+            entries += _with_raw_text(annotators, suffix, tagger, base, second_stage, turns)
         entries += _from_gold(text, suffix, tagger, gold)
     return entries
 
@@ -102,12 +107,20 @@ def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], d
     return {**entry, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}
 
 
+def _listed_names(text: TextProfile, names: Mapping[str, str]) -> Entry:
+    """The entry that labels raw text by lists of names; empty if there are none."""
+    if not names:
+        return {}
+    case: Entry = {} if text.cased else {"ignore_case": True}
+    return {"method": "gazetteer_labels", "files": dict(names), **case}
+
+
 def _with_raw_text(
-    annotator: Entry, suffix: str, tagger: Entry, base: str, second_stage: Entry, other: Entry
+    annotators: Mapping[str, Entry], suffix: str, tagger: Entry, base: str, second_stage: Entry, other: Entry
 ) -> list[Entry]:
     stage = {"second_stage": second_stage}
     base_entry = {"base": base} if base else {}
-    firsts = [{"name": f"questions{suffix}", **annotator, **tagger, **stage}] if annotator else []
+    firsts = [{"name": f"{name}{suffix}", **entry, **tagger, **stage} for name, entry in annotators.items() if entry]
     firsts.append({"name": f"self-training{suffix}", **base_entry, "method": "tagger_labels", **tagger, **stage})
     return [entry for first in firsts for entry in _rounds(first, tagger, stage, suffix, other)]
 

@@ -19,6 +19,8 @@ Gain = tuple[float, float]
 USUAL = {
     "questions": (0.05, 0.03),
     "questions again": (0.06, 0.03),
+    "names": (0.05, 0.05),
+    "names again": (0.06, 0.05),
     "self-training": (0.025, 0.02),
     "melm": (0.01, 0.02),
     "aclm": (0.01, 0.02),
@@ -108,6 +110,6 @@ def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]
 
 def _kind(system: System, methods: Sequence[str]) -> str:
     """The key in `USUAL` of a system that makes sentences, by the methods of its chain."""
-    if methods[0] == "qa_prompting":
-        return "questions again" if len(methods) > 1 else "questions"
+    if kind := {"qa_prompting": "questions", "gazetteer_labels": "names"}.get(methods[0]):
+        return f"{kind} again" if len(methods) > 1 else kind
     return "self-training" if system.labels_raw_text else methods[-1]

@@ -15,6 +15,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import unspaced
+from nersery.core.word_lists import read_names
 from nersery.experiments import corpus_notes
 from nersery.experiments.text_profile import TextProfile, data_notes, note_of_language, profile, refuse_other_language
 from nersery.io.text import TextSource
@@ -35,6 +36,7 @@ class GrowData:
         raw: Sentences without labels; those in gold or test are left out.
         notes: Notes on the data for the user.
         definitions: The user's own definitions of some types.
+        names: The user's files with names of some types.
     """
 
     gold: Corpus
@@ -43,6 +45,7 @@ class GrowData:
     text: TextProfile
     notes: tuple[str, ...]
     definitions: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_data(
@@ -52,19 +55,25 @@ def read_data(
     options: io.ReadOptions,
     most_raw: int,
     definitions: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> GrowData:
     """Read and check all files.
 
     Args:
         train: One or more files. If several have the same text, its labels in the last one count.
         most_raw: If there are more raw sentences, this number is drawn.
+        names: Files with one name per line, by type.
 
     Raises:
         DataError: If the files cannot be used.
     """
     gold, relabelled = _joined(train, options)
     _require_enough(gold, train)
-    _check_definitions(definitions or {}, gold)
+    check_texts(definitions or {}, "definitions")
+    _check_types("a definition", definitions or {}, gold)
+    _check_types("a list of names", names or {}, gold)
+    for path in (names or {}).values():
+        read_names(path)
     test_corpus = _tested(test, options, gold) if test else Corpus([])
     text = profile(gold, options.language)
     oddities = [
@@ -77,11 +86,13 @@ def read_data(
     unlabelled = Corpus([])
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
+    if names and not raw:
+        notes.append("there is no raw text to look for names in: lists of names are not used")
     if raw:
         unlabelled, raw_notes = _raw(raw, options, gold, test_corpus, most_raw)
         notes += raw_notes
         refuse_other_language(text, profile(unlabelled, options.language))
-    return GrowData(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {})
+    return GrowData(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {}, names or {})
 
 
 def _require_enough(gold: Corpus, train: Sequence[str]) -> None:
@@ -99,12 +110,11 @@ def _require_enough(gold: Corpus, train: Sequence[str]) -> None:
         )
 
 
-def _check_definitions(definitions: Mapping[str, str], gold: Corpus) -> None:
-    """Raise `SettingsError` for definitions without words, and for those of types that gold lacks."""
-    check_texts(definitions, "definitions")
-    if unknown := [type_ for type_ in definitions if type_ not in gold.types]:
+def _check_types(what: str, types: Iterable[str], gold: Corpus) -> None:
+    """Raise `SettingsError` if the user has given something for a type that gold lacks."""
+    if unknown := [type_ for type_ in types if type_ not in gold.types]:
         raise SettingsError(
-            f"a definition names the type {printable(unknown[0])}, which no labelled sentence has; "
+            f"{what} is for the type {printable(unknown[0])}, which no labelled sentence has; "
             f"{did_you_mean(unknown[0], gold.types)}"
         )
 

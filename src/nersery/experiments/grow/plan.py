@@ -219,8 +219,9 @@ def _with_affordable_raw_text(data: GrowData, times: RunTime, budget: Budget) ->
     """The data with as much raw text as can be labelled."""
     if not data.raw:
         return data, []
-    system = next(system for system in times.recipe.systems if system.labels_raw_text)
-    seconds_each = CAUTION * times.making(system) / len(data.raw)
+    systems = [system for system in times.recipe.systems if system.labels_raw_text]
+    slowest = next((system for system in systems if system.asks_questions), systems[0])
+    seconds_each = CAUTION * times.making(slowest) / len(data.raw)
     most = max(FEWEST_RAW, int(LABELLING_SHARE * budget.left / seconds_each))
     if most >= len(data.raw):
         return data, []
@@ -270,6 +271,7 @@ class _PlanDraft:
                 raw=len(data.raw),
                 stage_steps=min(STAGE_STEPS, schedule.steps),
                 definitions=data.definitions,
+                names=data.names,
                 are_names=self.are_names,
                 other=other_encoder(data.text, models, has_english=self.has_english),
             ),

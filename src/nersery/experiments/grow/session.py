@@ -79,6 +79,7 @@ def grow(
     minutes: float = 30,
     model: str = "",
     definitions: Mapping[str, str] | None = None,
+    names: Mapping[str, str | Path] | None = None,
     language: str = "",
     quiet: bool = False,
 ) -> GrowResult:
@@ -94,6 +95,7 @@ def grow(
         minutes: The time for everything, over all calls.
         model: An encoder or a tagger to try in addition to the bundled encoders.
         definitions: What types mean, for questions. Other types use those of `nersery list types`, or their name.
+        names: For some types, files with one name per line, to look for in ``raw``.
         language: Of the text; detected if empty.
         quiet: Show no progress.
 
@@ -106,11 +108,12 @@ def grow(
     test_file = None if test in (None, "") else _input(test, "test")
     model = "" if model is None else checked_text(text_paths(model), "model")
     check_texts({} if definitions is None else definitions, "definitions")
+    if names is not None and not isinstance(names, Mapping):
+        raise SettingsError(f'names is {names!r:.60}, expected a file for each type, e.g. {{"DRUG": "drugs.txt"}}')
+    lists = {type_: str(as_path(path, "names")) for type_, path in (names or {}).items()}
     options = io.ReadOptions(language=language)
-    folder = as_path(output, "output")
-    return GrowJob(
-        files, folder, raw_file, test_file, model, options, minutes=minutes, quiet=quiet, definitions=definitions or {}
-    ).execute()
+    job = GrowJob(files, as_path(output, "output"), raw_file, test_file, model, options, minutes=minutes, quiet=quiet)
+    return replace(job, definitions=definitions or {}, names=lists).execute()
 
 
 def _input(path: Any, name: str) -> str:
@@ -142,13 +145,15 @@ class GrowJob:
     quiet: bool = False
     keep_taggers: bool = False
     definitions: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     _speeds: dict[str, Any] = field(default_factory=dict, init=False)
     _record: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if not self.train:
             raise SettingsError("there is no train file, expected one or more")
-        for path in filter(None, (*self.train, self.raw, self.test)):
+        self.names = {type_: str(Path(path).absolute()) for type_, path in self.names.items()}
+        for path in self._files().values():
             if path == "-" or Path(path).is_fifo():
                 raise SettingsError(f"{path} is a pipe, expected a file: a resumed job reads it again")
             if not Path(path).exists():
@@ -162,13 +167,15 @@ class GrowJob:
     def fingerprint(self) -> dict[str, Any]:
         """What the result depends on besides the time."""
         hashes = {name: content_hash(path) for name, path in self._files().items()}
-        more_settings = {"definitions": dict(self.definitions)} if self.definitions else {}
+        given = {"definitions": dict(self.definitions), "names": dict(self.names)}
+        more_settings = {name: values for name, values in given.items() if values}
         settings = {"model": self.model, **more_settings, "reading": asdict(self.options)}
         return {"nersery": __version__, "files": hashes, **settings}
 
     def _files(self) -> dict[str, str]:
         more_train = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
-        files = {"train": self.train[0], **more_train, "raw": self.raw, "test": self.test}
+        names = {f"names of {type_}": path for type_, path in self.names.items()}
+        files = {"train": self.train[0], **more_train, "raw": self.raw, "test": self.test, **names}
         return {name: path for name, path in files.items() if path}
 
     def _differences(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
@@ -207,7 +214,7 @@ class GrowJob:
             return result
 
     def _data(self) -> GrowData:
-        return read_data(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions)
+        return read_data(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions, self.names)
 
     def _earlier_record(self) -> dict[str, Any]:
         """The record of an earlier call, or a new one; a `SettingsError` if the folder belongs to another job."""
