@@ -132,6 +132,7 @@ def test_suggests_splitting_phrases_at_zero_width_spaces(tmp_path: Path) -> None
         ("王小明在北京。\n", [*"王小明在北京。"], "each character is a word"),
         ("我在 Google 工作。\n", [*"我在", "Google", *"工作。"], "each character is a word"),
         ("བོད་སྐད་དང་ཡིག་གེ་ལྷ་ས\n", ["བོད་", "སྐད་", "དང་", "ཡིག་", "གེ་", "ལྷ་", "ས"], "each syllable is a word"),
+        ("ရန်ကုန်မြို့တွင်\n", ["ရန်", "ကုန်", "မြို့", "တွင်"], "each syllable is a word"),
         ("我 在 北京 工作 。\n", ["我", "在", "北京", "工作", "。"], ""),
         ("ខ្ញុំ\u200bរស់នៅ\u200bក្នុង\u200bភ្នំពេញ\n", ["ខ្ញុំ", "រស់នៅ", "ក្នុង", "ភ្នំពេញ"], "punctuation is split off"),
         ("Ada (1815) , 🧑🏽‍🚀 !\n", ["Ada", "(1815)", ",", "🧑🏽‍🚀", "!"], ""),

@@ -219,8 +219,8 @@ def _warn_of_characters(name: str, gold: Iterable[Sentence]) -> None:
     words = [word for sentence in islice(gold, LOOKED_AT) for word in sentence.words]
     if sum(map(is_character, words)) > len(words) / 2:
         warn(
-            f"{name} moves or replaces single words, but each word of this text is one character. Split it into whole "
-            "words, or use a method that keeps them, e.g. mention_replacement"
+            f"{name} moves or replaces single words, but each word of this text is one character or syllable. Split it "
+            "into whole words, or use a method that keeps them, e.g. mention_replacement"
         )
 
 

@@ -17,7 +17,7 @@ from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_r
 from nersery.io.formats import WORDS, FileHead, Format
 from nersery.io.input_files.foreign import refuse_foreign
 from nersery.io.input_files.text_file import TextFile
-from nersery.io.word_splitting.scripts_without_spaces import SYLLABLE_ENDS, runs_on
+from nersery.io.word_splitting.scripts_without_spaces import IN_SYLLABLE, runs_on
 from nersery.io.word_splitting.tokenization import (
     MOST_ATTACHED,
     Splitting,
@@ -113,7 +113,7 @@ class TextSource(Source):
     def note_of_split(self, splitting: Splitting) -> str:
         """A note on a splitting that was chosen by the look of the text; empty for one at spaces."""
         texts = [*self.first_lines()]
-        has_syllables = sum(any(end in text for end in SYLLABLE_ENDS) for text in texts) > len(texts) / 2
+        has_syllables = sum(IN_SYLLABLE.search(text) is not None for text in texts) > len(texts) / 2
         apart = CHARACTERS.format("syllable" if has_syllables else "character")
         notes = {"punctuation": LEFT_IN if self._keep_punctuation else SPLIT_OFF, "characters": apart}
         return notes.get(splitting, "")

@@ -21,10 +21,10 @@ SYLLABLE_ENDS = "\u0f0b\u0f0c"
 """The point after each syllable of Tibetan, and its variant at which no line breaks."""
 LETTERLIKE_SIGNS = "ๆฯໆຯៗ"
 """Signs of Thai, Lao and Khmer that repeat or shorten the word before them; Unicode calls them letters."""
-_IN_SYLLABLE = re.compile("[\u0f40-\u0fbc][\u0f40-\u0f6c]")
-"""A Tibetan letter and the one after it."""
-_ENDS_OF_PHRASES = re.compile("[。、，！？；：]")
-"""Punctuation that is a separate word in text that is split into words."""
+IN_SYLLABLE = re.compile("[\u0f40-\u0fbc][\u0f40-\u0f6c]|[\u1000-\u103f\u1050-\u109f].\u1037?[\u1039\u103a]")
+"""A Tibetan letter and the one after it; a Burmese character and a letter that ends its syllable, the *န်* of *ရန်*."""
+_ENDS_OF_PHRASES = re.compile("[。、，！？；：]|[^၊။][၊။]")
+"""Punctuation that is a separate word in text that is split into words, or what it follows in Burmese."""
 LONGEST_MEAN = 6
 """The longest mean length of words in letters of these scripts. In split text, it is 2 in Chinese and 4 in Thai."""
 LEAST_SHARE = 0.05
@@ -62,21 +62,21 @@ def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
 
 
 def is_character(word: str) -> bool:
-    """Whether a word is one character, with its marks and letters under it, or one syllable of Tibetan.
+    """Whether a word is one character, with its marks and letters under it, or one syllable of Tibetan or Burmese.
 
-    >>> is_character("京"), is_character("ភ្នំ"), is_character("བོད་"), is_character("北京"), is_character("a")
-    (True, True, True, False, False)
+    >>> [is_character(word) for word in ("京", "ភ្នំ", "བོད་", "ရန်", "北京", "ရန်ကုန်", "a")]
+    [True, True, True, True, False, False, False]
     """
-    return bool(NO_SPACES.match(word)) and all(map(continues_word, word, word[1:]))
+    return bool(NO_SPACES.match(word)) and all(continues_word(word, place) for place in range(1, len(word)))
 
 
-def continues_word(before: str, character: str) -> bool:
-    """Whether a character belongs to the one before it, or in Tibetan to its syllable.
+def continues_word(text: str, place: int) -> bool:
+    """Whether a character belongs to the one before it, or in Tibetan and Burmese to its syllable.
 
-    >>> [continues_word(*pair) for pair in (("北", "京"), ("บ", "า"), ("น", "้"), ("བ", "ད"), ("་", "ད"))]
-    [False, False, True, True, False]
+    >>> [continues_word(text, 1) for text in ("北京", "บา", "น้", "བད", "་ད", "ရန်", "မန")]
+    [False, False, True, True, False, True, False]
     """
-    return is_mark(character) or before in STACKERS or _IN_SYLLABLE.match(before + character) is not None
+    return is_mark(text[place]) or text[place - 1] in STACKERS or IN_SYLLABLE.match(text, place - 1) is not None
 
 
 def stands_alone(character: str) -> bool:

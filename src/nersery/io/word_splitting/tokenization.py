@@ -226,8 +226,8 @@ def is_joined(text: str, place: int) -> bool:
 def _spaced(text: str) -> str:
     """The text with a space on both sides of each character that `stands_alone`, with its marks."""
     spread: list[str] = []
-    for character in text:
-        if spread and continues_word(spread[-1][-1], character):
+    for place, character in enumerate(text):
+        if spread and continues_word(text, place):
             spread[-1] += character
         elif stands_alone(character) or (spread and stands_alone(spread[-1][0])):
             spread += " ", character
