@@ -103,6 +103,9 @@ def test_new_words_are_spaced_as_stated() -> None:
         ("in Oslo , at 5 % ( or so ) !", "in Oslo, at 5% (or so)!"),
         ("¿ Dónde ? « Oui »", "¿Dónde? «Oui»"),
         ("नमस्ते । in .NET", "नमस्ते। in .NET"),
+        ("三星電子는 國會 會長은 釜山 서울特別市 ( 中 )", "三星電子는 國會 會長은 釜山 서울特別市 (中)"),
+        ("ᠮᠣᠩᠭᠣᠯ ᠂ ᠤᠯᠤᠰ ᠃", "ᠮᠣᠩᠭᠣᠯ᠂ ᠤᠯᠤᠰ᠃"),
+        ("ߞߊ߲߫ ߸ ᐃᓗᐊᓂ ᙮ ᱨᱮ ᱾ ꯂꯩ ꯫ ܒܢ ܀ ነው ፧ ", "ߞߊ߲߫߸ ᐃᓗᐊᓂ᙮ ᱨᱮ᱾ ꯂꯩ꯫ ܒܢ܀ ነው፧"),
     ],
 )
 def test_words_of_a_model_are_spaced_as_usual(words: str, text: str) -> None:

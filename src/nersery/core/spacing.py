@@ -22,10 +22,12 @@ or of Tangut, Khitan and Nüshu.
 """
 FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
 """Punctuation, digits and Latin letters as Chinese and Japanese print them."""
-CLOSING_PUNCTUATION = ",.;:!?%‰…،؛؟۔।॥։՞՝።፣፤፥፦"
+CLOSING_PUNCTUATION = ",.;:!?%‰…،؛؟۔।॥։՞՝።፣፤፥፦፧܀܁܂߸߹᙮᠂᠃᠄᱾᱿⹁꯫"
 """Punctuation that follows a word without a space, besides closing brackets and quotation marks."""
 OPENING_PUNCTUATION = "¿¡"
 """Punctuation that a word follows without a space, besides opening brackets and quotation marks."""
+HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+"""A Korean letter or syllable."""
 
 
 def lacks_spaces(text: str) -> bool:
@@ -40,11 +42,13 @@ def lacks_spaces(text: str) -> bool:
 def touch(word: str, following: str) -> bool:
     """Whether two words are written without a space: both are of a script without spaces, or one is its punctuation.
 
-    >>> touch("北京", "很"), touch("Oslo", "。"), touch("北京", "Oslo")
-    (True, True, False)
+    A word with Hangul is Korean, which has spaces also beside Chinese characters.
+
+    >>> touch("北京", "很"), touch("Oslo", "。"), touch("北京", "Oslo"), touch("國會", "會長은")
+    (True, True, False, False)
     """
     pair = word[-1] + following[0]
-    return bool(FULL_WIDTH.search(pair)) or all(map(lacks_spaces, pair))
+    return bool(FULL_WIDTH.search(pair)) or (all(map(lacks_spaces, pair)) and not HANGUL.search(word + following))
 
 
 def is_apart(word: str, following: str) -> bool:
@@ -53,16 +57,17 @@ def is_apart(word: str, following: str) -> bool:
     >>> [is_apart(*pair) for pair in (("in", "Oslo"), ("Oslo", "."), ("(", "Oslo"), ("in", ".NET"), ("北京", "很"))]
     [True, False, False, True, False]
     """
-    return _is_apart(word[-1], following[:2])
+    return _may_be_apart(word[-1], following[:2]) and not touch(word, following)
 
 
 @lru_cache(maxsize=10_000)
-def _is_apart(last: str, following: str) -> bool:
+def _may_be_apart(last: str, following: str) -> bool:
+    """Whether a space is usual between two words, unless they `touch`."""
     opens = last in OPENING_PUNCTUATION or category(last) in ("Ps", "Pi")
     closes = category(following[0]) in ("Pe", "Pf") or (
         following[0] in CLOSING_PUNCTUATION and not following[1:].isalnum()
     )
-    return not (opens or closes or touch(last, following))
+    return not (opens or closes)
 
 
 def are_alike(pair: tuple[str, str], model: tuple[str, str]) -> bool:
@@ -115,7 +120,7 @@ def offsets_of(words: Sequence[str], spaces: Sequence[bool | None]) -> Offsets:
     start, end = 0, len(words[0])
     offsets = [(start, end)]
     for word, following, space in zip(words[:-1], words[1:], spaces, strict=True):
-        start = end + (_is_apart(word[-1], following[:2]) if space is None else space)
+        start = end + (is_apart(word, following) if space is None else space)
         end = start + len(following)
         offsets.append((start, end))
     return tuple(offsets) if end <= LONGEST_SENTENCE else ()
