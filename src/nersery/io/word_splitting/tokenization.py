@@ -13,7 +13,7 @@ from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.inflection import APOSTROPHES
 from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
-from nersery.core.spacing import NO_SPACES
+from nersery.core.spacing import HANGUL, NO_SPACES
 from nersery.io.word_splitting.scripts_without_spaces import (
     LONGEST_MEAN,
     continues_word,
@@ -45,7 +45,7 @@ ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
     vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr
     str mio mrd sra srta dra profa exmo exma ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing डॉ प्रो सं ई
-    पू""".split()  # noqa: SIM905
+    पू डा मि श्री ডাঃ ਡਾ ਮਿ ਸ਼੍ਰੀ ડૉ ડો મિ શ્રી திரு డా శ్రీ ಡಾ ಮಿ ಶ್ರೀ ഡോ ശ്രീ""".split()  # noqa: SIM905
 )
 """Words to which a full stop belongs, in lower case."""
 COMMON_WORDS: Mapping[str, Collection[str]] = {
@@ -63,7 +63,10 @@ CLIPPED = {
 """What follows an apostrophe that begins a word, *'s-Gravenhage*, or stands for a glottal stop, *‘o*."""
 BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
 """Words to which a full stop belongs if a number follows: *no. 5*, but *he said no.*"""
-BEFORE_NAMES = {"fr": frozenset(("me", "mm")), "pl": frozenset(("ds", "im"))}
+BEFORE_NAMES = {
+    "fr": frozenset(("me", "mm")), "pl": frozenset(("ds", "im")), "sw": frozenset(("bi", "bw", "dk", "mhe")),
+    "vi": frozenset(("bs", "gs", "pgs", "ths", "tp", "ts", "tt")),
+}  # fmt: skip
 """Words to which a full stop belongs if anything follows, by language."""
 LONGEST_INITIAL = 3
 """The maximum number of letters of an initial, such as *Ges* in *Ges.m.b.H.*"""
@@ -89,7 +92,7 @@ WITH_GERESH = "גזצץ"
 QUOTATION_MARKS = '"“”'
 """Quotation marks that may be a gershayim, which Hebrew acronyms have before their last letter: *ארה"ב*, *דו"חות*."""
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
-_NO_APOSTROPHE = re.compile(f"{NO_SPACES.pattern}|[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+_NO_APOSTROPHE = re.compile(f"{NO_SPACES.pattern}|{HANGUL.pattern}")
 """A character of a script without spaces or of Hangul, where an apostrophe is a quotation mark: *'게임'에서*."""
 ZERO_WIDTH_SPACE = "\u200b"
 INVISIBLE = f"{ZERO_WIDTH_SPACE}\u200c\u200e\u200f\u2060\ufeff\xad"
