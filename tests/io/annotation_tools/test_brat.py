@@ -173,3 +173,15 @@ def test_suggests_characters_for_a_label_within_a_chinese_phrase(tmp_path: Path)
     (tmp_path / "a.ann").write_text("T1\tPER 0 3\t特朗普\n", "utf-8")
     with pytest.raises(DataError, match=r'Fix: correct the file, or .*: split="characters"'):
         read(tmp_path / "a.ann", split="signs")
+
+
+def test_documents_of_one_folder_are_split_alike(tmp_path: Path) -> None:
+    """A short document of Lao or Burmese does not show by itself that its words are not separate."""
+    for name, text in (("a", "ທະນາຄານແຫ່ງຊາດຕັ້ງຢູ່ໃນນະຄອນຫຼວງວຽງຈັນ"), ("b", "ຢູ່ ວຽງຈັນ ລາວ"), ("c", "a b-c")):
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+        (tmp_path / f"{name}.ann").touch()
+    assert [sentence.words for sentence in read(tmp_path)][1:] == [
+        ("ຢູ່", "ວ", "ຽ", "ງ", "ຈັ", "ນ", "ລ", "າ", "ວ"),
+        ("a", "b", "-", "c"),
+    ]
+    assert [len(sentence) for sentence in read(tmp_path, split="signs")] == [1, 3, 4]

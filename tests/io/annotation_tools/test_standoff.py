@@ -247,6 +247,22 @@ def test_suggests_another_split_only_if_it_fits(tmp_path: Path) -> None:
     assert [s.words for s in read(path, split="signs")] == [("TiO2", "-", "based", "cells")]
 
 
+@pytest.mark.parametrize(
+    ("text", "start", "end", "is_advised"),
+    [("ຢູ່ວຽງຈັນ ລາວ", 4, 10, True), ("ལྷ་ས་ལ་འགྲོ།", 0, 4, False), ("Oslo 北京", 0, 2, False)],
+)
+def test_suggests_to_split_characters_only_if_it_helps(
+    tmp_path: Path, text: str, start: int, end: int, is_advised: bool
+) -> None:
+    """A label of Tibetan that ends before the point of a syllable ends within it."""
+    (tmp_path / "a.txt").write_text(text, "utf-8")
+    (tmp_path / "a.ann").write_text(f"T1\tLOC {start} {end}\t{text[start:end]}\n", "utf-8")
+    with pytest.raises(DataError, match="a part of") as caught:
+        read(tmp_path)
+    assert ('split="characters"' in str(caught.value)) == is_advised
+    assert 'repair="whole-words"' in str(caught.value)
+
+
 def test_types_that_seem_to_be_tags_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.jsonl"
     labels = [[0, 3, "B-PER"], [4, 12, "I-PER"], [16, 22, "B-cell"]]

@@ -30,7 +30,7 @@ from nersery.io.repairs import (
 )
 from nersery.io.text import word_offsets
 from nersery.io.word_splitting.scripts_without_spaces import is_mark
-from nersery.io.word_splitting.tokenization import Splitter, is_joined, splitter, suggested_splitting
+from nersery.io.word_splitting.tokenization import Splitter, Splitting, is_joined, splitter
 
 Offsets = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
@@ -248,9 +248,9 @@ class Line:
             elif message := self._misplaced(span, start, end):
                 yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
             elif (part := self._cut_by(start, end, offsets)) is not None:
-                fixes = ["--split characters"] if suggested_splitting([self.text]) == "characters" else []
+                fixes = ["--split characters"] * (lacks_spaces(self.text) and self._fits(start, end, "characters"))
                 if not self.document.is_miscounted:
-                    by_signs = self._cut_by(start, end, self.offsets(splitter("signs"))) is None
+                    by_signs = self._fits(start, end, "signs")
                     fixes += [SIGNS_HINT] * by_signs + [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
                 fixes += recount
                 message = f"{span} covers {covered!r:.60}, a part of {part!r:.60}"
@@ -292,6 +292,10 @@ class Line:
         if touched and (touched[0][0], touched[-1][1]) == (start, end):
             return None
         return " ".join(self.document.text[slice(*place)] for place in touched)
+
+    def _fits(self, start: int, end: int, splitting: Splitting) -> bool:
+        """Whether a label covers whole words if its line is split in this way."""
+        return self._cut_by(start, end, self.offsets(splitter(splitting))) is None
 
     def _touched(self, start: int, end: int, offsets: Sequence[Offsets]) -> list[Offsets]:
         """The words that a label covers at least partly."""

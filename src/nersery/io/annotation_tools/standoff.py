@@ -89,15 +89,22 @@ class StandoffSource(Source):
     """The fix for carriage returns inside lines."""
     numbers_lines = False
     """Whether the id of a sentence has the number of its line even if there is only one line."""
+    run_on = False
+    """Whether the first texts in its folder run on without spaces. Its own texts are then split as they are."""
 
     def _words(self, language: str, text: str) -> list[str]:
         return splitter(self.options.split or self._suggested, language)(text)
 
     @cached_property
     def _suggested(self) -> str:
+        lines = [*self.first_lines()]
+        is_alike = self.run_on and any(map(lacks_spaces, lines))
+        return "characters" if is_alike or suggested_splitting(lines) == "characters" else self.splitting
+
+    def first_lines(self) -> Iterator[str]:
+        """The lines that show how the texts are split."""
         first = islice(self.documents(Pass(self.file, self.options)), DOCUMENTS_READ)
-        lines = (line.text for document in first for line in document.lines())
-        return "characters" if suggested_splitting(lines) == "characters" else self.splitting
+        return (line.text for document in first for line in document.lines())
 
     @abstractmethod
     def documents(self, findings: Pass) -> Iterator[Document]:

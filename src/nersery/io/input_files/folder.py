@@ -6,7 +6,8 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
@@ -14,9 +15,11 @@ from nersery.core.files import DESCRIPTION, LABELS, TEXT, files_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.core.wording import either
+from nersery.io.annotation_tools.standoff import DOCUMENTS_READ, StandoffSource
 from nersery.io.base import AUTO, Pass, ReadOptions, Source
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.text import TextSource
+from nersery.io.word_splitting.tokenization import suggested_splitting
 
 MANIFEST = "manifest.jsonl"
 """The file in a folder of shards that describes them; see `nersery.pipeline.shards`."""
@@ -147,6 +150,8 @@ class FolderSource(Source):
         for path, source in zip(self.paths, self.sources(), strict=True):
             findings.file, source.labelled = source.file, self.labelled
             texts += [path.name] if isinstance(source, TextSource) else []
+            if isinstance(source, StandoffSource):
+                source.run_on = self._run_on
             yield from source.sentences(findings)
         names = dict.fromkeys(_SHARD.sub("", path.stem) for path in self.paths)
         if self.labelled and len(splits := [name for name in names if name in SPLIT_NAMES]) > 1:
@@ -156,6 +161,13 @@ class FolderSource(Source):
                 f"{self.file.name}: {', '.join(texts)} is plain text beside labelled files, so its words count as "
                 "outside entities: leave out what nobody has labelled"
             )
+
+    @cached_property
+    def _run_on(self) -> bool:
+        """Whether the first texts with labels run on without spaces, so that all of them are split alike."""
+        first = islice(self.sources(), DOCUMENTS_READ)
+        lines = (line for file in first if isinstance(file, StandoffSource) for line in file.first_lines())
+        return self.options.split is None and suggested_splitting(lines) == "characters"
 
 
 def _open_changed(path: Path, options: ReadOptions, *, open_file: Open, change: Callable[[Source], Source]) -> Source:
