@@ -73,8 +73,10 @@ LONGEST_INITIAL = 3
 STOPS = ".․"
 """The full stop, and the dot after abbreviations in Armenian."""
 HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{ARMENIAN HYPHEN}\N{HEBREW PUNCTUATION MAQAF}"
-WITHIN_WORDS = "॰׳״_՛՜՞"
+WITHIN_WORDS = "॰׳״_՛՜՞\N{GREEK KORONIS}"
 """Punctuation that a word may also end with, such as those that Armenian puts on a vowel: *Ո՞վ*."""
+BEFORE_ELISION = "βγδζθκλμπστφχ"
+"""Greek letters that end no word, so that an apostrophe after them stands for a vowel: *απ’ αυτό*."""
 _FULL_WIDTH_NUMBER = re.compile("[０-９](?:[．：][０-９]|，[０-９]{3}(?![０-９]))")
 """A full-width comma belongs to a clause unless it separates thousands."""
 _ABBREVIATES = re.compile("[\u1200-\u135a]/[\u1200-\u135a]")
@@ -296,7 +298,7 @@ def _continues_word(chunk: str, place: int, token: str, language: str) -> bool:
         return False
     # not up to the end, because runs of punctuation may be long
     after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]
-    if character in WITHIN_WORDS:
+    if character in WITHIN_WORDS or (character in APOSTROPHES and before in BEFORE_ELISION):
         return True
     if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
         is_quoted = chunk[: place - len(token)].endswith((*QUOTATION_MARKS, *APOSTROPHES, *"‚„"))
