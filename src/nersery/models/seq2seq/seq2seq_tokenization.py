@@ -19,6 +19,7 @@ from nersery.models.tokens import BROKEN, GAP, TOKEN_PREFIX, UNKNOWN
 WITH_GAPS = "facebook/bart-base, facebook/mbart-large-50 or google/mt5-base"
 SENTINEL = f"{WORD_BORDER}?<extra_id_([0-9]+)>"
 """Sentinels of T5. Their number in the vocabulary limits the gaps of a text."""
+BYTES_NOT_IN_UTF8 = range(0xFF, 0xF4, -1)
 LANGUAGE_CODE = "[a-z]{2,3}_[A-Z][A-Za-z]+"
 """``hi_IN`` in mBART, ``hin_Deva`` in NLLB."""
 HALF_A_CHARACTER = "\ufffd"
@@ -60,7 +61,7 @@ class Seq2SeqTokenization:
         vocabulary: dict[str, int] = tokenizer.get_vocab()
         self._size = 1 + max(vocabulary.values())
         self._mask = tokenizer.mask_token_id
-        self._sentinels = _sentinels(vocabulary) if self._mask is None else []
+        self._sentinels = _sentinels(tokenizer, vocabulary) if self._mask is None else []
         if self._mask is None and not self._sentinels:
             raise MissingResourceError(
                 f'the model "{name}" has neither a mask token nor sentinels (<extra_id_0>), so it cannot fill gaps. '
@@ -207,10 +208,14 @@ def _names(tokenizer: Any, vocabulary: Mapping[str, int]) -> Iterator[tuple[int,
             yield number, TOKEN_PREFIX + token.strip()
 
 
-def _sentinels(vocabulary: Mapping[str, int]) -> list[int]:
+def _sentinels(tokenizer: Any, vocabulary: Mapping[str, int]) -> list[int]:
     """The ids of ``<extra_id_0>``, ``<extra_id_1>`` and so on, up to the first number that is missing."""
     ids = {int(match[1]): number for token, number in vocabulary.items() if (match := re.fullmatch(SENTINEL, token))}
-    return [ids[number] for number in takewhile(ids.__contains__, count())]
+    named = [ids[number] for number in takewhile(ids.__contains__, count())]
+    if type(tokenizer).__name__ != "ByT5Tokenizer":
+        return named
+    # ByT5 has these names too, but was pretrained with the last bytes, counted downwards, in their place.
+    return [*(vocabulary[chr(byte)] for byte in BYTES_NOT_IN_UTF8), *named]
 
 
 def _first(preferred: Any, fallback: Any, *names: str) -> Any:
