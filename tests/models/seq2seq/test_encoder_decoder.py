@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import BertConfig, EncoderDecoderConfig
+from transformers import BertConfig, EncoderDecoderConfig, ProphetNetConfig, ProphetNetForConditionalGeneration
 
 from nersery.augment.linearized.linearization import linearize, tag_token, token_descriptions
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
@@ -249,6 +249,17 @@ class TestRefusals:
         (folder / "config.json").write_text(json.dumps(config | {"decoder_start_token_id": None}), "utf-8")
         with pytest.raises(MissingResourceError, match="does not set decoder_start_token_id"):
             opened(folder).length_issue(TextPair((), ()))
+
+    def test_refuses_a_model_that_cannot_write_subword_by_subword(self, copy: Path) -> None:
+        sizes = {f"{part}_{name}": 1 for part in ("encoder", "decoder") for name in ("layers", "attention_heads")}
+        sizes = {f"num_{name}": count for name, count in sizes.items()} | {
+            "hidden_size": 8,
+            "vocab_size": 600,
+            "pad_token_id": 1,
+        }
+        ProphetNetForConditionalGeneration(ProphetNetConfig(**sizes)).save_pretrained(copy)
+        with pytest.raises(MissingResourceError, match=r"copy\" is ProphetNetFor.*, which cannot write .*mt5-base"):
+            opened(copy)
 
     def test_refuses_pickled_weights(self, copy: Path) -> None:
         torch.save(torch.zeros(1), copy / "pytorch_model.bin")

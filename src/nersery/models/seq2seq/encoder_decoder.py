@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.batched import batched
-from nersery.core.errors import DataError, MissingResourceError
+from nersery.core.errors import DataError, MissingResourceError, NerseryError, is_lack_of_memory
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import Precision
@@ -62,7 +62,7 @@ class Seq2Seq:
         language: Language of texts that have none, for models with language codes.
 
     Raises:
-        MissingResourceError: If there is no such model, or it cannot fill gaps.
+        MissingResourceError: If there is no such model, or it cannot fill gaps or write texts.
         SettingsError: If it has no code for the language.
     """
 
@@ -74,6 +74,27 @@ class Seq2Seq:
         self.network: Any = source.model("AutoModelForSeq2SeqLM", whole=True).to(pick_device(device)).eval()
         read, learnt = positions(self.network), self.tokenization.subwords.tokenizer.model_max_length
         self.longest = int(min(read or learnt, learnt))
+        self._try()
+
+    def _try(self) -> None:
+        """Write a few subwords. Some models of transformers cannot, which should show before hours of fine-tuning."""
+        (word,) = self.tokenization.subwords.subwords(["a"])
+        request = Request(word, word[:1], -1, random.Random(0))
+        try:
+            self._sampler(Sampling(top_k=1, candidates=1, max_subwords=2)).draw([request])
+        except Exception as error:  # of any class, from the code of the model
+            if isinstance(error, NerseryError) or is_lack_of_memory(error):
+                raise
+            raise MissingResourceError(
+                f'the model "{self.source.name}" is {type(self.network).__name__}, which cannot write a text subword '
+                f"by subword, as BART and T5 can: {' '.join(str(error).split()):.100}. Name another encoder-decoder, "
+                f"e.g. {WITH_GAPS}"
+            ) from error
+
+    def _sampler(self, sampling: Sampling) -> Sampler:
+        barred = self.tokenization.nameless(self.network.get_output_embeddings().weight.shape[0])
+        pad, longest = self.tokenization.subwords.pad, self.longest
+        return Sampler(self.network, self.source, sampling, pad=pad, barred=barred, longest=longest)
 
     # --- words ------------------------------------------------------------------------------------------------------
 
@@ -192,10 +213,7 @@ class Seq2Seq:
             sources: Pairs without targets.
             rngs: One for each source, the only source of randomness.
         """
-        barred = self.tokenization.nameless(self.network.get_output_embeddings().weight.shape[0])
-        sampler = Sampler(
-            self.network, self.source, sampling, pad=self.tokenization.subwords.pad, barred=barred, longest=self.longest
-        )
+        sampler = self._sampler(sampling)
         requests: dict[int, Request] = {}
         for number, (pair, rng) in enumerate(zip(sources, rngs, strict=True)):
             if pair is not None and not self.length_issue(pair):
