@@ -1,7 +1,9 @@
 import pytest
 
 from nersery.core.outcome import Reject
-from nersery.models.llm.prompt import Completion, Prompt, json_objects
+from nersery.core.sentence import Sentence
+from nersery.models.llm.exact_match import placed_mentions
+from nersery.models.llm.prompt import WRONG_FORM, Completion, Prompt, json_objects
 
 ENTITIES = '{"entities": [{"text": "Ada", "type": "PER"}]}'
 
@@ -30,6 +32,16 @@ def test_json_is_found_in_prose_and_markdown(text: str) -> None:
 )
 def test_an_answer_may_say_that_there_is_nothing(text: str) -> None:
     assert Completion(text).content("entities") == []
+
+
+def test_a_key_with_several_values_has_none_that_counts() -> None:
+    """Of two mentions in one object, JSON in Python keeps the last."""
+    lines = '{"entities": [{"text": "Ada", "type": "PER"}], "entities": []}'
+    assert Completion(lines).content("entities") == WRONG_FORM
+    both = '[{"text": "Ada", "type": "PER", "text": "Grace", "type": "PER"}]'
+    sentence = Sentence(("Ada", "met", "Grace"))
+    for text in (both, f'{{"entities": {both}}}'):
+        assert placed_mentions(Completion(text).content("entities"), sentence, ["PER"]) == WRONG_FORM
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +86,7 @@ def json_objects(text: str) -> list[dict[str, Any]]:
     >>> json_objects('Sure! ```json\\n{"entities": []}\\n``` Anything else? {"unfinished": ')
     [{'entities': []}]
     """
-    decoder, objects, place = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
+    decoder, objects, place = json.JSONDecoder(object_pairs_hook=_object), list[dict[str, Any]](), text.find("{")
     while place >= 0:
         try:
             value, place = decoder.raw_decode(text, place)
@@ -95,6 +95,12 @@ def json_objects(text: str) -> list[dict[str, Any]]:
             place += 1
         place = text.find("{", place)
     return objects
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs. The last value of a repeated key would hide the others, so no value counts."""
+    found = dict(pairs)
+    return found | {key: WRONG_FORM for key, value in pairs if value != found[key]}
 
 
 def loose_objects(text: str) -> list[dict[str, Any]]:
@@ -125,7 +131,7 @@ def bare_list(text: str) -> list[Any] | Reject:
     if sentence.casefold() in PLACEHOLDERS or _NO_ENTITIES.fullmatch(sentence):
         return []
     try:
-        answer = json.loads(text)
+        answer = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         return WRONG_FORM
     return answer if isinstance(answer, list) else WRONG_FORM
