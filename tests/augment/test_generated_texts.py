@@ -54,6 +54,16 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> Corpus:
     return nersery.augment(GOLD, request.param, copies=40, **settings).corpus
 
 
+def test_mentions_of_another_language_keep_their_own_spacing() -> None:
+    texts = {"en": ("in [1,4-dioxane (wet)]", "[THF]'s smell"), "de": ("aus [Al-Ni]-Pulver", "bei [NaCl (aq)].")}
+    gold = Corpus([replace(labelled(text, "CHEM"), language=lang) for lang, both in texts.items() for text in both])
+    made = nersery.augment(gold, "code_mixing", similarity="random", copies=9).corpus
+    assert {layout(sentence)[0] for sentence in made} == {
+        "in Al-Ni", "in NaCl (aq)", "Al-Ni's smell", "NaCl (aq)'s smell",
+        "aus 1,4-dioxane (wet)-Pulver", "aus THF-Pulver", "bei 1,4-dioxane (wet).", "bei THF.",
+    }  # fmt: skip
+
+
 def text_and_labels(sentence: Sentence) -> tuple[str, list[tuple[int, int, str]]]:
     text, offsets = layout(sentence)
     return text, [(offsets[start][0], offsets[end - 1][1], type_) for start, end, type_ in sentence.labels]

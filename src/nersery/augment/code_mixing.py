@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import NO_ENTITIES, Augmenter
-from nersery.augment.words.gazetteer import Gazetteer, Mention, known, with_ending, without_ending
+from nersery.augment.words.gazetteer import Gazetteer, Mention, known, spaces_in_mentions, with_ending, without_ending
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
@@ -80,6 +80,7 @@ class CodeMixing(Augmenter, ModelSettings):
     model: ModelName = ""
     _gazetteers: dict[LanguageAndType, Gazetteer] = hidden(default_factory=dict)
     _languages: Sequence[str] = hidden(default=())
+    _spaces: dict[Mention, list[bool]] = hidden(default_factory=dict)
     _nearest: dict[LanguageAndType, dict[Mention, Nearest]] = hidden(default_factory=dict)
     _indexes: dict[str, Any] = hidden(default_factory=dict)
     _encoder: Any = hidden(default=None)
@@ -140,6 +141,7 @@ class CodeMixing(Augmenter, ModelSettings):
             MissingResourceError: If the model cannot be found.
             SettingsError: If a language has no vectors.
         """
+        gold = list(gold)
         mentions, languages = _mentions(gold)
         _require_shared_type(mentions, languages)
         matrices: dict[LanguageAndType, Embeddings] = {}
@@ -151,7 +153,7 @@ class CodeMixing(Augmenter, ModelSettings):
         gazetteers = {place: Gazetteer.of(members, matrices.get(place)) for place, members in mentions.items()}
         gazetteers = {place: gazetteer for place, gazetteer in gazetteers.items() if gazetteer.mentions}
         _require_shared_type(gazetteers, languages, "with a word that has a vector ")
-        self._gazetteers, self._languages = gazetteers, languages
+        self._gazetteers, self._languages, self._spaces = gazetteers, languages, spaces_in_mentions(gold)
         self._nearest = {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
     def _prepare(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> None:
@@ -271,7 +273,7 @@ class CodeMixing(Augmenter, ModelSettings):
             return Reject(NO_ENTITIES)
         if not sentence.language:
             return Reject(WITHOUT_LANGUAGE)
-        edits: list[Edit] = []
+        edits, spaces = list[Edit](), dict[Mention, list[bool]]()
         replaceable = False
         for entity in sentence.entities:
             chosen = rng.random() < self.rate
@@ -285,8 +287,11 @@ class CodeMixing(Augmenter, ModelSettings):
             if chosen and choices:
                 choice = choices[int(rng.random() * len(choices))]
                 replacement = choice.draw_other(mention, rng) if isinstance(choice, Gazetteer) else choice
-                edits.append((entity.start, entity.end, with_ending(replacement, ending, sentence.language)))
-        return sentence.replace_spans(edits) if replaceable else Reject(self._reason(sentence))
+                inserted = with_ending(replacement, ending, sentence.language)
+                edits.append((entity.start, entity.end, inserted))
+                if replacement in self._spaces:
+                    spaces[inserted] = self._spaces[replacement]
+        return sentence.replace_spans(edits, spaces) if replaceable else Reject(self._reason(sentence))
 
     def _reason(self, sentence: Sentence) -> str:
         """Why no mention can be replaced."""

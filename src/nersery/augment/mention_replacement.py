@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities
-from nersery.augment.words.gazetteer import Gazetteer, Mention, with_ending, without_ending
+from nersery.augment.words.gazetteer import Gazetteer, Mention, spaces_in_mentions, with_ending, without_ending
 from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
-from nersery.core.spacing import spaces_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
 
@@ -49,16 +48,14 @@ class MentionReplacement(Augmenter):
         """
         seen: dict[tuple[str, str], set[Mention]] = {}
         labelled = sentences_with_entities(self, gold)
-        self._spaces = {}
         for sentence in labelled:
             for entity in sentence.entities:
                 mention, _ = without_ending(sentence, entity)
-                if sentence.offsets and len(mention) > 1:
-                    self._spaces.setdefault(mention, spaces_in(sentence.offsets[entity.start : entity.end]))
                 for language in ("", canonical(sentence.language)):
                     seen.setdefault((language, entity.type), set()).add(mention)
         self._gazetteers = {place: Gazetteer.of(sorted(mentions), None) for place, mentions in seen.items()}
         self._languages = frozenset(canonical(sentence.language) for sentence in labelled)
+        self._spaces = spaces_in_mentions(labelled)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some mentions replaced."""

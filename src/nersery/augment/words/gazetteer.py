@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nersery.core.inflection import inflected, inflection
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.spacing import spaces_in
 from nersery.core.text_forms import unspaced
 
 if TYPE_CHECKING:
@@ -34,6 +35,17 @@ def without_ending(sentence: Sentence, entity: Entity) -> tuple[Mention, str]:
 def with_ending(mention: Mention, ending: str, language: str) -> Mention:
     """A mention with the ending of another one after its last word."""
     return (*mention[:-1], inflected(mention[-1], ending, language))
+
+
+def spaces_in_mentions(sentences: Iterable[Sentence]) -> dict[Mention, list[bool]]:
+    """Whether a space follows each word but the last of mentions without their ending, in their first sentence."""
+    spaces: dict[Mention, list[bool]] = {}
+    for sentence in sentences:
+        for entity in sentence.entities if sentence.offsets else ():
+            mention, _ = without_ending(sentence, entity)
+            if len(mention) > 1 and mention not in spaces:
+                spaces[mention] = spaces_in(sentence.offsets[entity.start : entity.end])
+    return spaces
 
 
 @dataclass(frozen=True, slots=True)
