@@ -202,6 +202,8 @@ class Pass:
         self._ids = Ids()
         self.overruled: Sequence[str] = ()
         """Fixes that single issues suggest, but that do not suit the whole file."""
+        self.instead: dict[str, str] = {}
+        """Fixes in place of such fixes."""
         self._fixes: dict[str, None] = {}
         self._may_be_misread = codecs.lookup(options.encoding).name == "iso8859-1"
 
@@ -267,7 +269,7 @@ class Pass:
 
     def error(self) -> DataError:
         """The error with all issues of the file and their fixes."""
-        fixes = [fix for fix in self._fixes if fix not in self.overruled]
+        fixes = [self.instead.get(fix, fix) for fix in self._fixes if fix not in self.overruled]
         drop = f"--repair {repairs.DROP_SENTENCE}"
         if self.file.in_memory:
             fix = "; ".join(["correct the sentences", *fixes, f"{drop} leaves each broken sentence out"])

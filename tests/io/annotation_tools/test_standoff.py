@@ -199,6 +199,46 @@ def test_suggests_removing_or_replacing_an_unsuitable_repair(tmp_path: Path) -> 
     assert "--repair utf8-offsets in place of --repair utf16-offsets: more labels fit" in caught.value.fix
 
 
+FRENCH = {"Zoé met André Müller in Orléans": ("Zoé", "André Müller", "Orléans")}
+SPANISH = {"José Peña left Málaga for Córdoba": ("José Peña", "Málaga", "Córdoba")}
+
+
+def in_forms(text_form: str, **names: dict[str, tuple[str, ...]]) -> str:
+    """A line of JSON with a text in a Unicode form, and labels whose offsets count as in the forms by their name."""
+    text = " and ".join(text for texts in names.values() for text in texts)
+    label = []
+    for form, texts in names.items():
+        for name in (normalize(form, name) for mentions in texts.values() for name in mentions):
+            start = normalize(form, text).index(name)
+            label.append([start, start + len(name), "X"])
+    return json.dumps({"text": normalize(text_form, text), "label": label}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("form", "repair", "fit"), [("NFD", ["nfc-offsets"], "without --repair nfc"), ("NFC", [], "with --repair")]
+)
+def test_a_text_whose_labels_are_counted_in_two_ways(tmp_path: Path, form: str, repair: list[str], fit: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(in_forms(form, NFC=FRENCH, NFD=SPANISH), "utf-8")
+    with pytest.raises(DataError, match="'for Có', a part of 'for Córdoba'" if form == "NFC" else "part") as caught:
+        read(path, repair=repair)
+    assert f"some labels of a text fit only {fit}" in caught.value.fix
+    assert "whole-words" not in caught.value.fix, "it would label words beside the mentions"
+    assert "leave out" not in caught.value.fix
+
+
+def test_texts_that_are_counted_in_two_ways(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(in_forms("NFD", NFC=FRENCH) + in_forms("NFD", NFD=SPANISH), "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert "nfc-offsets" in caught.value.fix
+    with pytest.raises(DataError) as caught:
+        read(path, repair=["nfc-offsets"])
+    assert "labels of other texts fit only with --repair nfc-offsets" in caught.value.fix
+    assert "leave out" not in caught.value.fix, "which would lead back to the advice to use it"
+
+
 @pytest.mark.parametrize("repair", ["whole-words", "cut-words"])
 def test_labels_that_are_stretched_and_should_be_moved_are_noted(tmp_path: Path, repair: str, capsys) -> None:
     read(counted(tmp_path, "utf-16-le", names=("Ada",)), repair=(repair,))

@@ -35,6 +35,8 @@ from nersery.io.word_splitting.tokenization import Splitter, Splitting, is_joine
 Offsets = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
 SIGNS_HINT = "--split signs (each punctuation mark is a word, also in raw text, where no label says where to cut)"
+LEAVE_OUT = "leave out {}: more labels fit without"
+MIXED_HINT = "some labels of a text fit only {}, others only otherwise: correct the offsets of one of these groups"
 _RARE = frozenset({UTF8_OFFSETS, NFC_OFFSETS, NFD_OFFSETS})
 LAST_OF_PLANE = "\uffff"
 """The last character that is a single unit in UTF-16."""
@@ -123,15 +125,19 @@ class Document:
         return [name for name, is_suitable in suits.items() if is_suitable]
 
     @cached_property
-    def gains(self) -> dict[tuple[str, ...], int]:
-        """How many more labels fit with each other way to count offsets, by its repairs; empty after repairs."""
-        if self.unmoved is not None:
-            return {}
+    def _recounts(self) -> dict[tuple[str, ...], Sequence[LabelledSpan]]:
+        """The labels with each other way to count offsets that changes some, by its repairs."""
         ends = [()] + [(CRLF_OFFSETS,)] * (CRLF_OFFSETS in self.suitable_repairs)
         units = [(), *((name,) for name in self.suitable_repairs if name != CRLF_OFFSETS)]
         ways = [(*unit, *end) for unit in units for end in ends if unit or end]
         spans_by_way = {way: recounted(self.spans, self.text, way) for way in ways}
-        return {way: apt(spans, self.text) - self.apt for way, spans in spans_by_way.items() if spans != self.spans}
+        return {way: spans for way, spans in spans_by_way.items() if spans != self.spans}
+
+    @cached_property
+    def gains(self) -> dict[tuple[str, ...], int]:
+        """How many more labels fit with each other way to count offsets, by its repairs; empty after repairs."""
+        recounts = self._recounts if self.unmoved is None else {}
+        return {way: apt(spans, self.text) - self.apt for way, spans in recounts.items()}
 
     @property
     def best_recount(self) -> tuple[str, ...]:
@@ -145,9 +151,19 @@ class Document:
     @property
     def is_miscounted(self) -> bool:
         """Whether more labels fit if offsets are counted differently, or as before repairs."""
-        if self.unmoved is not None:
-            return self.unmoved.apt > self.apt
-        return max(self.gains.values(), default=0) > 0
+        read = self.unmoved or self
+        return read.apt + max([0, *read.gains.values()]) > self.apt
+
+    @cached_property
+    def mixed_with(self) -> str:
+        """With or without which repairs several labels fit that do not fit as they are read; empty if not all do."""
+        misfits = [number for number, span in enumerate(self.spans) if not _is_apt(span, self.text)]
+        read = self.unmoved or self
+        ways = {(): read.spans, **read._recounts} if len(misfits) > 1 else {}  # one alone may fit by chance
+        for way, spans in ways.items():
+            if all(_is_apt(spans[number], self.text) for number in misfits):
+                return f"with {options_of(way)}" if way else f"without {options_of(self.repairs)}"
+        return ""
 
     @cached_property
     def apt(self) -> int:
@@ -238,6 +254,8 @@ class Line:
     def issues(self, offsets: Sequence[Offsets]) -> Iterator[Issue]:
         """The issues with its labels."""
         recount = self._recount()
+        is_mixed = not recount and bool(self.document.mixed_with)
+        recount = [MIXED_HINT.format(self.document.mixed_with)] if is_mixed else recount
         rightmost: tuple[int, LabelledSpan] | None = None
         for span in self.spans:
             start, end = span.inner(self.document.text)
@@ -249,7 +267,7 @@ class Line:
                 yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
             elif (part := self._cut_by(start, end, offsets)) is not None:
                 fixes = ["--split characters"] * (lacks_spaces(self.text) and self._fits(start, end, "characters"))
-                if not self.document.is_miscounted:
+                if not (self.document.is_miscounted or is_mixed):
                     by_signs = self._fits(start, end, "signs")
                     fixes += [SIGNS_HINT] * by_signs + [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
                 fixes += recount
@@ -268,7 +286,7 @@ class Line:
         applied, way = options_of(document.repairs), unmoved.best_recount
         if unmoved.is_miscounted and unmoved.moved(way).apt > document.apt:
             return [f"{options_of(way)} in place of {applied}: more labels fit"]
-        return [f"leave out {applied}: more labels fit without"] if document.is_miscounted else []
+        return [LEAVE_OUT.format(applied)] if document.is_miscounted else []
 
     def _misplaced(self, span: LabelledSpan, start: int, end: int) -> str:
         """What is wrong with the position of a label, whatever the words are; empty if nothing is."""

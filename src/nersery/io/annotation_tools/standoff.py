@@ -17,7 +17,15 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
 from nersery.core.spacing import lacks_spaces, touch
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.labelled_text import SIGNS_HINT, Document, LabelledSpan, Line, Offsets, options_of
+from nersery.io.annotation_tools.labelled_text import (
+    LEAVE_OUT,
+    SIGNS_HINT,
+    Document,
+    LabelledSpan,
+    Line,
+    Offsets,
+    options_of,
+)
 from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, unread
 from nersery.io.repairs import (
     CRLF_OFFSETS,
@@ -32,6 +40,7 @@ from nersery.io.repairs import (
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.word_splitting.tokenization import splitter, suggested_splitting
 
+APART_HINT = "the labels of other texts fit only with {}: read the two kinds of texts from files of their own"
 DOCUMENTS_READ = 100
 """The number of texts that are examined before their file is split into words."""
 
@@ -114,6 +123,9 @@ class StandoffSource(Source):
         """The lines that are not blank, in one pass."""
         first_shifted, is_decided, gains, types = "", False, Counter[tuple[str, ...]](), set[str]()
         for document in map(partial(self._recounted, findings), self.documents(findings)):
+            if document.unmoved is not None and document.unmoved.apt < document.apt:
+                applied = options_of(document.repairs)
+                findings.instead[LEAVE_OUT.format(applied)] = APART_HINT.format(applied)
             if UTF16_OFFSETS in document.suitable_repairs and (UTF16_OFFSETS,) in document.gains:
                 first_shifted = first_shifted or document.id
                 is_decided = is_decided or document.gains[UTF16_OFFSETS,] != 0
