@@ -260,11 +260,15 @@ def test_fix_converts_sentences_beside_their_tags_to_columns(tmp_path: Path, nam
         '[{""start"": 0, ""end"": 3, ""text"": ""Ada"", ""labels"": [""PER""]}]',
     ],
 )
-def test_fix_converts_a_table_of_character_labels_to_json(tmp_path: Path, labels: str) -> None:
-    (tmp_path / "a.csv").write_text(f'id,text,label\n1,"Ada, left","{labels}"\n', "utf-8")
+@pytest.mark.parametrize(("name", "separator"), [("a.csv", ","), ("a.csv", ";"), ("a.tsv", "\t")])
+def test_fix_converts_a_table_of_character_labels_to_json(
+    tmp_path: Path, labels: str, name: str, separator: str
+) -> None:
+    rows = [("id", "text", "label"), ("1", '"Ada, left"', f'"{labels}"')]
+    (tmp_path / name).write_text("".join(separator.join(row) + "\n" for row in rows), "utf-8")
     with pytest.raises(DataError, match=r"a table (?:of texts )?with labels by characters") as caught:
-        open_corpus(tmp_path / "a.csv")
-    command = re.search(r"python3 -c '.*' < old > new\.jsonl", caught.value.fix)[0].replace("old >", "a.csv >")
+        open_corpus(tmp_path / name)
+    command = re.search(r"python3 -c '.*' < old > new\.jsonl", caught.value.fix)[0].replace("old >", f"{name} >")
     subprocess.run(command, shell=True, check=True, cwd=tmp_path)
     assert [s.labels for s in read(tmp_path / "new.jsonl")] == [((0, 1, "PER"),)]
 

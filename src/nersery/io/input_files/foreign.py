@@ -64,9 +64,9 @@ _FROM_MARKS = (
     r"""for f in m.finditer(s)]}, ensure_ascii=False)) for s in sys.stdin]' < old > new.jsonl"""
 )
 _FROM_TABLE = (
-    "make JSON of it, with the names of your columns: python3 -c 'import ast, csv, json, sys; [print(json.dumps("
-    '{"text": row["text"], "label": ast.literal_eval(row["label"])}, ensure_ascii=False)) for row in '
-    "csv.DictReader(sys.stdin)]' < old > new.jsonl"
+    "make JSON of it, with the names of your columns: python3 -c 'import ast, csv, json, sys; head, *rows = "
+    'sys.stdin; [print(json.dumps({"text": row["text"], "label": ast.literal_eval(row["label"])}, ensure_ascii=False)) '
+    r"""for row in csv.DictReader([head, *rows], delimiter=max(",;\t", key=head.count))]' < old > new.jsonl"""
 )
 _FROM_JSON_TABLE = _FROM_TABLE.replace("import ast, csv", "import csv").replace("ast.literal_eval", "json.loads")
 _BY_CHARACTERS = 'write each text as {"text": …, "label": [[start, end, type], …]} on a line of its own'
@@ -124,7 +124,7 @@ FOREIGN = (
     ForeignFormat("Python's form of JSON", re.compile(r"\A\ufeff?\s*(?:\[\s*)?\{\s*'\w+'\s*:"), _FROM_DICTS),
     ForeignFormat(
         "a table of texts with labels by characters",
-        re.compile(r"[,\t]\"?\[ *(?:\( *\d+ *, *\d+ *,|\{[^{}]*'(?:start|begin)\w*' *:)"),
+        re.compile(r"[,;\t]\"?\[ *(?:\( *\d+ *, *\d+ *,|\{[^{}]*'(?:start|begin)\w*' *:)"),
         _FROM_TABLE,
     ),
     ForeignFormat("UIE", re.compile(r"[{,]\s*\"result_list\"\s*:"), _FROM_UIE),
