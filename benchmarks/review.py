@@ -3,7 +3,8 @@
     python benchmarks/review.py [--sentences 100000] [--busy N] [--quick]
 
 A client sends the same requests as the page: the first sentence as soon as the command has printed its address, then
-sentences while the file is being read, others after it is read, and a search for a text in one of a hundred sentences.
+sentences while the file is being read, others after it is read, a search for a text in one of a hundred sentences, and
+one for a type.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ def measure(count: int) -> None:
             print(f"next sentence: {measuring.spread(page.sentences(count // 2), '.0f')} ms")
             searches = [page.answer(f"search?text={RARE}")[1] for _ in range(5)]
             print(f"search: {measuring.spread(searches, '.0f')} ms")
+            searches = [page.answer("search?type=PER")[1] for _ in range(5)]
+            print(f"search for a type: {measuring.spread(searches, '.0f')} ms")
 
 
 def main() -> None:

@@ -320,6 +320,24 @@ def test_loading_survives_a_failed_request_and_stops_at_the_end(review) -> None:
     assert len(asked) == before
 
 
+def test_a_type_and_a_method_may_be_chosen(review) -> None:
+    page, _ = review
+    assert not page.is_visible("#method"), "no sentence says how it was made"
+    assert page.locator("#type option").all_inner_texts() == ["any", "LOC", "PER"]
+    page.get_by_label("Type").select_option("LOC")
+    page.evaluate(SETTLED)
+    assert page.inner_text("#place") == "2 of 3"
+    assert page.inner_text("#counts").endswith("3 to go, 1 found")
+    assert page.evaluate("document.activeElement.id") == "sentence", "so that keys work on it"
+    page.evaluate("window.prompt = () => 'NAME'")
+    press(page, "ArrowRight", "t")
+    assert page.locator("#type option").all_inner_texts() == ["any", "LOC", "PER", "NAME"]
+    assert page.input_value("#type") == "LOC"
+    page.get_by_label("Type").select_option("")
+    page.evaluate(SETTLED)
+    assert page.inner_text("#counts").endswith("to go")
+
+
 def test_search_finds_text(review) -> None:
     page, _ = review
     press(page, "/")

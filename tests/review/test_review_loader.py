@@ -75,7 +75,13 @@ def test_the_first_sentence_is_shown_while_others_are_read(path: Path) -> None:
         review.decide(0, {"verdict": "accept", "labels": [], "version": 0})
         source.let.set()
         loader.finish()
-        assert review.overview() == {"name": "", "types": ["LOC", "A"], "verdicts": ["accept", ""], "isWhole": True}
+        assert review.overview() == {
+            "name": "",
+            "types": ["LOC", "A"],
+            "methods": [],
+            "verdicts": ["accept", ""],
+            "isWhole": True,
+        }
         assert [other["id"] for other in review.shown(0)["beside"]] == ["Oslo"]
         assert (review.search("ADA"), review.search("a o"), review.search("o")) == ([1], [], [0])
 

@@ -68,7 +68,13 @@ def test_text_is_never_read_as_html() -> None:
 
 def test_the_page_gets_the_overview_and_the_sentences(server: ReviewServer) -> None:
     overview = ask(server, f"/{server.secret}/overview")[1]
-    assert overview == {"name": "a.jsonl", "types": ["LOC", "PER", "ORG"], "verdicts": ["", ""], "isWhole": True}
+    assert overview == {
+        "name": "a.jsonl",
+        "types": ["LOC", "PER", "ORG"],
+        "methods": [MADE.method],
+        "verdicts": ["", ""],
+        "isWhole": True,
+    }
     shown = ask(server, f"/{server.secret}/sentence/1")[1]
     assert shown["words"] == ["Ada", "</script>", "lives"]
     assert (shown["labels"], shown["corrected"]) == ([[0, 1, "PER"]], [[0, 1, "PER"]])
@@ -188,6 +194,17 @@ def test_a_search_gives_places_in_the_order_shown(server: ReviewServer) -> None:
     assert ask(server, f"/{server.secret}/search?text=ADA%20%3C")[1] == [1]
     assert ask(server, f"/{server.secret}/search?text=o")[1] == [0]
     assert ask(server, f"/{server.secret}/search?text=%FF")[0] == 200
+
+
+def test_a_search_may_name_a_type_and_a_method(server: ReviewServer) -> None:
+    def found(query: str) -> Any:
+        return ask(server, f"/{server.secret}/search?{query}")[1]
+
+    assert (found("type=PER"), found("type=LOC"), found("type=PE"), found("type=LOC&text=ada")) == ([1], [0], [], [])
+    assert (found(f"method={MADE.method}"), found(f"method={MADE.method}&type=LOC"), found("text=o")) == ([1], [], [0])
+    correction = {"verdict": "accept", "labels": [[0, 1, "ORG"]], "note": "", "version": 0}
+    assert ask(server, f"/{server.secret}/sentence/0", correction)[0] == 200
+    assert (found("type=ORG"), found("type=LOC")) == ([0], []), "types as corrected"
 
 
 def test_the_host_header_may_omit_the_http_port(server: ReviewServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,11 @@ class Decisions:
         )
         return counts
 
+    def types_of(self, sentence: Sentence) -> set[str]:
+        """The types of the labels of a sentence, as corrected."""
+        decision = self._by_id.get(sentence.id)
+        return {type_ for _, _, type_ in (decision.labels if decision else sentence.labels)}
+
     def version(self, id: str) -> int:
         """The number of decisions that were made about a sentence."""
         return self._versions[id]
@@ -187,6 +192,7 @@ class Decisions:
         }  # fmt: skip
         self._append(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._take(id, decision)
+        self.corpus.find_by(id, {type_ for _, _, type_ in decision.labels})
 
     def _append(self, line: bytes) -> None:
         """Append a line completely or not at all."""

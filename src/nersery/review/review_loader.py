@@ -33,6 +33,7 @@ class ReviewLoader:
         goal: The number of sentences to review, drawn evenly over types and methods; None shows all.
 
     Attributes:
+        methods: The methods that made the sentences read so far, in the order of their first sentence.
         order: The numbers of the sentences in the order in which they are shown; None for the order of the file.
         whole: Done when everything is read; has the error if that failed.
     """
@@ -49,6 +50,7 @@ class ReviewLoader:
         self._sample = None if goal is None else StratifiedDraw(goal)
         self._known_first: list[str] = []
         self._types: dict[str, None] = {}
+        self.methods: dict[str, None] = {}
         self.order: Sequence[int] | None = None
         self.beside = SentenceTable()
         self._first = threading.Event()
@@ -98,7 +100,8 @@ class ReviewLoader:
         corpus = self._decisions.corpus
         for sentence in self._source:
             self._decisions.check(sentence)
-            corpus.add(sentence)
+            corpus.add(sentence, self._decisions.types_of(sentence))
+            self.methods.update(dict.fromkeys([sentence.origin.method] if sentence.origin else []))
             self._types.update(dict.fromkeys(entity.type for entity in sentence.entities))
             score_names.update(sentence.scores)
             if self._sample:

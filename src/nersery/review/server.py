@@ -26,6 +26,7 @@ POLL_SECONDS = 0.05
 """Seconds between two checks whether the server should stop."""
 PAGE: Mapping[str, tuple[str, str]] = {
     "": ("index.html", "text/html"),
+    "finding.js": ("finding.js", "text/javascript"),
     "page.js": ("page.js", "text/javascript"),
     "changes.js": ("changes.js", "text/javascript"),
     "page.css": ("page.css", "text/css"),
@@ -70,11 +71,12 @@ class Review:
         is_whole = self.loader.whole.done()
         verdicts = self.decisions.verdicts
         shown = [verdicts.get(number, "") for number in self.order]
-        return {"name": self.name, "types": self.types, "verdicts": shown, "isWhole": is_whole}
+        methods = list(self.loader.methods)
+        return {"name": self.name, "types": self.types, "methods": methods, "verdicts": shown, "isWhole": is_whole}
 
-    def search(self, text: str) -> list[int]:
-        """The positions of the sentences that contain a text, in the order in which they are shown."""
-        matching = self.decisions.corpus.containing(text)
+    def search(self, text: str = "", type: str = "", method: str = "") -> list[int]:
+        """The positions of the sentences with a text, a type and a method, in the order in which they are shown."""
+        matching = self.decisions.corpus.containing(text, type, method)
         if self.loader.order is None:
             return matching
         numbers = set(matching)
@@ -186,7 +188,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif requested == "overview":
             self._send_json(review.overview())
         elif requested == "search":
-            self._send_json(review.search(parse_qs(urlsplit(self.path).query).get("text", [""])[0]))
+            asked = parse_qs(urlsplit(self.path).query)
+            self._send_json(review.search(*(asked.get(name, [""])[0] for name in ("text", "type", "method"))))
         elif (number := self._number(requested, "sentence/")) is not None:
             self._send_json(review.shown(number))
         else:

@@ -36,16 +36,24 @@ class SentenceTable(Sequence[Sentence]):
         self._lock, self._size, self._searchable = threading.Lock(), 0, searchable
         with naming_the_temporary_folder():
             self._table = temporary_table(
-                "sentences (number integer primary key, id text unique, text text, sentence blob)"
+                "sentences (number integer primary key, id text unique, text text, types text, method text, "
+                "sentence blob)"
             )
         for sentence in sentences:
             self.add(sentence)
 
-    def add(self, sentence: Sentence) -> None:
-        """Append a sentence."""
-        row = self._size, sentence.id, folded(sentence.text) if self._searchable else "", _packed(sentence)
+    def add(self, sentence: Sentence, types: Iterable[str] | None = None) -> None:
+        """Append a sentence.
+
+        Args:
+            types: The types by which it is found, instead of its own.
+        """
+        types = {entity.type for entity in sentence.entities} if types is None else types
+        method = sentence.origin.method if sentence.origin else ""
+        searched = (folded(sentence.text), _lines(types), method) if self._searchable else ("", "", "")
+        row = self._size, sentence.id, *searched, _packed(sentence)
         with self._lock, naming_the_temporary_folder():
-            if not self._table.execute("insert or ignore into sentences values (?, ?, ?, ?)", row).rowcount:
+            if not self._table.execute("insert or ignore into sentences values (?, ?, ?, ?, ?, ?)", row).rowcount:
                 raise repeated_id(sentence.id)
         self._size += 1
 
@@ -80,11 +88,27 @@ class SentenceTable(Sequence[Sentence]):
         number = self.number_of(id)
         return None if number is None else self[number]
 
-    def containing(self, text: str) -> list[int]:
-        """The numbers of the sentences with this text, ignoring case."""
+    def find_by(self, id: str, types: Iterable[str]) -> None:
+        """Change the types by which `containing` finds a sentence."""
         with self._lock, naming_the_temporary_folder():
-            query = "select number from sentences where instr(text, ?) order by number"
-            return [number for (number,) in self._table.execute(query, (folded(text),))]
+            self._table.execute("update sentences set types = ? where id = ?", (_lines(types), id))
+
+    def containing(self, text: str, type: str = "", method: str = "") -> list[int]:
+        """The numbers of the sentences with this text, ignoring case; only those with a type or of a method if given.
+
+        >>> table = SentenceTable([Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), id="a")], searchable=True)
+        >>> table.containing("OSLO"), table.containing("oslo", "LOC"), table.containing("oslo", "L")
+        ([0], [0], [])
+        """
+        query = "select number from sentences where instr(text, ?) and instr(types, ?) and ? in (method, '')"
+        values = folded(text), type and _lines([type]), method
+        with self._lock, naming_the_temporary_folder():
+            return [number for (number,) in self._table.execute(f"{query} order by number", values)]
+
+
+def _lines(types: Iterable[str]) -> str:
+    """Types between line breaks, which no type has, so that each can be found whole."""
+    return "".join(f"\n{type}\n" for type in types)
 
 
 def _packed(sentence: Sentence) -> bytes:

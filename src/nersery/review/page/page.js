@@ -6,8 +6,7 @@ const KNOWN = { accept: "accepted", reject: "rejected", "": "" };
 const GOLDEN_ANGLE = 137.508;  // between the hues of neighbouring types, as in nersery.report.rendering
 const FIRST_HUE = 20;
 const WAIT = 500;  // milliseconds between two looks at what has been read meanwhile
-let all = { name: "", types: [], verdicts: [], isWhole: false };
-let found = null;           // the places of the sentences that contain the text searched for
+let all = { name: "", types: [], methods: [], verdicts: [], isWhole: false };
 let at = 0;                 // the place of the sentence that is shown
 let one = null;             // the sentence
 let labels = [];            // as corrected: [start, end, type]
@@ -90,6 +89,7 @@ function drawProgress() {
   $("counts").textContent = `${counts.accept} accepted, ${counts.reject} rejected, ${counts[""]} to go`
     + (found ? `, ${found.size} found` : "") + (all.isWhole ? "" : " (still reading)")
     + (isShown ? "" : ". No sentence matches, so the last one stays.");
+  drawGroups();
   $("place").textContent = `${at + 1} of ${all.verdicts.length}`;
 }
 
@@ -224,15 +224,6 @@ async function relabel(start, end, type) {
   draw();
 }
 
-function matches(number, filter) {
-  const verdict = all.verdicts[number];
-  return (!found || found.has(number)) && (filter === "all" || (filter === "open" ? !verdict : verdict === filter));
-}
-
-function showMatching() {
-  if (one && !matches(at, $("filter").value)) move(1);
-}
-
 // The next sentence that the filter shows; behind a decision the next that is not reviewed, from the beginning again.
 async function move(step, wanted) {
   const count = all.verdicts.length;
@@ -348,15 +339,13 @@ $("sentence").addEventListener("pointerover", (event) => {
   if (i !== null && event.buttons & 1 && pressed !== null && i !== pressed) choose(pressed, i);
 });
 $("note").addEventListener("change", () => save(one.verdict));
-$("filter").addEventListener("change", () => {
-  $("sentence").focus();  // else the next key would choose another filter
-  showMatching();
-});
-$("find").addEventListener("change", () => inTurn(async () => {
-  const text = $("find").value.trim();
-  found = text ? new Set(await ask(`search?text=${encodeURIComponent(text)}`)) : null;
-  drawProgress();
-}).then(showMatching));
+for (const [id, work] of [["filter", showMatching], ["type", find], ["method", find]]) {
+  $(id).addEventListener("change", () => {
+    $("sentence").focus();  // else the next key would choose another filter
+    work();
+  });
+}
+$("find").addEventListener("change", find);
 for (const [id, work] of Object.entries({
   accept: KEYS.a, reject: KEYS.r, undo: KEYS.u, next: KEYS.j, before: KEYS.k, over: end, keys: KEYS["?"],
 })) $(id).addEventListener("click", work);
@@ -377,7 +366,7 @@ async function readOn() {
     const beside = one && (await ask(`sentence/${at}`)).beside;
     all.verdicts = all.verdicts.concat(now.verdicts.slice(all.verdicts.length));
     for (const type of now.types) if (!all.types.includes(type)) all.types.push(type);
-    all.isWhole = now.isWhole;
+    Object.assign(all, { methods: now.methods, isWhole: now.isWhole });
     if (one) {
       one.beside = beside;
       drawProgress();
