@@ -23,6 +23,12 @@ from nersery.models.loading import ModelSource
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 
 
+@pytest.fixture(autouse=True)
+def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time passes while a plan is made, however slow this machine is."""
+    monkeypatch.setattr(Budget, "used", property(lambda budget: budget.spent))
+
+
 def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[GrowData, list[str]]:
     """Nine sentences, and the encoders that are timed: a step takes a second, more with some encoders."""
     gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
