@@ -23,6 +23,7 @@ from nersery.core.errors import MissingResourceError
 from nersery.pipeline.job import FileJob
 from nersery.taggers.base import load_tagger
 from tests.cli.calls import AUGMENT, call
+from tests.cli.calls import nersery as nersery_command
 from tests.forks import Server
 from tests.standins import files, sentences
 
@@ -158,6 +159,22 @@ class TestExitCodes:
         monkeypatch.setattr(sys, "argv", ["nersery", *command.split()])
         assert stopped(KeyboardInterrupt()) == ("interrupted.", 130)
         assert stopped(Terminated(signal.SIGTERM)) == ("terminated.", 143)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+    @pytest.mark.parametrize("is_ignored", [False, True])
+    def test_an_interruption_during_the_imports_prints_no_traceback(self, *, is_ignored: bool):
+        """The shell reports it as 130. A process that ignores Ctrl-C, as in the background of a script, goes on."""
+        Path("typer.py").write_text(
+            "import os, signal\n"
+            "os.kill(os.getpid(), signal.SIGINT)\n"
+            "raise SystemExit\n"
+        )
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_ignored else signal.getsignal(signal.SIGINT)
+        try:
+            done = nersery_command(env={"PYTHONPATH": os.pathsep.join([".", *sys.path])})
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert (done.returncode, done.stderr) == (0 if is_ignored else -signal.SIGINT, "")
 
     def test_exits_with_130_if_interrupted_while_deleting_a_folder(self, monkeypatch: pytest.MonkeyPatch):
         close, opened = os.close, os.open
