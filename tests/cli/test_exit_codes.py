@@ -164,11 +164,7 @@ class TestExitCodes:
     @pytest.mark.parametrize("is_ignored", [False, True])
     def test_an_interruption_during_the_imports_prints_no_traceback(self, *, is_ignored: bool):
         """The shell reports it as 130. A process that ignores Ctrl-C, as in the background of a script, goes on."""
-        Path("typer.py").write_text(
-            "import os, signal\n"
-            "os.kill(os.getpid(), signal.SIGINT)\n"
-            "raise SystemExit\n"
-        )
+        Path("typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nraise SystemExit\n")
         before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_ignored else signal.getsignal(signal.SIGINT)
         try:
             done = nersery_command(env={"PYTHONPATH": os.pathsep.join([".", *sys.path])})

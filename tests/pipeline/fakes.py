@@ -17,6 +17,7 @@ from nersery import Sentence, io
 from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import BatchFunction, Outcome, Reject
 from nersery.core.progress import Progress
+from nersery.core.warnings import NO_NOTES, warn
 from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
 from nersery.pipeline.stage import Answer, Message, Stage, WorkerDiedError
 from tests.killing import KilledError
@@ -80,6 +81,16 @@ class Capitals(Stage[Sentence, Sentence]):
             return False
         mark.touch()
         return True
+
+
+@dataclass(frozen=True)
+class Noting(Capitals):
+    """Every worker prints the same note."""
+
+    def fit(self, method: str, folder: Path | None, progress: Progress | None) -> BatchFunction[Sentence]:
+        NO_NOTES.set(False)
+        warn("this model reads lower case only")
+        return super().fit(method, folder, progress)
 
 
 def rows(count: int, **odd: str) -> list[Sentence]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -19,6 +19,7 @@ NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
 """Whether `advise` prints nothing, because `nersery grow` chooses the models itself."""
 _HEARD: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
+_PASS_ON: ContextVar[Callable[[str], None] | None] = ContextVar("_PASS_ON", default=None)
 
 
 def print_error(text: str, end: str = "\n") -> None:
@@ -46,7 +47,15 @@ def warn(message: str) -> None:
     """Print a note on standard error, only once per message and process."""
     if (messages := _HEARD.get()) is not None:
         messages.append(message)
-    _note_once(message)
+    if (pass_on := _PASS_ON.get()) is None:
+        _note_once(message)
+    elif message and not NO_NOTES.get():
+        pass_on(message)
+
+
+def passed_on(pass_on: Callable[[str], None]) -> AbstractContextManager[None]:
+    """Pass each message of `warn` to a function instead of standard error within this context."""
+    return setting(_PASS_ON, pass_on)
 
 
 def forget_notes() -> None:

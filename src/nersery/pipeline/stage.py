@@ -154,7 +154,14 @@ class Ready:
     """The message of a worker that is ready."""
 
 
-Message = Ready | Answer | str | Exception
+@dataclass(frozen=True)
+class Note:
+    """A note of a worker. The main process prints it once, however many workers send it."""
+
+    text: str
+
+
+Message = Ready | Answer | Note | str | Exception
 """A worker's message. Text is a line of progress. An error is one that every other batch and worker would raise too."""
 
 

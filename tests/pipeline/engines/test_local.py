@@ -20,12 +20,13 @@ import nersery
 from nersery import Sentence
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Tally
+from nersery.core.warnings import forget_notes
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.shards import MANIFEST, ShardJob
 from nersery.pipeline.stage import WorkerDiedError
-from tests.pipeline.fakes import Capitals, expected, rows
+from tests.pipeline.fakes import Capitals, Noting, expected, rows
 from tests.standins import environment
 
 ODD = rows(60, at5="kill-once", at20="fail", at33="kill", at34="reject")
@@ -81,6 +82,17 @@ def test_bytes_do_not_depend_on_the_number_of_workers_or_their_deaths(tmp_path: 
         assert not any(map(is_at_work, pids(folder)))
         manifests.add((folder / "out" / MANIFEST).read_bytes())
     assert len(manifests) == 1
+
+
+def test_a_note_of_several_workers_is_printed_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    forget_notes()
+    (tmp_path / "marks").mkdir()
+    task = WorkerTask(Noting(str(tmp_path / "marks")), is_first=False)
+    batches = [rows(1, at0="company") for _ in range(4)]
+    with Pool(LocalEngine(), task, 2, print) as pool:
+        assert len([*pool.answers(batches)]) == len(batches)
+    assert len(pids(tmp_path)) == 2
+    assert capfd.readouterr().err == "note: this model reads lower case only\n"
 
 
 def test_output_is_the_same_after_a_worker_is_killed(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ from threading import Thread
 from nersery.core.errors import SettingsError
 from nersery.core.own_process import THREADS, own_this_process
 from nersery.core.progress import shown_by
+from nersery.core.warnings import passed_on
 from nersery.pipeline.engines.worker import MessageHandler
-from nersery.pipeline.stage import Message, WorkerDiedError
+from nersery.pipeline.stage import Message, Note, WorkerDiedError
 
 SECONDS_TO_END = 10.0
 
@@ -156,6 +157,7 @@ def _serve(connection: Connection, task: bytes, folder: str) -> None:
     with (
         contextlib.suppress(OSError),  # the parent closed the pipe
         shown_by(connection.send),
+        passed_on(lambda text: connection.send(Note(text))),
     ):
         ready = handler.prepare()
         connection.send(ready)

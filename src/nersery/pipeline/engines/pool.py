@@ -16,9 +16,10 @@ from nersery import io
 from nersery.core.errors import JobFailedError
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import print_line
+from nersery.core.warnings import warn
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.error_policy import FAILED, MOST_FAILED
-from nersery.pipeline.stage import Answer, AnyWorker, Engine, Item, Ready, Row, WorkerDiedError, sentence_name
+from nersery.pipeline.stage import Answer, AnyWorker, Engine, Item, Note, Ready, Row, WorkerDiedError, sentence_name
 
 TRIES = 2
 """The number of dead workers after which a batch is halved, or a single row is rejected."""
@@ -165,6 +166,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 continue
             if isinstance(message, Exception):
                 raise message
+            if isinstance(message, Note):
+                warn(message.text)
+                continue
             if isinstance(message, str):
                 self._show(message, slot.batches[0].rows if slot.batches else ())
                 continue
