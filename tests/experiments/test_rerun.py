@@ -244,6 +244,18 @@ class TestRepeated:
         execute()
         assert files(folder) == before
 
+    @pytest.mark.parametrize(("split", "lines"), [("train", 0), ("train", 3), ("dev", 0), ("dev", None)])
+    def test_reports_a_truncated_sample(self, ended: Path, split: str, lines: int | None, memory: Trainings):
+        before = files(Path("run"))
+        path = Path("run/seed-0/sample", f"{split}.jsonl")
+        content = path.read_bytes()
+        path.write_bytes(content[:-9] if lines is None else b"".join(content.splitlines(keepends=True)[:lines]))
+        with pytest.raises(NerseryError, match=rf"sample/{split}\.jsonl is damaged\. Delete it, and repeat"):
+            execute()
+        path.unlink()
+        execute()
+        assert files(Path("run")) == before
+
     @pytest.mark.parametrize("name", ["train.jsonl", "predicted.jsonl", "generated.jsonl", "1-duplicates.jsonl"])
     def test_removed_files_are_recreated(self, ended: Path, name: str, memory: Trainings):
         before = files(Path("run"))

@@ -123,7 +123,7 @@ class RunFolder:
             ("train", settings.size, settings.protocol),
             ("dev", settings.dev_size, "random"),
         ):
-            path = folder / f"{split}.jsonl"
+            path, ids = (folder / f"{split}{ending}" for ending in (".jsonl", ".ids.txt"))
             if not path.exists():
                 corpus = self.corpora[split]
                 if settings.folds and split == "train":
@@ -133,9 +133,9 @@ class RunFolder:
                     draw = sample_languages if self.recipe.data.has_languages(split) else sample
                     corpus = draw(corpus, size, protocol, seed)
                 folder.mkdir(parents=True, exist_ok=True)
-                write_atomic(folder / f"{split}.ids.txt", id_list(corpus))
+                write_atomic(ids, id_list(corpus))
                 io.write(corpus, path)  # last, because an existing file is not drawn again
-            drawn[split] = io.read(path)
+            drawn[split] = read_made(path, ids.read_bytes().count(b"\n") if ids.exists() else None)
         return drawn["train"], drawn["dev"]
 
     def generated(self, seed: int, system: System) -> Path:
