@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 from nersery import io
-from nersery.core.errors import DiskError, OutOfTimeError, SettingsError
+from nersery.core.errors import DiskError, NerseryError, OutOfTimeError, SettingsError
+from nersery.core.files import remove
 from nersery.experiments import run_time
 from nersery.experiments.grow import budget, plan, session
 from nersery.experiments.grow.budget import Budget
@@ -136,6 +138,37 @@ def test_a_removed_folder_is_an_error_and_is_not_recreated(
     assert not Path("gone").exists()
     Path("out/search.toml").unlink()
     with pytest.raises(DiskError, match=r"^out was removed while it was used"):
+        grow(minutes=10)
+
+
+@pytest.mark.parametrize("removed", ["", "gold", "gold/predicted.jsonl", "gold/result.json"])
+def test_files_that_are_removed_from_a_fold_are_made_again(
+    grown: GrowResult, removed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fold = Path("out/run/seed-0")
+    before = {path: path.read_bytes() for path in fold.rglob("predicted.jsonl")}
+    remove(fold / removed)
+    assert str(grow(minutes=10, quiet=False)) == str(grown)
+    assert {path: path.read_bytes() for path in fold.rglob("predicted.jsonl")} == before
+    assert "fold 1 of 2 · gold only: again, its files are missing" in capsys.readouterr().err
+
+
+def test_advice_on_a_damaged_file_of_a_fold_helps(grown: GrowResult) -> None:
+    damaged = Path("out/run/seed-0/gold/predicted.jsonl")
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    with pytest.raises(NerseryError, match=r"predicted\.jsonl is damaged\. Delete it, and repeat the command"):
+        grow(minutes=10)
+    damaged.unlink()
+    assert str(grow(minutes=10)) == str(grown)
+
+
+@pytest.mark.parametrize("name", ["train", "raw", "test"])
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-9])])
+def test_a_job_whose_data_were_removed_or_damaged_cannot_resume(
+    grown: GrowResult, name: str, change: Callable[[Path], object]
+) -> None:
+    change(Path(f"out/data/{name}.jsonl"))
+    with pytest.raises(DiskError, match=rf"^out/data/{name}\.jsonl was removed or has changed, so this job cannot"):
         grow(minutes=10)
 
 

@@ -11,7 +11,8 @@ from nersery import io
 from nersery.augment.base import made_from
 from nersery.core.counting import plural
 from nersery.core.definitions import check_texts
-from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
+from nersery.core.errors import DataError, DiskError, Issue, SettingsError, did_you_mean, printable
+from nersery.core.files import content_hash
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import unspaced
@@ -219,11 +220,23 @@ def _raw_corpus(
     return Corpus(renamed), notes
 
 
-def save_data(data: GrowData, folder: Path) -> None:
-    """Write the files that the recipe names. For the ids of methods, gold must have no ids of generated sentences."""
+def save_data(data: GrowData, folder: Path) -> dict[str, str]:
+    """Write the files that the recipe names, and return their hashes.
+
+    For the ids of methods, gold must have no ids of generated sentences.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     language = data.text.language
     corpora = {"train": data.gold, "raw": data.raw, "test": data.test}
     for name, corpus in corpora.items():
         if corpus:
             io.write([replace(s, language=s.language or language) for s in corpus], folder / f"{name}.jsonl")
+    return {f"{name}.jsonl": content_hash(folder / f"{name}.jsonl") for name, corpus in corpora.items() if corpus}
+
+
+def refuse_damaged(folder: Path, hashes: Mapping[str, str]) -> None:
+    """Raise `DiskError` for a file of `save_data` that was removed or changed: a plan cannot be made a second time."""
+    for name, content in hashes.items():
+        if not (folder / name).is_file() or content_hash(folder / name) != content:
+            problem = f"{folder / name} was removed or has changed, so this job cannot resume"
+            raise DiskError(f"{problem}. Choose another folder (--out)")

@@ -16,6 +16,7 @@ from nersery.experiments.grow.schedules import ENOUGH, SCHEDULES, SHORTEST_FOR_S
 from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.run_time import RunTime
+from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
 from nersery.report.system_names import GOLD, label_of
 
@@ -43,6 +44,15 @@ class Search(Trials):
 
     def __post_init__(self) -> None:
         self.costs = Costs(self.run, self.run_time)
+
+    def restore(self) -> None:
+        """Try systems again whose files somebody has removed from a fold, as a run does."""
+        for tried in self.tried.values():
+            system = self.run.recipe.system(tried.name)
+            for fold in tried.folds:
+                if not SystemRun(self.run, fold, system).is_done:
+                    self.say(f"fold {fold + 1} of {self.folds} · {label_of(tried.name)}: again, its files are missing")
+                    self.run.run_system(fold, system)
 
     def execute(self) -> None:
         """Try the systems that the time allows."""

@@ -47,7 +47,7 @@ from nersery.core.warnings import without_advice
 from nersery.core.wording import either
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
-from nersery.experiments.grow.grow_data import GrowData, read_data, save_data
+from nersery.experiments.grow.grow_data import GrowData, read_data, refuse_damaged, save_data
 from nersery.experiments.grow.grow_result import GrowResult, remove_other_taggers, save_result
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.schedules import Schedule, with_last, with_schedule
@@ -235,6 +235,7 @@ class GrowJob:
             fix = "Choose another folder, e.g. " + either(f"--out {shlex.quote(str(free))}", f'output="{free}"')
             raise SettingsError(other_settings(self.folder, "a job", difference, fix))
         self._refuse_removed(record)
+        refuse_damaged(self.folder / "data", record.get("data", {}))
         return record
 
     def _free_folder(self) -> Path:
@@ -246,10 +247,11 @@ class GrowJob:
         self._save(budget)
         remove_folder(self.folder / "run")  # of a plan that was given up
         plan = make_plan(self._data(), self.model, budget, self._say, self._speeds, partial(self._save, budget))
-        save_data(plan.data, self.folder / "data")
+        saved = save_data(plan.data, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table))
         notes = [*plan.data.notes, *plan.notes]
-        self._record |= {"recipe": "search.toml", "notes": notes, "tried": {}, "last": [*plan.final_schedule]}
+        self._record |= {"recipe": "search.toml", "data": saved, "notes": notes, "tried": {}}
+        self._record["last"] = [*plan.final_schedule]
         self._save(budget)
 
     def _begin_again(self, budget: Budget) -> None:
@@ -293,6 +295,7 @@ class GrowJob:
             better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
             planned = Schedule(*record["last"])
             search = Search(run, run_time, budget, self._say, save, self.model, planned, tried=tried, better=better)
+            search.restore()
             notes: list[str] = list(record["notes"])
             try:
                 if self._was_slow(search):
