@@ -86,7 +86,7 @@ def test_raw_text_is_labelled_by_lists_of_names(tmp_path: Path, monkeypatch: pyt
     assert systems["names"]["files"] == names
     assert systems["names, relabelled"]["base"] == "names"
     assert "ignore_case" not in systems["names"]
-    assert {"questions", "self-training", "names, bundled-multilingual"} <= {*systems}
+    assert {"questions", "self-training"} <= {*systems}
     assert "questions" in asked, "their time decides how much raw text is used"
     lower = replace(data, text=replace(ENGLISH, cased=False))
     entry = plan.make_plan(lower, "", Budget(6000.0), lambda _: None).table["systems"][0]
