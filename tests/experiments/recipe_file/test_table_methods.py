@@ -115,6 +115,7 @@ def test_every_setting_that_names_a_file_or_model_is_marked():
         "more_source",
         "more_target",
         "file",
+        "files",
     }
     models = {"model", "tagger", "sentence_encoder"}
     for kind in registry.KINDS:

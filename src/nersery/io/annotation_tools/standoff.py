@@ -106,13 +106,13 @@ class StandoffSource(Source):
 
     @cached_property
     def _suggested(self) -> str:
-        lines = [*self.first_lines()]
+        lines = [*self.first_lines(Pass(self.file, self.options))]
         is_alike = self.run_on and any(map(lacks_spaces, lines))
         return "characters" if is_alike or suggested_splitting(lines) == "characters" else self.splitting
 
-    def first_lines(self) -> Iterator[str]:
+    def first_lines(self, findings: Pass) -> Iterator[str]:
         """The lines that show how the texts are split."""
-        first = islice(self.documents(Pass(self.file, self.options)), DOCUMENTS_READ)
+        first = islice(self.documents(findings), DOCUMENTS_READ)
         return (line.text for document in first for line in document.lines())
 
     @abstractmethod

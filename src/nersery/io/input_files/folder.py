@@ -165,9 +165,14 @@ class FolderSource(Source):
     @cached_property
     def _run_on(self) -> bool:
         """Whether the first texts with labels run on without spaces, so that all of them are split alike."""
-        first = islice(self.sources(), DOCUMENTS_READ)
-        lines = (line for file in first if isinstance(file, StandoffSource) for line in file.first_lines())
-        return self.options.split is None and suggested_splitting(lines) == "characters"
+        return self.options.split is None and suggested_splitting(self._first_lines()) == "characters"
+
+    def _first_lines(self) -> Iterator[str]:
+        findings = Pass(self.file, self.options)
+        for source in islice(self.sources(), DOCUMENTS_READ):
+            if isinstance(source, StandoffSource):
+                findings.file, source.labelled = source.file, self.labelled
+                yield from source.first_lines(findings)
 
 
 def _open_changed(path: Path, options: ReadOptions, *, open_file: Open, change: Callable[[Source], Source]) -> Source:

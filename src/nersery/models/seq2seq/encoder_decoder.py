@@ -81,7 +81,8 @@ class Seq2Seq:
         (word,) = self.tokenization.subwords.subwords(["a"])
         request = Request(word, word[:1], -1, random.Random(0))
         try:
-            self._sampler(Sampling(top_k=1, candidates=1, max_subwords=2)).draw([request])
+            with autocast(self.network.device, self.precision):
+                self._sampler(Sampling(top_k=1, candidates=1, max_subwords=2)).draw([request])
         except Exception as error:  # of any class, from the code of the model
             if isinstance(error, NerseryError) or is_lack_of_memory(error):
                 raise
