@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError
-from nersery.core.word_lists import read_words
+from nersery.core.word_lists import read_names, read_words
 
 
 def test_words_are_read_in_lower_case(tmp_path: Path):
@@ -16,3 +16,22 @@ def test_all_broken_lines_are_named(tmp_path: Path):
     with pytest.raises(DataError) as error:
         read_words(tmp_path / "words.txt")
     assert [issue.line for issue in error.value.issues] == [2, 3]
+
+
+def test_names_lose_the_quotation_marks_of_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "names.csv").write_text('aspirin \n"acid, acetic"\n"the ""Heroes"""\n"Weird Al" Yankovic\n""\n')
+    assert read_names(tmp_path / "names.csv") == ["aspirin", "acid, acetic", 'the "Heroes"', '"Weird Al" Yankovic']
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["aspirin\ribuprofen\r", "a\0s\0p\0\n\0", "aspirin\tDB00945\n"])
+def test_names_have_no_control_characters(tmp_path: Path, text: str):
+    (tmp_path / "names.txt").write_bytes(text.encode())
+    with pytest.raises(DataError, match="has a tab or another control character"):
+        read_names(tmp_path / "names.txt")
+
+
+def test_a_list_that_seems_to_be_a_table_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "names.csv").write_text('name;id\n"aspirin";DB00945\n')
+    read_names(tmp_path / "names.csv")
+    assert "save its column of names" in capsys.readouterr().err

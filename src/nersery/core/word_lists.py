@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue, MissingResourceError
+from nersery.core.warnings import warn
+
+CONTROL = re.compile("[\x00-\x1f\x7f]")
+"""Matches what no name has: tabs, line ends of old Macs (CR alone), and the nulls of UTF-16."""
+QUOTED = re.compile('"((?:[^"]|"")*)"')
+"""Matches a whole cell of CSV in quotation marks; two of them within it stand for one."""
 
 
 def check_file(path: str | Path) -> None:
@@ -56,20 +63,27 @@ def read_words(path: str | Path) -> frozenset[str]:
 
 
 def read_names(path: str | Path) -> list[str]:
-    """The names in a file with one name per line, as they are written.
+    """The names in a file with one name per line, without quotation marks around them as in CSV.
 
     Raises:
-        DataError: If a line is not UTF-8 or has a tab, or if there is no name.
+        DataError: If a line is not UTF-8 or has a tab or another control character, or if there is no name.
         MissingResourceError: If the file is missing.
     """
-    names, issues = [], []
+    names, issues, cells = [], [], 0
     for number, line in read_lines(path):
-        if "\t" in line:
-            issues.append(Issue(f"{line!r} has a tab", file=str(path), line=number))
-        if line.strip():
-            names.append(line)
+        if CONTROL.search(line):
+            issues.append(Issue(f"{line!r:.60} has a tab or another control character", file=str(path), line=number))
+        quoted = QUOTED.fullmatch(line.strip())
+        if name := (quoted[1].replace('""', '"') if quoted else line).strip():
+            names.append(name)
+            cells += not quoted and ("," in name or ";" in name)
     if issues:
         raise DataError(issues, fix="put one name on each line, without other columns")
     if not names:
         raise DataError(Issue("the file has no name", file=str(path)), fix="put one name on each line")
+    if cells == len(names) > 1:
+        warn(
+            f"each name in {path} has a comma or semicolon. If the file is a table, save its column of names to a file "
+            "of its own: a whole line is one name"
+        )
     return names
