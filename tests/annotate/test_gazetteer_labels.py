@@ -30,9 +30,23 @@ def test_the_longest_name_is_labelled() -> None:
     assert labels("Rio is Rio de Janeiro .") == ((0, 1, "LOC"), (2, 5, "LOC"))
 
 
-@pytest.mark.parametrize("text", ["São Paulo", "São\u00a0Paulo", "São Pa ulo", "Sa\u0303o Paulo"])
-def test_spelling_and_splitting_of_a_name_do_not_matter(text: str) -> None:
+@pytest.mark.parametrize("text", ["São Paulo", "São\u00a0Paulo", "Sa\u0303o Paulo"])
+def test_the_spelling_of_a_name_does_not_matter(text: str) -> None:
     assert labels(f"in {text}") == ((1, 1 + len(text.split()), "LOC"),)
+
+
+@pytest.mark.parametrize("text", ["IL-2", "IL - 2", "IL -2", "IL- 2"])
+def test_spaces_beside_punctuation_or_digits_do_not_matter(text: str) -> None:
+    for name in ("IL-2", "IL - 2"):
+        Path("genes.txt").write_text(name, "utf-8")
+        assert labels(f"in {text}", files={"GENE": "genes.txt"}) == ((1, 1 + len(text.split()), "GENE"),)
+
+
+@pytest.mark.parametrize(("name", "text"), [("Ina", "In a house"), ("Asa", "As a rule"), ("अनुराधा", "अनु राधा")])
+def test_words_do_not_run_together_into_a_name(name: str, text: str) -> None:
+    Path("people.txt").write_text(name, "utf-8")
+    for ignore_case in (False, True):
+        assert labels(text, files={"PER": "people.txt"}, ignore_case=ignore_case) == "no name"
 
 
 def test_a_name_is_whole_words() -> None:
@@ -50,9 +64,21 @@ def test_an_ending_behind_an_apostrophe_belongs_to_the_name() -> None:
     assert labels("São Paulo'da", language="en") == "no name"
 
 
+def test_a_mention_of_gold_is_found_with_another_ending() -> None:
+    gold = [Sentence(("İzmir'de",), (Entity(0, 1, "LOC"),), id="g", language="tr")]
+    assert labels("İzmir'e ya da İzmir", gold, language="tr", files={}) == ((0, 1, "LOC"), (3, 4, "LOC"))
+
+
+def test_a_name_on_a_list_may_have_an_ending() -> None:
+    Path("films.txt").write_text("Ada'nın\nAda'nın Evi\n", "utf-8")
+    found = labels("Ada'nın Evi ve Ada'nın", language="tr", files={"FILM": "films.txt"})
+    assert found == ((0, 2, "FILM"), (3, 4, "FILM"))
+
+
 def test_a_script_without_spaces() -> None:
     Path("places.txt").write_text("北京\n北京大学\n", "utf-8")
     assert labels("我 在 北 京 大 学") == ((2, 6, "LOC"),)
+    assert labels("我 在 北京 大学") == ((2, 4, "LOC"),)
 
 
 def test_a_name_with_several_types_rejects_the_sentence() -> None:
@@ -83,6 +109,8 @@ def test_gold_alone_is_enough() -> None:
 
 
 def test_what_is_wrong_with_a_list_is_said() -> None:
+    with pytest.raises(SettingsError, match="names no file for LOC"):
+        GazetteerLabels({"LOC": ""})
     with pytest.raises(MissingResourceError, match=r"missing\.txt does not exist"):
         GazetteerLabels({"LOC": "missing.txt"})
     Path("table.txt").write_text("Paris\tFR\nRio\nOslo\tNO\n")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
@@ -13,11 +13,12 @@ from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.inflection import inflection
 from nersery.core.outcome import Reject
 from nersery.core.registry import unfitted
-from nersery.core.sentence import Entity, Sentence
-from nersery.core.text_forms import folded, unspaced
+from nersery.core.sentence import Entity, Sentence, types_in
+from nersery.core.text_forms import composed, folded
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
 from nersery.core.word_lists import check_file, read_names
+from nersery.io.word_splitting.scripts_without_spaces import is_mark, stands_alone
 
 AMBIGUOUS, NO_NAME = "a name with several types", "no name"
 LONGEST = 30
@@ -28,7 +29,7 @@ LONGEST = 30
 class GazetteerLabels(Annotator):
     """Labels the names on your lists (gazetteers) wherever raw text has them, and the mentions of gold, too.
 
-    Of overlapping names, the longest is labelled. How names are split into words does not matter. Names that gold
+    Of overlapping names, the longest is labelled. Spaces beside punctuation or digits do not matter. Names that gold
     uses otherwise at least as often are ignored. Sentences without a name, or with one of several types, are rejected:
     they may have entities that no list has.
 
@@ -51,7 +52,9 @@ class GazetteerLabels(Annotator):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_types(self.files, "files")
-        for path in self.files.values():
+        for type_, path in self.files.items():
+            if not path:
+                raise SettingsError(f"files names no file for {type_}. Name one, or leave {type_} out")
             check_file(path)
 
     def check_types(self, types: Collection[str]) -> None:
@@ -69,13 +72,14 @@ class GazetteerLabels(Annotator):
             DataError: If a list has no name, or a line is not a name.
             SettingsError: If there is neither a list nor a labelled entity.
         """
-        names: dict[str, set[str]] = defaultdict(set)
-        for type_, path in self.files.items():
-            for name in read_names(path):
-                names[self._key(name.split())].add(type_)
-        for sentence in gold:
-            for entity in sentence.entities:
-                names[self._key(sentence.mention(entity))].add(entity.type)
+        names: dict[str, tuple[str, ...]] = {}
+        listed = ((self._key(name.split()), type_) for type_, path in self.files.items() for name in read_names(path))
+        mentions = ((self._mention(sentence, entity), entity.type) for sentence in gold for entity in sentence.entities)
+        one_type = {type_: (type_,) for type_ in {*self.files, *types_in(gold)}}  # millions of names share these
+        for name, type_ in chain(listed, mentions):
+            earlier = names.setdefault(name, one_type[type_])
+            if type_ not in earlier:
+                names[name] = (*earlier, type_)
         if not names:
             raise SettingsError(
                 "gazetteer_labels has no names to look for. Give a list of names for each type "
@@ -83,7 +87,7 @@ class GazetteerLabels(Annotator):
             )
         self._types = self._likely(names, gold)
 
-    def _likely(self, names: Mapping[str, set[str]], gold: Iterable[Sentence]) -> dict[str, dict[str, float]]:
+    def _likely(self, names: Mapping[str, tuple[str, ...]], gold: Iterable[Sentence]) -> dict[str, dict[str, float]]:
         """The types of each name that are more than half of its uses in gold, with that share.
 
         Being on a list counts as one more use, so a name that gold lacks has a share of 1.
@@ -94,11 +98,12 @@ class GazetteerLabels(Annotator):
             for start, end, name in self._names_in(sentence, names):
                 uses[name] += 1
                 right[name, types.get((start, end), "")] += 1
-        shares = {
-            name: {type_: (right[name, type_] + 1) / (uses[name] + 1) for type_ in sorted(types)}
-            for name, types in names.items()
-        }
-        return {name: {type_: share for type_, share in of.items() if share > 1 / 2} for name, of in shares.items()}
+        unused = {types: dict.fromkeys(types, 1.0) for types in {*names.values()}}
+        shares = {name: unused[types] for name, types in names.items()}
+        for name in uses:
+            share_of = {type_: (right[name, type_] + 1) / (uses[name] + 1) for type_ in names[name]}
+            shares[name] = {type_: share for type_, share in share_of.items() if share > 1 / 2}
+        return shares
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
         """The sentences with the names as entities; an error before `fit`."""
@@ -116,22 +121,39 @@ class GazetteerLabels(Annotator):
 
     def _names_in(self, sentence: Sentence, names: Collection[str]) -> Iterator[tuple[int, int, str]]:
         """The names in a sentence, as words ``[start, end)``, from left to right and the longest first."""
-        words = [self._key((word,)) for word in sentence.words]
-        endings = [self._key((inflection(word, sentence.language),)) for word in sentence.words]
+        words = [self._folded(word) for word in _with_spaces(sentence.words)]
+        endings = [self._folded(inflection(word, sentence.language)) for word in sentence.words]
         free = 0
         for start in range(len(words)):
             if start >= free:
-                texts = zip(accumulate(words[start : start + LONGEST]), endings[start:], strict=False)
-                found = [
-                    (n, name)
-                    for n, (text, ending) in enumerate(texts, 1)
-                    if (name := text.removesuffix(ending)) in names
-                ]
-                if found:
+                texts = accumulate([words[start].lstrip(), *words[start + 1 : start + LONGEST]])
+                ended = zip(texts, endings[start:], strict=False)
+                tried = (
+                    (n, text if text in names else text.removesuffix(end)) for n, (text, end) in enumerate(ended, 1)
+                )
+                if found := [(n, name) for n, name in tried if name in names]:
                     length, name = found[-1]
                     free = start + length
                     yield start, free, name
 
+    def _mention(self, sentence: Sentence, entity: Entity) -> str:
+        """The key of a mention of gold without its ending, so that it is found with other endings, too."""
+        words = sentence.mention(entity)
+        return self._key(words).removesuffix(self._folded(inflection(words[-1], sentence.language)))
+
     def _key(self, words: Iterable[str]) -> str:
         """A text that two spellings of a name share."""
-        return folded(unspaced(words)) if self.ignore_case else unspaced(words)
+        return self._folded("".join(_with_spaces([*words])))
+
+    def _folded(self, text: str) -> str:
+        return folded(text) if self.ignore_case else composed(text)
+
+
+def _with_spaces(words: Sequence[str]) -> Iterator[str]:
+    """The words, each with a space before it if it would run into the word before it, as *in a* into *Ina*.
+
+    Other spaces depend on who splits the text, e.g. *IL-2* and *IL - 2*.
+    """
+    for before, word in zip(("", *words), words, strict=False):
+        runs_into = before and word[0].isalpha() and (before[-1].isalpha() or is_mark(before[-1]))
+        yield f" {word}" if runs_into and not (stands_alone(before[-1]) or stands_alone(word[0])) else word
