@@ -55,6 +55,10 @@ def test_splitting_is_idempotent_without_a_language(line: str):
     [
         ("He came, saw; and won!", "He came , saw ; and won !"),
         ("Dr. Müller paid $3.50.", "Dr. Müller paid $ 3.50 ."),
+        (
+            "św. Marcina, Св. Мартина, ο Δρ. Φορντ, aldus Dhr. Gendon",
+            "św. Marcina , Св. Мартина , ο Δρ. Φορντ , aldus Dhr. Gendon",
+        ),
         ("A Dra. Costa e a Profa. Lima.", "A Dra. Costa e a Profa. Lima ."),
         ("the U.S. and J. Smith etc.", "the U.S. and J. Smith etc."),
         ("They went home. Then", "They went home . Then"),
@@ -129,6 +133,8 @@ def test_codes_of_three_letters_split_as_those_of_two():
         ("de", "Am 3. Oktober, z.B.", "Am 3. Oktober , z.B."),
         ("en", "Am 3. Oktober", "Am 3 . Oktober"),
         ("fr", "Me. Dupont et MM. Durand", "Me. Dupont et MM. Durand"),
+        ("cs", "U Sv. Martina je pí. Nová z SV.", "U Sv. Martina je pí. Nová z SV ."),
+        ("id", "Kata Ny. Davis dan Tn. Budi di NY.", "Kata Ny. Davis dan Tn. Budi di NY ."),
         ("sw", "Bw. Nyerere na Bi. Asha, Mhe. Ali dk.", "Bw. Nyerere na Bi. Asha , Mhe. Ali dk ."),
         ("vi", "TT. Trump, PGS. TS. An; TP. Huế, Q. 1", "TT. Trump , PGS. TS. An ; TP. Huế , Q. 1"),
         ("mr", "श्री. पवार, मि. राव", "श्री. पवार , मि. राव"),

@@ -43,9 +43,9 @@ RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
 """Symbols of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
 ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
-    vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr
-    str mio mrd sra srta dra profa exmo exma ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing डॉ प्रो सं ई
-    पू डा मि श्री ডাঃ ਡਾ ਮਿ ਸ਼੍ਰੀ ડૉ ડો મિ શ્રી திரு డా శ్రీ ಡಾ ಮಿ ಶ್ರೀ ഡോ ശ്രീ""".split()  # noqa: SIM905
+    vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr dhr mevr św св δρ
+    str mio mrd sra srta dra profa exmo exma ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing
+    डॉ प्रो सं ई पू डा मि श्री ডাঃ ਡਾ ਮਿ ਸ਼੍ਰੀ ડૉ ડો મિ શ્રી திரு డా శ్రీ ಡಾ ಮಿ ಶ್ರೀ ഡോ ശ്രീ""".split()  # noqa: SIM905
 )
 """Words to which a full stop belongs, in lower case."""
 COMMON_WORDS: Mapping[str, Collection[str]] = {
@@ -64,8 +64,9 @@ CLIPPED = {
 BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
 """Words to which a full stop belongs if a number follows: *no. 5*, but *he said no.*"""
 BEFORE_NAMES = {
-    "fr": frozenset(("me", "mm")), "pl": frozenset(("ds", "im")), "sw": frozenset(("bi", "bw", "dk", "mhe")),
-    "vi": frozenset(("bs", "gs", "pgs", "ths", "tp", "ts", "tt")),
+    "cs": frozenset(("pí", "sv")), "fr": frozenset(("me", "mm")), "id": frozenset(("ny", "tn")),
+    "pl": frozenset(("ds", "im")), **dict.fromkeys(("hr", "sk", "sl"), frozenset(("sv",))),
+    "sw": frozenset(("bi", "bw", "dk", "mhe")), "vi": frozenset(("bs", "gs", "pgs", "ths", "tp", "ts", "tt")),
 }  # fmt: skip
 """Words to which a full stop belongs if anything follows, by language."""
 LONGEST_INITIAL = 3
