@@ -119,6 +119,20 @@ def test_takes_the_smallest_span_of_all_linked_words():
     assert sentence.labels == ((0, 1, "PER"), (2, 5, "PER"))
 
 
+@pytest.mark.parametrize(
+    ("target", "aligned", "mention"),
+    [
+        ("Encinitas के Beacon बीच", "0-2 1-1 2-3", "Beacon बीच"),
+        ("बीच Beacon के पास", "0-1 1-2 2-0", "बीच Beacon"),
+        ("plage a b c d Beacon", "0-5 1-2 2-0", "plage a b c d Beacon"),
+        ("Beach Beacon ’s", "0-1 1-2 2-0", "Beach Beacon ’s"),
+    ],
+)
+def test_a_genitive_does_not_extend_a_span_but_fills_a_gap(target: str, aligned: str, mention: str):
+    sentence = projected(labelled("Beacon 's Beach", (0, 3, "LOC")), target, aligned)
+    assert [" ".join(sentence.mention(entity)) for entity in sentence.entities] == [mention]
+
+
 def test_neighbours_of_the_same_type_stay_separate():
     source = labelled("Ada Bo", (0, 1, "PER"), (1, 2, "PER"))
     assert projected(source, "A B", "0-0 1-1").labels == ((0, 1, "PER"), (1, 2, "PER"))

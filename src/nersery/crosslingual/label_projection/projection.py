@@ -14,6 +14,7 @@ from nersery.core.alignments import Alignment
 from nersery.core.definitions import check_types
 from nersery.core.entity import Span
 from nersery.core.errors import SettingsError, printable
+from nersery.core.inflection import APOSTROPHES
 from nersery.core.majority import majority_entities
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
@@ -67,9 +68,9 @@ class Projection:
     Entities stay whole, and neighbouring entities of one type stay separate. A sentence is *incomplete* if an entity
     has no linked word, is linked to words far apart, or overlaps another. It is then rejected, with the lost entities
     in its comments. Punctuation is recognised in every script, by Unicode's categories. Words of invisible characters,
-    such as zero width spaces, neither begin nor end a span. Nor does a span end within katakana, in which Japanese
-    writes foreign names, where words are characters. A span also takes the words beside it that have capitals but no
-    links.
+    such as zero width spaces, neither begin nor end a span, nor do words that are linked only to an *'s*, unless they
+    begin with an apostrophe, too. Nor does a span end within katakana, in which Japanese writes foreign names, where
+    words are characters. A span also takes the words beside it that have capitals but no links.
 
     The score ``alignment_quality`` is the geometric mean, over the words of both sentences, of the probability of a
     word's best link, or ``unaligned`` without one. ``entity_quality`` is the same over the words of entities. Entities
@@ -189,12 +190,14 @@ class Projection:
         """The span of each entity in the target, or why it has none."""
         owner = {position: number for number, e in enumerate(entities) for position in e.positions}
         positions: list[set[int]] = [set() for _ in entities]
+        genitives: list[set[int]] = [set() for _ in entities]
         for start, end, _ in alignment:
             if start in owner:
-                positions[owner[start]].add(end)
+                is_genitive = _is_genitive(source.words[start]) and target.words[end][0] not in APOSTROPHES
+                (genitives if is_genitive else positions)[owner[start]].add(end)
         spans = [
-            self._span(sorted(linked), source.mention(entity), target.words)
-            for linked, entity in zip(positions, entities, strict=True)
+            self._span(_with_inner(linked, inner), source.mention(entity), target.words)
+            for linked, inner, entity in zip(positions, genitives, entities, strict=True)
         ]
         order = sorted((span, number) for number, span in enumerate(spans) if not isinstance(span, str))
         furthest, last = 0, -1
@@ -238,6 +241,16 @@ class Projection:
         if self._strip and folded(word) in self._strip:
             return True
         return self.strip_punctuation and not word[0].isalnum() and is_punctuation(word)
+
+
+def _is_genitive(word: str) -> bool:
+    return word[0] in APOSTROPHES and word[1:] in {"s", "S"}
+
+
+def _with_inner(positions: set[int], genitives: set[int]) -> list[int]:
+    """The positions, and those between them that a genitive *'s* is linked to: *के*, which follows names in Hindi."""
+    inside = range(min(positions), max(positions)) if positions else ()
+    return sorted(positions | {place for place in genitives if place in inside})
 
 
 def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
