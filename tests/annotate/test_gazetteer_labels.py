@@ -8,6 +8,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.annotate.base import annotate
 from nersery.annotate.gazetteer_labels import GazetteerLabels
 from nersery.core.errors import DataError, MissingResourceError, SettingsError, UnfittedError
+from nersery.core.warnings import forget_notes
 
 Labels = tuple[tuple[int, int, str], ...]
 
@@ -102,6 +103,15 @@ def test_gold_adds_its_names_and_removes_those_that_it_uses_otherwise() -> None:
     assert labels("Rio , Rio Tinto , Paris", gold) == ((2, 4, "CORP"), (5, 6, "LOC"))
     result = annotate(Corpus([Sentence(("Paris", "Rio", "Tinto"))]), GazetteerLabels({"LOC": "places.txt"}), gold)
     assert [entity.score for entity in result.corpus[0].entities] == [2 / 3, 1.0]
+
+
+def test_types_without_a_list_are_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    forget_notes()
+    gold = [Sentence(("Ada", "in", "Rio"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")))]
+    assert labels("Ada Rio", gold) == ((0, 1, "PER"), (1, 2, "LOC"))
+    assert "no list of PER. " in capsys.readouterr().err
+    assert labels("Ada Rio", gold, files={}) == ((0, 1, "PER"), (1, 2, "LOC"))
+    assert capsys.readouterr().err == ""
 
 
 def test_gold_alone_is_enough() -> None:

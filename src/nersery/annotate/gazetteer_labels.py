@@ -17,6 +17,7 @@ from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.text_forms import composed, folded
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
+from nersery.core.warnings import warn
 from nersery.core.word_lists import check_file, read_names
 from nersery.io.word_splitting.scripts_without_spaces import is_mark, stands_alone
 
@@ -84,6 +85,11 @@ class GazetteerLabels(Annotator):
             raise SettingsError(
                 "gazetteer_labels has no names to look for. Give a list of names for each type "
                 '(files = { PER = "persons.txt" }), or labelled sentences as gold'
+            )
+        if self.files and (unlisted := sorted({*types_in(gold)} - {*self.files})):
+            warn(
+                f"gazetteer_labels has no list of {', '.join(unlisted)}. It labels only the mentions of gold, so a "
+                "tagger learns that all others are no entities. Add lists (files), or use another method"
             )
         self._types = self._likely(names, gold)
 

@@ -221,6 +221,8 @@ def test_lists_of_names_label_raw_text(folder: Path) -> None:
     labelled = {s.text: s.labels for s in io.read("out/run/seed-0/names/generated.jsonl")}
     assert any("Edsger" in text and (labels[0][2] == "PER") for text, labels in labelled.items())
     assert grow(**settings).best == result.best
+    names = next(one for one in load("out/search.toml").systems if one.name == "names")
+    assert names.method.settings["files"] == {"PER": str(Path("out/data/names-1.txt"))}, "the list may be moved later"
     Path("people.txt").write_text("Edsger\n", "utf-8")
     with pytest.raises(SettingsError, match="names of PER"):
         grow(**settings)

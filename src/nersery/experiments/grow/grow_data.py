@@ -12,7 +12,7 @@ from nersery.augment.base import made_from
 from nersery.core.counting import plural
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, DiskError, Issue, SettingsError, did_you_mean, printable
-from nersery.core.files import content_hash
+from nersery.core.files import content_hash, write_atomic
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import unspaced
@@ -231,7 +231,16 @@ def save_data(data: GrowData, folder: Path) -> dict[str, str]:
     for name, corpus in corpora.items():
         if corpus:
             io.write([replace(s, language=s.language or language) for s in corpus], folder / f"{name}.jsonl")
-    return {f"{name}.jsonl": content_hash(folder / f"{name}.jsonl") for name, corpus in corpora.items() if corpus}
+    copies = copies_of(data.names)
+    for type_, path in data.names.items():
+        write_atomic(folder / copies[type_], Path(path).read_bytes().decode())
+    written = [*(f"{name}.jsonl" for name, corpus in corpora.items() if corpus), *copies.values()]
+    return {name: content_hash(folder / name) for name in written}
+
+
+def copies_of(names: Mapping[str, str]) -> dict[str, str]:
+    """The names that `save_data` gives its copies of the lists, by type. A type itself may be no file name."""
+    return {type_: f"names-{number}.txt" for number, type_ in enumerate(names, start=1)}
 
 
 def refuse_damaged(folder: Path, hashes: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for
 from nersery.experiments.grow.expectation import better_encoders
-from nersery.experiments.grow.grow_data import GrowData
+from nersery.experiments.grow.grow_data import GrowData, copies_of
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, STAGE_STEPS, Schedule, schedule_text
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
@@ -65,6 +65,13 @@ class Plan:
     times: RunTime
     final_schedule: Schedule
     notes: tuple[str, ...] = ()
+
+    @property
+    def table_in_folder(self) -> dict[str, Any]:
+        """The recipe with the copies of the user's lists of names, which are in the job's folder."""
+        files = {type_: f"data/{name}" for type_, name in copies_of(self.data.names).items()}
+        systems = [{**entry, "files": files} if "files" in entry else entry for entry in self.table["systems"]]
+        return {**self.table, "systems": systems}
 
     def seconds(self) -> dict[str, float]:
         """The estimated seconds of each system on one fold, without its base."""

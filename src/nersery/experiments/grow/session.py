@@ -248,7 +248,7 @@ class GrowJob:
         remove_folder(self.folder / "run")  # of a plan that was given up
         plan = make_plan(self._data(), self.model, budget, self._say, self._speeds, partial(self._save, budget))
         saved = save_data(plan.data, self.folder / "data")
-        write_atomic(self.folder / "search.toml", recipe_text(plan.table))
+        write_atomic(self.folder / "search.toml", recipe_text(plan.table_in_folder))
         notes = [*plan.data.notes, *plan.notes]
         self._record |= {"recipe": "search.toml", "data": saved, "notes": notes, "tried": {}}
         self._record["last"] = [*plan.final_schedule]
