@@ -100,6 +100,7 @@ def test_splitting_is_idempotent_without_a_language(line: str):
         ("આ છે. તે છે.", "આ છે . તે છે ."),
         ("τὶ λέγεις· col·laborar", "τὶ λέγεις · col·laborar"),
         ("ἀλλ᾽ ἐγώ, ἀπ’ Ἰθάκης, σ' αυτό, ‘Αθήνα’", "ἀλλ᾽ ἐγώ , ἀπ’ Ἰθάκης , σ' αυτό , ‘ Αθήνα ’"),
+        ("the ‘β’ subunit, 'λ' and “σ' αυτό”", "the ‘ β ’ subunit , ' λ ' and “ σ' αυτό ”"),
         ("תֵּל־אָבִיב־יָפוֹ, תל-אביב׃", "תֵּל־אָבִיב־יָפוֹ , תל-אביב ׃"),
         ("ዶ/ር ዐቢይ፣ ት/ቤት። a/b", "ዶ/ር ዐቢይ ፣ ት/ቤት ። a / b"),
         ("１，２００ ３．５％ １２：３０ ３，４ 2019，2020", "１，２００ ３．５ ％ １２：３０ ３ ， ４ 2019 ， 2020"),
@@ -234,3 +235,10 @@ def test_splitting_time_grows_linearly_without_spaces(text: str):
 )
 def test_suggests_a_splitting_for_lines(line: str, splitting: str):
     assert suggested_splitting([line]) == splitting
+
+
+@pytest.mark.parametrize(("end", "word"), [("။", "သည်"), ("。", "北京")])
+def test_few_attached_ends_of_phrases_do_not_show_that_text_runs_on(end: str, word: str):
+    split, attached = f"{word} {word} {end}", f"{word} {word}{end}"
+    assert suggested_splitting([*[split] * 9, attached]) == "spaces"
+    assert suggested_splitting([split, *[attached] * 9]) == "characters"

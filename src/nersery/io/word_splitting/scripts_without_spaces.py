@@ -23,8 +23,9 @@ LETTERLIKE_SIGNS = "ๆฯໆຯៗ"
 """Signs of Thai, Lao and Khmer that repeat or shorten the word before them; Unicode calls them letters."""
 IN_SYLLABLE = re.compile("[\u0f40-\u0fbc][\u0f40-\u0f6c]|[\u1000-\u103f\u1050-\u109f].\u1037?[\u1039\u103a]")
 """A Tibetan letter and the one after it; a Burmese character and a letter that ends its syllable, the *န်* of *ရန်*."""
-_ENDS_OF_PHRASES = re.compile("[。、，！？；：]|[^၊။][၊။]")
-"""Punctuation that is a separate word in text that is split into words, or what it follows in Burmese."""
+_BURMESE_ENDS = "၊။"
+_ENDS_OF_PHRASES = re.compile(f"[。、，！？；：{_BURMESE_ENDS}]")
+"""Punctuation that is a separate word in text that is split into words."""
 LONGEST_MEAN = 6
 """The longest mean length of words in letters of these scripts. In split text, it is 2 in Chinese and 4 in Thai."""
 LEAST_SHARE = 0.05
@@ -58,7 +59,8 @@ def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
     if len(counts) <= LEAST_SHARE * len(words):
         return False
     ends = [*filter(_ENDS_OF_PHRASES.search, words)]
-    return sum(counts) > longest * len(counts) or 2 * sum(map(lacks_spaces, ends)) > len(ends)
+    attached = sum(lacks_spaces(word.strip(_BURMESE_ENDS)) for word in ends)
+    return sum(counts) > longest * len(counts) or 2 * attached > len(ends)
 
 
 def is_character(word: str) -> bool:

@@ -299,10 +299,12 @@ def _continues_word(chunk: str, place: int, token: str, language: str) -> bool:
         return False
     # not up to the end, because runs of punctuation may be long
     after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]
-    if character in WITHIN_WORDS or (character in APOSTROPHES and before in BEFORE_ELISION):
+    begin = place - len(token)
+    is_quoted = chunk[begin - 1 : begin] in (*APOSTROPHES, "‚")
+    if character in WITHIN_WORDS or (character in APOSTROPHES and before in BEFORE_ELISION and not is_quoted):
         return True
     if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
-        is_quoted = chunk[: place - len(token)].endswith((*QUOTATION_MARKS, *APOSTROPHES, *"‚„"))
+        is_quoted = is_quoted or chunk[begin - 1 : begin] in (*QUOTATION_MARKS, "„")
         return _is_in_hebrew_word(token, character, chunk[place + 1 : place + 3], is_quoted=is_quoted)
     if not after or _is_punctuation(after):
         return False
