@@ -40,8 +40,11 @@ def test_a_key_with_several_values_has_none_that_counts() -> None:
     assert Completion(lines).content("entities") == WRONG_FORM
     both = '[{"text": "Ada", "type": "PER", "text": "Grace", "type": "PER"}]'
     sentence = Sentence(("Ada", "met", "Grace"))
-    for text in (both, f'{{"entities": {both}}}'):
+    for text in (both, f'{{"entities": {both}}}', f"{{'entities': {both},}}"):
         assert placed_mentions(Completion(text).content("entities"), sentence, ["PER"]) == WRONG_FORM
+    assert Completion("{'entities': [{'text': 'Ada', 'type': 'PER', 'type': 'PER'}]}").content("entities") == [
+        {"text": "Ada", "type": "PER"}
+    ]
 
 
 @pytest.mark.parametrize(

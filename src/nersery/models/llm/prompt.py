@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,7 +104,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def loose_objects(text: str) -> list[dict[str, Any]]:
-    """The object from the first to the last brace of a text, if it is valid in Python.
+    """The object from the first to the last brace of a text, if it is valid in Python and no key has several values.
 
     Small models write single quotes, or commas after the last item, which JSON does not allow.
 
@@ -114,10 +114,18 @@ def loose_objects(text: str) -> list[dict[str, Any]]:
     written = text[text.find("{") : text.rfind("}") + 1]
     try:
         with warnings.catch_warnings(action="ignore"):  # Python's, of escapes that only JSON has
-            value = ast.literal_eval(written)
+            tree = ast.parse(written, mode="eval")
+        value = ast.literal_eval(tree)
+        pairs = {(n, ast.dump(key), ast.dump(of)) for n in ast.walk(tree) for key, of in _items(n)}
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return []
-    return [value] if isinstance(value, dict) else []
+    has_several_values = len({pair[:2] for pair in pairs}) < len(pairs)  # see `_object`
+    return [value] if isinstance(value, dict) and not has_several_values else []
+
+
+def _items(node: ast.AST) -> Iterable[tuple[Any, ast.expr]]:
+    """The keys and values that are written in a dictionary."""
+    return zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
 
 
 def bare_list(text: str) -> list[Any] | Reject:
