@@ -316,6 +316,7 @@ def test_a_kill_before_the_second_plan_loses_only_that_plan(folder: Path, monkey
     monkeypatch.setattr(session, "make_plan", killed_at_second)
     with pytest.raises(MemoryError):
         grow(minutes=10)
+    io.write(sentences(3), "out/data/raw.jsonl")  # a kill while the data of the second plan are written
     monkeypatch.setattr(Search, "execute", stop_at(1))  # the plan is made by then
     with pytest.raises(KilledError):
         grow(minutes=10)

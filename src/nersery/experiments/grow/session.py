@@ -257,7 +257,8 @@ class GrowJob:
     def _begin_again(self, budget: Budget) -> None:
         """Plan again with the speeds that gold only has shown. The training of gold only is lost."""
         gold, self._record["planned again"] = self._record.pop("tried")[GOLD], True
-        del self._record["recipe"]
+        for part in ("recipe", "data"):  # without the recipe, a kill leaves other data than these hashes
+            self._record.pop(part, None)
         share = gold["seconds"] / gold["estimate"]
         for key, timed in self._speeds.items():
             parts = timed if isinstance(timed, dict) else {}
