@@ -88,6 +88,10 @@ class Result:
         """A short description without the sentences, which may be many."""
         return f"Result({self.corpus!r}, {self.tally})"
 
+    def _repr_html_(self) -> str:
+        """The counts, and the first sentences with their entities highlighted, for notebooks."""
+        return self.corpus._repr_html_(repr(self))
+
     def __iter__(self) -> Iterator[Sentence]:
         return iter(self.corpus)
 

@@ -15,6 +15,7 @@ from nersery.core.conversions import Conversions, conversion_of
 from nersery.core.edits import Edit, moved, spaces_after, spliced
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.notebook_view import SHOWN, corpus_html, sentence_html
 from nersery.core.sentence_validation import TIDIED, edit_issue, identity_issue, issue_in
 from nersery.core.spacing import Offsets, offsets_in_text, offsets_of, spaces_in
 
@@ -101,6 +102,10 @@ class Sentence:
     def __len__(self) -> int:
         """The number of words."""
         return len(self.words)
+
+    def _repr_html_(self) -> str:
+        """The words with their entities highlighted, for notebooks."""
+        return sentence_html(self.words, self.entities, self.id, self.language)
 
     @property
     def text(self) -> str:
@@ -355,6 +360,11 @@ class Corpus(Conversions, Sequence[Sentence]):
     def __repr__(self) -> str:
         """A short description without the sentences, which may be many."""
         return f"Corpus({len(self)} sentences, types: {', '.join(self.types) or 'none'})"
+
+    def _repr_html_(self, description: str = "") -> str:
+        """The first sentences with their entities highlighted, for notebooks."""
+        rows = [sentence._repr_html_() for sentence in self.sentences[:SHOWN]]
+        return corpus_html(description or repr(self), rows, len(self) - len(rows))
 
     def __add__(self, other: Iterable[Sentence]) -> Corpus:
         """Both corpora, one after the other; ``other`` may also be a result or a list. The ids must be distinct."""
