@@ -33,6 +33,23 @@ def test_doccano_lines_are_ascii_with_the_same_keys(tmp_path: Path) -> None:
     assert len({tuple(json.loads(line)) for line in text.splitlines()}) == 1
 
 
+def test_reads_what_doccano_exports_from_a_project_with_relations(tmp_path: Path) -> None:
+    """It adds the tasks' other keys, also ``tokens``, to entities and relations. SpERT has the same three keys."""
+    corpus = [*CORPUS, Sentence(("Oslo,", "so"), (Entity(0, 1, "LOC"),), "c")]
+    write(corpus, tmp_path / "a.jsonl", format="spans")
+    tasks = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text("utf-8").splitlines()]
+    assert {type(task["tokens"]) for task in tasks} == {list, type(None)}
+    lines = []
+    for number, task in enumerate(tasks, start=1):
+        labels = [
+            {"id": n, "label": t, "start_offset": s, "end_offset": e} for n, (s, e, t) in enumerate(task.pop("label"))
+        ]
+        lines.append(json.dumps({**task, "id": number, "entities": labels, "relations": [], "Comments": []}))
+    for path, text in ((tmp_path / "b.jsonl", "\n".join(lines)), (tmp_path / "c.json", f"[{','.join(lines)}]")):
+        path.write_text(text, "utf-8")
+        assert [(s.words, s.labels) for s in read(path)] == [(s.words, s.labels) for s in corpus]
+
+
 def test_prodigy_finds_its_spans_and_tokens(tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "a.jsonl", format="prodigy")
     for line, sentence in zip((tmp_path / "a.jsonl").read_text("utf-8").splitlines(), CORPUS, strict=True):

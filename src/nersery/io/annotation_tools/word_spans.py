@@ -114,8 +114,15 @@ def _fits(value: Object, form: frozenset[str]) -> bool:
         return all(isinstance(part, list) for part in (*words, *ranges))
     if value.keys() & {"tags", "ner_tags"} or (form is _W2NER and isinstance(value["sentence"], str)):
         return False
+    if form in (_ONEIE, _SPERT) and not _are_words(value["tokens"]):
+        return False  # a text of doccano, which adds tokens that nersery or Prodigy wrote to entities and relations
     labels = value["entity_mentions" if form is _ONEIE else "entities" if form is _SPERT else "ner"]
     return isinstance(labels, list) and (form is _GLINER or all(isinstance(label, dict) for label in labels))
+
+
+def _are_words(tokens: Any) -> bool:
+    """Whether a value is a list without objects, which would have a text and its characters each."""
+    return isinstance(tokens, list) and not any(isinstance(token, dict) for token in tokens)
 
 
 def _of_numbers(label: Object) -> Object:
