@@ -155,6 +155,15 @@ class TestWithPyarrow:
         found = read(tmp_path / "a.csv")
         assert [(s.words, s.labels) for s in found] == [(("Zoë", '"'), ((0, 1, "PER"),)), (("Oslo",), ((0, 1, "LOC"),))]
 
+    def test_fix_for_records_of_argilla_works(self, tmp_path: Path) -> None:
+        label = {"start": 0, "end": 3, "label": "PER"}
+        rows = [{"id": "a", "text": "Zoë left.", "ner.responses": [[label]], "ner.responses.status": ["submitted"]}]
+        path = self.write(rows, tmp_path / "a.parquet")
+        with pytest.raises(DataError, match='"text" holds whole texts') as caught:
+            read(path)
+        exec(caught.value.fix.partition("in Python: ")[2], {})
+        assert [(s.id, s.labels) for s in read(tmp_path / "a-texts.jsonl")] == [("a", ((0, 1, "PER"),))]
+
     def test_fix_for_whole_texts_works(self, tmp_path: Path) -> None:
         rows: list[dict[str, Any]] = [
             {"text": "Zoë left.", "entities": [{"start": 0, "end": 3, "label": "PER"}]},

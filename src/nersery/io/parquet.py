@@ -17,6 +17,7 @@ from typing import Any
 from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
+from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.annotation_tools.json_forms import LABEL_KEYS
 from nersery.io.columns_and_rows.column_names import TAG_NAMES, WORD_NAMES
 from nersery.io.columns_and_rows.objects import Object, json_value
@@ -127,7 +128,8 @@ def _refuse_texts(schema: Any, file: TextFile) -> None:
     """Raise `DataError` for texts that are not split into words, which JSONL may hold."""
     types, is_nested = dict(zip(schema.names, schema.types, strict=True)), load_pyarrow().types.is_nested
     has_words = not types.keys().isdisjoint(("words", "tokens")) or "text" not in types or is_nested(types["text"])
-    if has_words or not any(name in LABEL_KEYS and is_nested(type_) for name, type_ in types.items()):
+    has_labels = any(name in LABEL_KEYS and is_nested(type_) for name, type_ in types.items())
+    if has_words or not (has_labels or is_record(types)):
         return
     message = f'"text" holds whole texts, expected lists of words; columns: {", ".join(schema.names):.100}'
     target = str(file.path.with_name(f"{file.path.stem}-texts.jsonl"))
