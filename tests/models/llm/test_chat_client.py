@@ -321,12 +321,12 @@ def test_refuses_several_workers_because_limits_apply_to_the_job(server: Running
 
 def test_planning_sends_nothing(server: Running, tmp_path: Path) -> None:
     method = labeller(server.url, tmp_path, input_price=2.0, output_price=8.0)
-    texts = ["PER.1", "PER.2", "PER.2"]
+    texts = ["PER.31", "PER.32", "PER.32"]
     with method.client.planning() as plan:
         assert len(annotate(sentences(*texts), method).rejects) == 3
     assert (plan.asked, plan.cached) == (2, 0)
     assert plan.dollars == pytest.approx((2 * plan.sent + 8 * plan.received) / 1e6)
-    assert not server.answered()
+    assert not [text for text in server.answered() if any(own in text for own in texts)]  # others may come late
     labelled(texts[:1], server.url, tmp_path)
     with method.client.planning() as plan:
         annotate(sentences(*texts), method)
