@@ -83,6 +83,7 @@ class Sentence:
         words: tuple[str, ...],
         entities: tuple[Entity, ...],
         id: str,
+        *,
         language: str,
         origin: Origin | None,
         scores: Mapping[str, float],
@@ -187,7 +188,14 @@ class Sentence:
         if parent is not None and parent.offsets:
             offsets = offsets_in_text(self.words, self.offsets, parent.words, parent.offsets)
         return Sentence.unchecked(
-            self.words, entities, id, self.language, origin, scores={}, columns=self.columns, offsets=offsets
+            self.words,
+            entities,
+            id,
+            language=self.language,
+            origin=origin,
+            scores={},
+            columns=self.columns,
+            offsets=offsets,
         )
 
     def with_scores(self, **scores: float) -> Sentence:
@@ -262,7 +270,14 @@ class Sentence:
     ) -> Sentence:
         """The sentence with other words, unchecked, and without soft labels, document and offsets of the old words."""
         return Sentence.unchecked(
-            words, entities, self.id, self.language, self.origin, self.scores, columns, self.comments
+            words,
+            entities,
+            self.id,
+            language=self.language,
+            origin=self.origin,
+            scores=self.scores,
+            columns=columns,
+            comments=self.comments,
         )
 
 

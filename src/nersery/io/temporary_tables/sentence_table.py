@@ -123,11 +123,18 @@ def _packed(sentence: Sentence) -> bytes:
 
 def _unpacked(packed: bytes) -> Sentence:
     """The sentence from its bytes. It is not checked, because it was valid when it was packed."""
-    words, plain_entities, id, language, plain_origin, *others = marshal.loads(packed)
-    scores, columns, comments, plain_soft, document, offsets = others
-    entities = tuple([Entity(*values) for values in plain_entities])
-    soft_labels = tuple([SoftLabel(*values) for values in plain_soft])
-    origin = plain_origin and Origin(*plain_origin)
+    words, entities, id, language, origin, *others = marshal.loads(packed)
+    scores, columns, comments, soft, document, offsets = others
     return Sentence.unchecked(
-        words, entities, id, language, origin, scores, columns, comments, soft_labels, document, offsets
+        words,
+        tuple([Entity(*values) for values in entities]),
+        id,
+        language=language,
+        origin=origin and Origin(*origin),
+        scores=scores,
+        columns=columns,
+        comments=comments,
+        soft_labels=tuple([SoftLabel(*values) for values in soft]),
+        document=document,
+        offsets=offsets,
     )
