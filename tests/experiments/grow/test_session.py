@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import nersery
 from nersery import Sentence, io
-from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
 from nersery.experiments import run_time, runner
 from nersery.experiments.grow import candidates, plan, search, session
 from nersery.experiments.grow.grow_result import GrowResult
@@ -234,8 +235,9 @@ def test_refuses_lists_of_names_that_cannot_be_used(folder: Path) -> None:
         grow(names={"PER": "people.txt"})
     with pytest.raises(SettingsError, match=r"a list of names is for the type PERSON, which no labelled sentence has"):
         grow(names={"PERSON": "people.txt"})
-    with pytest.raises(DataError, match=r"missing\.txt"):
-        grow(names={"PER": "missing.txt"})
+    for name, why in (("missing.txt", "does not exist"), (".", "is not a regular file")):
+        with pytest.raises(MissingResourceError, match=f"the file {re.escape(name)} {why}"):
+            grow(names={"PER": name})
     with pytest.raises(SettingsError, match=r"names is 'people\.txt'"):
         grow(names="people.txt")
 

@@ -44,6 +44,7 @@ from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.core.warnings import without_advice
+from nersery.core.word_lists import check_file
 from nersery.core.wording import either
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
@@ -152,6 +153,8 @@ class GrowJob:
     def __post_init__(self) -> None:
         if not self.train:
             raise SettingsError("there is no train file, expected one or more")
+        for path in self.names.values():
+            check_file(path)
         self.names = {type_: str(Path(path).absolute()) for type_, path in self.names.items()}
         for path in self._files().values():
             if path == "-" or Path(path).is_fifo():
