@@ -42,10 +42,8 @@ LANGUAGES = {
     "hi": "hin", "bn": "ben",
 }  # fmt: skip
 """The languages of the evaluation, with their codes. Their lines are read once unchanged and once in lower case."""
-HELD_OUT, CHOICE = 100, 50
-"""The last lines of NTREX in every language, for evaluation, and those before, for choosing weights. So no translation
-of a line for evaluation is used for training.
-"""
+HELD_OUT = 100
+"""The last lines of NTREX in every language, for evaluation. So no translation of them is used for training."""
 ENGLISH = ("wikitext2", "textbooks", "wikipedia_crowd", "squad_sentences")
 WIKITEXT_HELD_OUT = 0.1
 XQUAD = ("en", "de", "hi")
@@ -91,22 +89,21 @@ def english(folder: Path) -> tuple[list[str], list[str]]:
     return train, held_out
 
 
-def multilingual(folder: Path, share: float, seed: int) -> tuple[list[str], Texts, Texts]:
-    """The lines to train on, the lines of each language to choose weights on, and the held-out lines.
+def multilingual(folder: Path, share: float, seed: int) -> tuple[list[str], Texts]:
+    """The lines to train on, and the held-out lines of each language.
 
     Args:
         share: The share of the English lines to use. All of them would be two thirds of the text.
     """
     train: list[str] = []
-    choice: Texts = {}
     held_out: Texts = {}
     codes = {code: language for language, code in LANGUAGES.items()}
     for path in sorted(folder.glob("bitext/ntrex.*.txt")):
-        lines, last = (text := path.read_text("utf-8").splitlines())[: -HELD_OUT - CHOICE], text[-HELD_OUT:]
+        lines, last = (text := path.read_text("utf-8").splitlines())[:-HELD_OUT], text[-HELD_OUT:]
         code = path.name.split(".")[1]
         train += lines
         if code in codes:
-            choice[codes[code]], held_out[codes[code]] = text[-HELD_OUT - CHOICE : -HELD_OUT], last
+            held_out[codes[code]] = last
             train += [line.lower() for line in lines]
     for path in sorted(folder.glob("bitext/wiki.*.hi.txt")):
         train += path.read_text("utf-8").splitlines()
@@ -116,7 +113,7 @@ def multilingual(folder: Path, share: float, seed: int) -> tuple[list[str], Text
     lines, end = english(folder)
     held_out["en (WikiText-2)"] = end[:HELD_OUT]
     drawn = np.random.default_rng(seed).permutation(len(lines))[: int(share * len(lines))]
-    return train + [lines[number] for number in drawn], choice, held_out
+    return train + [lines[number] for number in drawn], held_out
 
 
 def rows_of(lines: Sequence[str], tokenizer: Any) -> Rows:
@@ -244,20 +241,16 @@ class MaskedLMTrainer:
         return found
 
 
-Measured = Mapping[str, Rows]
-
-
 def run(
     trainer: MaskedLMTrainer,
     groups: list[Any],
-    choice: Measured,
-    held_out: Measured,
+    held_out: Mapping[str, Rows],
     work: Path,
     steps: int,
     seed: int,
     rate: float,
 ) -> None:
-    """Train to the end, and keep the weights that are best on ``choice``. The same call resumes."""
+    """Train to the end, and keep the last weights. The same call resumes."""
     plan = TrainingPlan(
         steps=steps,
         evaluate_every=max(1, steps // 20),
@@ -281,7 +274,7 @@ def run(
         print(point, flush=True)
         with curve.open("a") as stream:
             stream.write(json.dumps(point) + "\n")
-        return float(np.mean(list((trainer.accuracies(choice) if choice else found).values())))
+        return float(len(curve.read_text().splitlines()))  # the held-out lines must not choose the weights
 
     train(
         trainer.model,
@@ -336,18 +329,15 @@ def main() -> None:
     source = ModelSource(arguments.encoder)
     if arguments.english:
         lines, end = english(arguments.data)
-        choice_of, held_out_of = dict[str, list[str]](), {"en (WikiText-2)": end}
+        held_out_of = {"en (WikiText-2)": end}
     else:
-        lines, choice_of, held_out_of = multilingual(arguments.data, 0.2, arguments.seed)
+        lines, held_out_of = multilingual(arguments.data, 0.2, arguments.seed)
     tokenizer = source.tokenizer()
     rows = rows_of(lines, tokenizer)
-    choice, held_out = (
-        {name: rows_of(text, tokenizer) for name, text in texts.items()} for texts in (choice_of, held_out_of)
-    )
+    held_out = {name: rows_of(text, tokenizer) for name, text in held_out_of.items()}
     print(f"{len(rows)} rows, {sum(map(len, rows))} subwords", flush=True)
     with seeded(arguments.seed):
-        measured = [*choice.values(), *held_out.values()]
-        trainer = MaskedLMTrainer(source, rows, measured, pick_device(arguments.device), arguments.dropout)
+        trainer = MaskedLMTrainer(source, rows, held_out.values(), pick_device(arguments.device), arguments.dropout)
         if arguments.start is not None:
             trainer.start_from(arguments.start)
             print(f"start: {trainer.accuracies(held_out)}", flush=True)
@@ -355,7 +345,7 @@ def main() -> None:
     steps = int(arguments.subwords / arguments.batch)
     groups = batches(rows, arguments.batch)
     with seeded(arguments.seed):
-        run(trainer, groups, choice, held_out, arguments.work, steps, arguments.seed, arguments.rate)
+        run(trainer, groups, held_out, arguments.work, steps, arguments.seed, arguments.rate)
     write(trainer, source, arguments.work, held_out)
 
 
