@@ -42,6 +42,9 @@ def test_a_key_with_several_values_has_none_that_counts() -> None:
     sentence = Sentence(("Ada", "met", "Grace"))
     for text in (both, f'{{"entities": {both}}}', f"{{'entities': {both},}}"):
         assert placed_mentions(Completion(text).content("entities"), sentence, ["PER"]) == WRONG_FORM
+    line = '{"entities": [{"text": "Grace", "type": "PER"}]}'
+    assert Completion(f"{ENTITIES}\n{line}").content("entities") == WRONG_FORM, "one object a line"
+    assert Completion(f"{ENTITIES}\n{ENTITIES}").content("entities") == [{"text": "Ada", "type": "PER"}]
     assert Completion("{'entities': [{'text': 'Ada', 'type': 'PER', 'type': 'PER'}]}").content("entities") == [
         {"text": "Ada", "type": "PER"}
     ]

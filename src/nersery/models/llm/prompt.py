@@ -87,10 +87,14 @@ def json_objects(text: str) -> list[dict[str, Any]]:
     [{'entities': []}]
     """
     decoder, objects, place = json.JSONDecoder(object_pairs_hook=_object), list[dict[str, Any]](), text.find("{")
+    end = 0
     while place >= 0:
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, after = decoder.raw_decode(text, place)
+            if objects and objects[-1].keys() == value.keys() and not text[end:place].strip():
+                value = _object([*objects.pop().items(), *value.items()])  # one object a line, with a mention each
             objects.append(value)
+            place = end = after
         except (ValueError, RecursionError):
             place += 1
         place = text.find("{", place)
