@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cached_property
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from nersery.core.errors import JobFailedError
 from nersery.core.files import cache_folder
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
+from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.connection import Connection, ServerError
 from nersery.models.llm.endpoint import Endpoint
-from nersery.models.llm.pacing import Pacer, pause_after
+from nersery.models.llm.pacing import LONGEST_PAUSE, Pacer, pause_after
 from nersery.models.llm.prompt import Completion, Prompt
 from nersery.models.llm.spending import Spending
 
@@ -36,6 +38,7 @@ class ChatClient:
         self._connection: Connection | None = None
         self._plans = False
         self._failures = 0
+        self._noted = set[str]()
         self._lock = threading.Lock()
         self.spending = Spending(settings)
 
@@ -96,7 +99,8 @@ class ChatClient:
         pacer, answers = Pacer(self._settings.requests_per_minute), dict[str, Completion | Reject]()
         with ThreadPoolExecutor(self._settings.concurrency) as pool:
             futures: dict[Future[Completion | Reject], str] = {
-                pool.submit(self._answer, key, prompt, pacer): key for key, prompt in prompts.items()
+                pool.submit(copy_context().run, self._answer, key, prompt, pacer): key  # --quiet is in the context
+                for key, prompt in prompts.items()
             }
             try:
                 for future in as_completed(futures):
@@ -132,7 +136,10 @@ class ChatClient:
             except ServerError as error:
                 if attempt == self._settings.retries or not error.is_passing:
                     raise
-                pacer.pause(pause_after(attempt, error.headers), everyone=error.is_rate_limit)
+                pause = pause_after(attempt, error.headers)
+                if pause > LONGEST_PAUSE:
+                    self._note("pause", f"{self._settings.base_url} asks to wait {pause:.0f} s ({error})")
+                pacer.pause(pause, everyone=error.is_rate_limit)
             attempt += 1
 
     def _failed(self, error: ServerError) -> Reject:
@@ -144,4 +151,13 @@ class ChatClient:
             raise JobFailedError(
                 f"{error}. Answers are kept: the same command resumes once {self._settings.base_url} answers again"
             )
+        self._note(error.kind, f"a request got no answer and its sentence is rejected: {error}")
         return Reject(f"no answer: {error.kind}", error=error)
+
+    def _note(self, kind: str, text: str) -> None:
+        """Print the first note of a kind: rejects do not contain the server's message."""
+        with self._lock:
+            is_first = kind not in self._noted
+            self._noted.add(kind)
+        if is_first:
+            warn(text)

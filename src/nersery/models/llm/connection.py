@@ -20,6 +20,7 @@ from nersery.models.llm.prompt import Completion, Prompt
 VARIANTS: Sequence[frozenset[str]] = (
     frozenset({"schema", "temperature", "seed", "max_tokens"}),
     frozenset({"schema", "seed", "max_completion_tokens"}),  # reasoning models choose the temperature themselves
+    frozenset({"schema", "temperature", "max_tokens"}),  # Mistral has another name for the seed
     frozenset({"temperature", "seed", "max_tokens"}),
     frozenset({"temperature", "max_tokens"}),
     frozenset(),
@@ -33,6 +34,8 @@ MOST_PROBES = 6
 """Attempts at a busy server before a job starts, whatever ``retries`` is. Without an answer, the job cannot start."""
 REFUSED = (400, 415, 422, 501)
 """HTTP statuses of a request that the server does not understand."""
+FLAGGED = ("content_filter", "data_inspection_failed", "invalid_prompt")
+"""Error codes of Azure, Alibaba and OpenAI for a text that their filter does not let through to the model."""
 BROKEN_OFF = ("error", "abort", "insufficient_system_resource")
 """Finish reasons of OpenRouter, vLLM and DeepSeek if the server, and not the model, ended an answer."""
 NO_KEY = "none"
@@ -52,14 +55,16 @@ class ServerError(NerseryError):
     Attributes:
         kind: A short text, the same for all errors of a kind.
         status: The HTTP status; 0 without a response, 200 for a response that is not an answer.
-        is_gone: Whether no server listens at the address.
+        is_gone: Whether no request can succeed: no server listens at the address, or it has no such model.
+        is_busy: Whether the server had no time for the request, or a proxy did not reach the server.
         is_passing: Whether a repeated request may succeed.
     """
 
     def __init__(self, text: str, kind: str, status: int = 0, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(text)
         self.kind, self.status, self.headers = kind, status, headers or {}
-        self.is_gone = kind == "no connection"
+        self.is_gone = kind == "no connection" or status in (404, 405, 410)
+        self.is_busy = status in (408, 409, 429) or status > 501
         self.is_rate_limit = status in (429, 503)
         self.is_passing = status in (0, 200, 408, 409, 429) or status >= 500
 
@@ -71,11 +76,16 @@ class Connection:
     """A connection to a server, which `open` checks.
 
     Raises:
-        MissingResourceError: If the client is not installed.
+        MissingResourceError: If the client is not installed, or the key or the proxy cannot be used.
     """
 
     def __init__(self, settings: Endpoint) -> None:
         self._settings = settings
+        if not (self._key.isascii() and self._key.isprintable()):  # the client's error would repeat it
+            raise MissingResourceError(
+                f"the key in {settings.key_variable} has a line break or a character that is not ASCII. Expected the "
+                "key alone, in one line"
+            )
         self._client = required("openai", "llm").OpenAI(
             api_key=self._key or NO_KEY,
             base_url=settings.base_url,
@@ -96,13 +106,14 @@ class Connection:
             JobFailedError: If the server stays busy.
             MissingResourceError: If there is no server, no language model, or the key is missing or wrong.
         """
-        name = f"{self._settings.base_url} {self._settings.model}"
+        name = f"{len(VARIANTS)} {self._settings.base_url} {self._settings.model}"  # numbers count in this list
         choices = [variant for variant in VARIANTS if self._settings.structured == "auto" or "schema" not in variant]
         known = cache.variant(name)
         if known is not None and VARIANTS[known] in choices:
             self._variant = VARIANTS[known]
             self._check_key()
             return
+        refusals = []
         for variant in choices:
             self._variant = variant
             try:
@@ -110,12 +121,20 @@ class Connection:
                 break
             except ServerError as error:
                 if error.status not in REFUSED or variant == choices[-1]:
-                    raise MissingResourceError(
-                        f'no language model "{self._settings.model}" answers at '
-                        f"{self._settings.base_url}/chat/completions: {error}. Expected an OpenAI-compatible server; "
-                        "check the settings server and model"
-                    ) from None
+                    raise MissingResourceError(self._no_model(error)) from None
+                refusals.append(str(error))
+        if "temperature" not in self._variant:
+            left_out = "temperature" if "max_completion_tokens" in self._variant else "temperature and max_tokens"
+            warn(f'"{self._settings.model}" refuses {left_out} ({refusals[0]}), so requests leave out {left_out}')
         cache.set_variant(name, VARIANTS.index(self._variant))
+
+    def _no_model(self, error: ServerError) -> str:
+        base_url = self._settings.base_url
+        advice = "" if base_url.endswith("/v1") else ". The URLs of most servers end in /v1"
+        return (
+            f'no language model "{self._settings.model}" answers at {base_url}/chat/completions: {error}. Expected an '
+            f"OpenAI-compatible server; check the settings server and model{advice}"
+        )
 
     def _probe(self) -> None:
         """Try a request of the present variant. A busy server proves nothing about the variant, so wait and repeat."""
@@ -124,7 +143,7 @@ class Connection:
                 self.send(PROBE)
                 return
             except ServerError as error:
-                if not error.is_rate_limit:
+                if not error.is_busy:
                     raise
                 if attempt == MOST_PROBES:
                     raise JobFailedError(
@@ -168,6 +187,8 @@ class Connection:
         try:  # without the client's own types, which take half of its time
             return self._completion(self._client.post("/chat/completions", body=body, cast_to=Response).text)
         except OpenAIError as error:
+            if _is_flagged(error):
+                return Completion("", "content_filter")
             raise self._translated(error) from None
 
     def _completion(self, body: str) -> Completion:
@@ -194,14 +215,16 @@ class Connection:
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
         if isinstance(error, APITimeoutError):
-            return ServerError(f"no answer in {self._settings.timeout:g} s", "the server is silent")
+            return ServerError(
+                f"no answer in {self._settings.timeout:g} s (the setting timeout)", "the server is silent"
+            )
         if isinstance(error, APIConnectionError):
             cause = error.__cause__
             kind = "no connection" if type(cause).__name__ == "ConnectError" else "the connection broke"
             return ServerError(f"{kind} to {self._settings.base_url}: {self._shown(str(cause or error))}", kind)
         if not isinstance(error, APIStatusError):
             return ServerError(self._shown(str(error)), "the response is no chat completion", 200)
-        status, message = error.status_code, self._shown(_message(error))
+        status, message = error.status_code, self._shown(_message(error)).rstrip(".")
         if status in (401, 403):
             raise MissingResourceError(self._key_issue(status, message)) from None
         if status == 402 or error.code == "insufficient_quota":
@@ -246,7 +269,10 @@ def _limited_client(most_bytes: int) -> Any:
                 response.status_code, headers=response.headers, content=bytes(content), request=response.request
             )
 
-    return LimitedClient()
+    try:
+        return LimitedClient()
+    except (ImportError, ValueError) as error:  # such as a SOCKS proxy, which needs another package
+        raise MissingResourceError(f"the proxy in the environment variables cannot be used: {error}") from None
 
 
 def _text(content: Any) -> str:
@@ -271,6 +297,15 @@ def _tokens(count: Any) -> int:
     except OverflowError:
         return 0
     return number if 0 <= number <= MOST_TOKENS else 0
+
+
+def _is_flagged(error: Any) -> bool:
+    """Whether a filter found the text of a request unsuitable. OpenRouter has no code for it, but repeats the text."""
+    body = getattr(error, "body", None)
+    if not isinstance(body, Mapping):
+        return False
+    details = body.get("metadata")
+    return body.get("code") in FLAGGED or (isinstance(details, Mapping) and "flagged_input" in details)
 
 
 def _message(error: Any) -> str:
