@@ -16,6 +16,7 @@ from nersery.annotate.llm_labels import LlmLabels
 from nersery.core.errors import JobFailedError, MissingResourceError
 from nersery.core.outcome import Result
 from nersery.core.warnings import forget_notes
+from nersery.models.llm.connection import ServerError
 
 pytest.importorskip("openai")
 Responder = Callable[[dict[str, Any], str], tuple[int, Any]]
@@ -165,3 +166,26 @@ def test_a_proxy_that_cannot_be_used_is_named(server: Server, tmp_path: Path, mo
     monkeypatch.setenv("HTTP_PROXY", "foo://proxy:1")
     with pytest.raises(MissingResourceError, match="the proxy in the environment variables cannot be used"):
         labelled(server, tmp_path, "Ada left")
+
+
+def test_a_server_that_refuses_all_requests_is_checked_again_by_the_next_job(server: Server, tmp_path: Path) -> None:
+    """A deployment of Azure keeps its name when its model is replaced."""
+    server.respond = lambda request, text: (200, EMPTY)
+    labelled(server, tmp_path, "Ada left")
+    server.respond = lambda request, text: (
+        (400, {"error": {"message": "no max_tokens"}}) if "max_tokens" in request else (200, EMPTY)
+    )
+    with pytest.raises(ServerError, match="no max_tokens"):
+        labelled(server, tmp_path, "Ada came")
+    assert len(labelled(server, tmp_path, "Ada came").corpus) == 1
+
+
+def test_a_key_that_is_sent_without_encryption_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LLM_API_KEY", "sk-secret")
+    with pytest.raises(MissingResourceError, match="no connection"):
+        LlmLabels("tiny", server="http://llm.invalid/v1", types=["PER"], cache=str(tmp_path)).check()
+    note = capsys.readouterr().err
+    assert "the key is sent to http://llm.invalid/v1 without encryption" in note
+    assert "sk-" not in note

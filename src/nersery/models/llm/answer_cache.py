@@ -68,6 +68,11 @@ class AnswerCache:
         with self._errors():
             self._database.execute("INSERT OR REPLACE INTO servers VALUES (?, ?)", (server, variant))
 
+    def forget_variant(self, server: str) -> None:
+        """Let the next job find out again which request variant a server accepts."""
+        with self._errors():
+            self._database.execute("DELETE FROM servers WHERE key = ?", (server,))
+
     @contextmanager
     def _errors(self) -> Iterator[None]:
         """Let one thread at a time use the database. Errors name its file."""

@@ -16,7 +16,7 @@ from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
-from nersery.models.llm.connection import Connection, ServerError
+from nersery.models.llm.connection import REFUSED, Connection, ServerError
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.llm.pacing import LONGEST_PAUSE, Pacer, pause_after
 from nersery.models.llm.prompt import Completion, Prompt
@@ -151,6 +151,8 @@ class ChatClient:
             raise JobFailedError(
                 f"{error}. Answers are kept: the same command resumes once {self._settings.base_url} answers again"
             )
+        if error.status in REFUSED and not self.spending.asked and self._connection is not None:
+            self._answers.forget_variant(self._connection.name)  # the server may have another model by now
         self._note(error.kind, f"a request got no answer and its sentence is rejected: {error}")
         return Reject(f"no answer: {error.kind}", error=error)
 

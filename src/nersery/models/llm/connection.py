@@ -7,7 +7,9 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, printable
 from nersery.core.extras import required
@@ -94,6 +96,7 @@ class Connection:
             http_client=_limited_client(LARGEST_RESPONSE),
         )
         self._variant = VARIANTS[0]
+        self.name = f"{len(VARIANTS)} {settings.base_url} {settings.model}"  # variants are numbers in this list
 
     @property
     def _key(self) -> str:
@@ -106,9 +109,10 @@ class Connection:
             JobFailedError: If the server stays busy.
             MissingResourceError: If there is no server, no language model, or the key is missing or wrong.
         """
-        name = f"{len(VARIANTS)} {self._settings.base_url} {self._settings.model}"  # numbers count in this list
+        if self._key and urlsplit(self._settings.base_url).scheme == "http" and is_remote(self._settings.base_url):
+            warn(f"the key is sent to {self._settings.base_url} without encryption. Use https if the server has it")
         choices = [variant for variant in VARIANTS if self._settings.structured == "auto" or "schema" not in variant]
-        known = cache.variant(name)
+        known = cache.variant(self.name)
         if known is not None and VARIANTS[known] in choices:
             self._variant = VARIANTS[known]
             self._check_key()
@@ -126,7 +130,7 @@ class Connection:
         if "temperature" not in self._variant:
             left_out = "temperature" if "max_completion_tokens" in self._variant else "temperature and max_tokens"
             warn(f'"{self._settings.model}" refuses {left_out} ({refusals[0]}), so requests leave out {left_out}')
-        cache.set_variant(name, VARIANTS.index(self._variant))
+        cache.set_variant(self.name, VARIANTS.index(self._variant))
 
     def _no_model(self, error: ServerError) -> str:
         base_url = self._settings.base_url
@@ -246,6 +250,19 @@ class Connection:
     def _without_key(self, text: str) -> str:
         """The text of a server without the key, which some servers repeat."""
         return text.replace(self._key, "***") if self._key else text
+
+
+def is_remote(url: str) -> bool:
+    """Whether a URL names a host that is not in a private network, as far as its name shows.
+
+    >>> [is_remote(f"http://{host}:80/v1") for host in ("localhost", "gpu7", "10.0.0.7", "8.8.8.8", "llm.example.com")]
+    [False, False, False, True, True]
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith((".internal", ".lan", ".local", ".localhost"))
 
 
 def _limited_client(most_bytes: int) -> Any:
