@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nersery import io
-from nersery.core.errors import SettingsError
+from nersery.core.errors import NerseryError, SettingsError
 from nersery.experiments.grid import combinations
 from nersery.experiments.recipe import load
 from tests.experiments.trying import Trainings, append_system, each_or_some, execute, killing, system
@@ -88,6 +88,16 @@ def test_a_kill_loses_at_most_one_trial(each: int, memory: Trainings, without_pa
         assert found == {name: content for name, content in whole.items() if not name.startswith("report")}
         assert len(memory) <= total + 2
         shutil.rmtree("run")
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"seed": 0'])
+def test_refuses_a_damaged_record(content: str, without_pages: None) -> None:
+    execute(GRID)
+    Path("run/grid/gold.json").write_text(content)
+    for _ in ("read for the report", "read to train"):
+        with pytest.raises(NerseryError, match=r"grid/gold\.json is damaged\. Delete it, and repeat the command"):
+            execute(GRID)
+        shutil.rmtree("run/seed-0/gold", ignore_errors=True)
 
 
 def test_the_report_notes_which_seed_chose_the_settings() -> None:

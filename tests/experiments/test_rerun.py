@@ -222,8 +222,9 @@ class TestRepeated:
         with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
             execute()
 
-    def test_refuses_a_damaged_result(self, ended: Path):
-        Path("run/seed-0/one/result.json").write_text("{")
+    @pytest.mark.parametrize("content", ["", "{", "{}", "[]", "3", '{"scores": {}}'])
+    def test_refuses_a_damaged_result(self, ended: Path, content: str):
+        Path("run/seed-0/one/result.json").write_text(content)
         with pytest.raises(NerseryError, match=r"one/result\.json is damaged\. Delete it, and repeat the command"):
             execute()
 

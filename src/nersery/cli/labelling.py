@@ -128,7 +128,7 @@ def _unused(path: Path) -> str:
 
 def _options_for_grow(run: Path | None) -> list[str]:
     """The options that the next grow job needs, from this call or else from the grow job in the folder of a run."""
-    from nersery.experiments.run_state.run_folder import read_record
+    from nersery.experiments.run_state.made_files import read_record
 
     given, earlier = options.shared(io.ReadOptions), {}
     if run is not None and (record := run / "grow.json").exists():

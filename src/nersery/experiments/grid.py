@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from nersery.core.files import write_json
+from nersery.experiments.run_state.made_files import read_record
 from nersery.experiments.systems import MethodSettings, System
 from nersery.taggers.components.second_stage import foreign_settings
 
@@ -91,7 +91,7 @@ def choose(path: Path, settings: Sequence[Settings], f1: Callable[[int, Settings
         seed: Seed of the trials. A finished choice of another seed is kept; its unfinished trials are discarded.
     """
     new_record = {"seed": seed, "trials": []}
-    record: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else new_record
+    record: dict[str, Any] = read_record(path, "trials") if path.exists() else new_record
     if "chosen" not in record and record.get("seed") != seed:
         record = new_record
     trials = record["trials"]

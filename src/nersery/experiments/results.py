@@ -18,7 +18,8 @@ from nersery.experiments.analysis import Predictions, analyse, group_scores, mea
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.run_folder import NOTHING_LEARNT, RunFolder, read_record
+from nersery.experiments.run_state.made_files import read_record, read_result
+from nersery.experiments.run_state.run_folder import NOTHING_LEARNT, RunFolder
 from nersery.experiments.run_state.sharing import history_of, selected_name
 from nersery.experiments.run_state.trained_taggers import TEACHER_FILE
 from nersery.experiments.run_state.versions import began_with, changed_versions
@@ -126,11 +127,11 @@ def _grid_notes(run: RunFolder) -> list[str]:
 def _grid(run: RunFolder, system: System) -> GridReport | None:
     record = grid_record(run.folder, system)
     is_there = run.recipe.grid and record.exists()  # nothing is tried if there is nothing to learn
-    return GridReport.model_validate(read_record(record)) if is_there else None
+    return GridReport.model_validate(read_record(record, "chosen", "trials")) if is_there else None
 
 
-def _result(run: RunFolder, seed: int, system: System) -> Any:
-    return read_record(run.path(seed, system, "result.json"))
+def _result(run: RunFolder, seed: int, system: System) -> dict[str, Any]:
+    return read_result(run.path(seed, system, "result.json"))
 
 
 def _split(run: RunFolder, split: str, hashes: str | Mapping[str, str]) -> SplitReport:
@@ -233,7 +234,7 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
         if selector.method != "self_training":
             continue
         for seed in run.recipe.seeds:
-            history = read_record(history_of(run.path(seed, system, selected_name(system, number))))
+            history = read_record(history_of(run.path(seed, system, selected_name(system, number))), "best", "steps")
             evaluations = [{"step": step, "score": record["dev_f1"]} for step, record in enumerate(history["steps"])]
             training = {"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history}
             reports.append(SelfTrainingReport.model_validate(training))

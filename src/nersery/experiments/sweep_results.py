@@ -10,7 +10,8 @@ from typing import Any
 
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.results import both_trainings
-from nersery.experiments.run_state.run_folder import RunFolder, read_record
+from nersery.experiments.run_state.made_files import read_result
+from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.sweep import SettingsTable, SweepPoint, SweepSettings
 from nersery.experiments.systems import System
 from nersery.report.parts import Measure, SweepCell
@@ -105,7 +106,7 @@ class SweepResults:
         if not path.exists():
             return None
         if path not in self._records:
-            self._records[path] = read_record(path)
+            self._records[path] = read_result(path)
         result = self._records[path]
         if self._settings.score == "dev":
             return both_trainings(result["training"]).dev_f1

@@ -27,7 +27,8 @@ from nersery.evaluate.scores import all_scores
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.run_state import sharing
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.run_folder import NOTHING_LEARNT, RunFolder, damaged, read_made, read_record
+from nersery.experiments.run_state.made_files import damaged, read_made, read_result
+from nersery.experiments.run_state.run_folder import NOTHING_LEARNT, RunFolder
 from nersery.experiments.run_state.trained_taggers import trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import System
@@ -82,7 +83,7 @@ class SystemRun:
         result = self.path("result.json")
         if not all(path.exists() for path in (result, *self._files)):
             return False
-        recorded, current = read_record(result).get("bytes", {}), self._sizes()
+        recorded, current = read_result(result).get("bytes", {}), self._sizes()
         for name in recorded.keys() & current.keys():
             if recorded[name] != current[name]:
                 raise damaged(self.path(name.removesuffix(".rejects.jsonl")))

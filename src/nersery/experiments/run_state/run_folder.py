@@ -21,14 +21,12 @@ The folder::
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from nersery import io
-from nersery.core.errors import DataError, NerseryError
 from nersery.core.files import write_atomic
 from nersery.core.other_jobs import removed
 from nersery.core.progress import print_line
@@ -36,9 +34,9 @@ from nersery.core.sentence import Corpus
 from nersery.experiments.folds import fold
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.inputs import read_inputs, refuse_changed
+from nersery.experiments.run_state.made_files import read_made
 from nersery.experiments.sampling import id_list, sample, sample_languages
 from nersery.experiments.systems import System
-from nersery.io.jsonl import rejects_of
 
 NOTHING_LEARNT = "no training sentence has an entity, so the tagger learnt nothing and finds no entity in test"
 """The note on a system that had nothing to train on."""
@@ -144,31 +142,3 @@ class RunFolder:
         same = [other for other in systems if other.makes_the_same_as(system)]
         paths = [self.path(seed, other, "generated.jsonl") for other in same]
         return next((path for path in paths if path.exists()), paths[0])
-
-
-def damaged(path: Path) -> NerseryError:
-    """The error for a file of a run that is not as nersery wrote it, e.g. after a power failure."""
-    return NerseryError(f"{path} is damaged. Delete it, and repeat the command")
-
-
-def read_made(path: Path, rows: int | None) -> Corpus:
-    """The sentences that a stage has made; a `NerseryError` if the file or that of its rejects is damaged.
-
-    Args:
-        rows: Number of rows in both files together, if it is known.
-    """
-    row_count = sum(file.read_bytes().count(b"\n") for file in (path, rejects_of(path)) if file.exists())
-    if rows not in (None, row_count):
-        raise damaged(path)
-    try:
-        return io.read(path)
-    except DataError:
-        raise damaged(path) from None
-
-
-def read_record(path: Path) -> Any:
-    """A JSON file of a run; a `NerseryError` if it is damaged."""
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except ValueError:
-        raise damaged(path) from None
