@@ -7,13 +7,24 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from transformers import FunnelConfig, FunnelModel, T5Config, T5EncoderModel, T5Model, XLMConfig, XLMModel
+from transformers import (
+    BrosConfig,
+    BrosModel,
+    FunnelConfig,
+    FunnelModel,
+    T5Config,
+    T5EncoderModel,
+    T5Model,
+    XLMConfig,
+    XLMModel,
+)
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import ModelSource
 from nersery.models.packed.packed_encoder import ROW
 from nersery.models.text_encoder import TextEncoder
+from tests.conftest import TINY
 
 TEXTS = [
     ["Ada", "wrote", "in", "London"],
@@ -33,6 +44,13 @@ def of_text(encoder: LayerEncoder, texts: list[list[str]], number: int) -> Tenso
     states = encoder.hidden_states(texts)
     start = states.starts[number]
     return states.values[start : start + len(states.owners[number])]
+
+
+def test_refuses_an_encoder_that_needs_more_than_text(tiny_model: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    BrosModel(BrosConfig(vocab_size=500, **TINY)).save_pretrained(folder)
+    with pytest.raises(MissingResourceError, match=r"cannot read plain text: .*bbox"):
+        opened(folder).hidden_states(TEXTS)
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])

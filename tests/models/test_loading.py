@@ -65,8 +65,27 @@ def test_a_missing_file_is_named(tiny_model: str, tmp_path: Path) -> None:
     with pytest.raises(MissingResourceError, match="has no weights as safetensors"):
         ModelSource(str(tmp_path / "model")).encoder()
     (tmp_path / "model" / "config.json").unlink()
-    with pytest.raises(MissingResourceError, match=r"holds no model, because it has no config\.json"):
+    with pytest.raises(MissingResourceError, match=r"holds no model, because it has no config\.json.*, complete$"):
         ModelSource(str(tmp_path / "model")).encoder()
+
+
+def test_a_folder_with_checkpoints_leads_to_the_last_one(tiny_model: str, tmp_path: Path) -> None:
+    for name in ("checkpoint-50", "checkpoint-900", "checkpoint-1000"):
+        shutil.copytree(tiny_model, tmp_path / name)
+    (tmp_path / "1_Pooling_of_sentences").mkdir()
+    (tmp_path / "1_Pooling_of_sentences" / "config.json").write_text("{}")
+    with pytest.raises(
+        MissingResourceError, match=r"no config\.json.* Its folder checkpoint-1000 holds one: name that"
+    ):
+        ModelSource(str(tmp_path)).config()
+
+
+def test_an_adapter_is_refused_with_how_to_merge_it(tiny_model: str, tmp_path: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(Path(tiny_model, name), tmp_path / name)
+    (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    with pytest.raises(MissingResourceError, match=r"holds an adapter of PEFT, not a whole model.*merge_and_unload"):
+        ModelSource(str(tmp_path)).tokenizer()
 
 
 @pytest.mark.parametrize("odd", [{"layer_norm_eps": "1e-12"}, {"id2label": ["O", "B-PER"]}])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertModel, BrosConfig, BrosModel
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
 from nersery.taggers.transformer import TransformerTagger
@@ -27,6 +27,13 @@ def test_deep_encoders_learn_at_a_lower_rate_by_default(
         tagger = TransformerTagger(model=str(deep), steps=1, learning_rate=named)
         tagger.fit(GOLD[:4])
         assert tagger._plan(4).learning_rate == expected
+
+
+def test_refuses_an_encoder_that_needs_more_than_text(tiny_model: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    BrosModel(BrosConfig(vocab_size=500, **TINY)).save_pretrained(folder)
+    with pytest.raises(MissingResourceError, match=r"cannot read plain text: .*bbox.* Expected an encoder of text"):
+        TransformerTagger(model=str(folder), steps=1).fit(GOLD[:4])
 
 
 def test_keeps_the_weights_of_the_best_evaluation_on_dev(tiny_model, monkeypatch) -> None:

@@ -17,6 +17,7 @@ from nersery.core.files import os_errors
 from nersery.core.typed_settings import Precision
 from nersery.models.likelihood import Text
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
+from nersery.models.model_folder import reads_plain_text
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import window_passes
 from nersery.models.subwords.collation import collate
@@ -184,7 +185,8 @@ class LayerEncoder:
         is_training = self.network.training
         self.network.eval()
         with torch.no_grad():
-            whole, ended = self._forward(ids, mask, end=False), None
+            with reads_plain_text(self.source.name):
+                whole, ended = self._forward(ids, mask, end=False), None
             with contextlib.suppress(IndexError):  # XLM has its own number of layers to run
                 ended = self._forward(ids, mask, end=True)
         self.network.train(is_training)

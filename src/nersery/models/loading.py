@@ -19,12 +19,12 @@ import torch
 
 from nersery.core.errors import MissingResourceError, SettingsError, is_lack_of_memory
 from nersery.core.file_settings import paths_in
-from nersery.core.files import DESCRIPTION, content_hash
+from nersery.core.files import content_hash
 from nersery.core.registry import BUNDLED
 from nersery.core.typed_settings import ModelName, Precision
 from nersery.models import bundled, bundled_heads
 from nersery.models.hub_connection import refuse_unreachable_hub
-from nersery.models.model_folder import refuse_damaged, refuse_without_weights
+from nersery.models.model_folder import refuse_damaged, refuse_without_config, refuse_without_weights
 from nersery.models.packed.packed_encoder import pack
 from nersery.models.torch_state import SharedSetting, kept_random_state
 
@@ -112,8 +112,10 @@ class ModelSource:
         return tokenizer
 
     def _check_weights(self, tokenizer: Any) -> None:
-        """Refuse a folder without safetensors, and a tokenizer with subwords that have no embedding."""
-        refuse_without_weights(self.name, Path(self.location))
+        """Refuse a folder without configuration or safetensors, and a tokenizer that has subwords without embedding."""
+        folder = Path(self.location)
+        refuse_without_config(self.name, folder)
+        refuse_without_weights(self.name, folder)
         rows = getattr(self.config().get_text_config(), "vocab_size", None)
         if rows is not None and (last := _last_subword(tokenizer)) >= rows:
             raise MissingResourceError(
@@ -216,14 +218,7 @@ class ModelSource:
                     f'the model "{self.name}" has a {unfit[1]}, a kind that cannot be used for this. '
                     "Expected an encoder, e.g. bert-base-cased or xlm-roberta-base"
                 ) from error
-            if folder.is_dir() and not (folder / "config.json").is_file():
-                is_other = (folder / DESCRIPTION).is_file() and not (folder / "tokenizer_config.json").is_file()
-                raise MissingResourceError(
-                    f'"{self.name}" is a tagger of nersery, but not a Hugging Face model; expected one'
-                    if is_other
-                    else f'the folder "{self.name}" holds no model, because it has no config.json; expected what '
-                    "`nersery train` or transformers has written, complete"
-                ) from error
+            refuse_without_config(self.name, folder)
             refuse_without_weights(self.name, folder)
             raise MissingResourceError(
                 f'the model "{self.name}" cannot be loaded. Expected a bundled model ({", ".join(BUNDLED)}), a folder '

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from nersery.core.typed_settings import hidden, settings_of
 from nersery.core.warnings import advise
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
+from nersery.models.model_folder import reads_plain_text
 from nersery.models.model_settings import ModelSettings
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import PassShape
@@ -272,7 +273,8 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             t.repeat(passes, 1) for t in (batch.input_ids, batch.attention_mask, batch.firsts)
         )
         forward = partial(in_one_row, network) if packed else network
-        logits = forward(input_ids=ids, attention_mask=attention_mask).logits
+        with nullcontext() if packed else reads_plain_text(self.model):
+            logits = forward(input_ids=ids, attention_mask=attention_mask).logits
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
 
