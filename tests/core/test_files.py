@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -181,6 +182,28 @@ def test_a_folder_that_was_removed_says_what_to_do(tmp_path: Path):
     assert os_message(caught.value).endswith(
         "x: No such file or directory. If it or its folder was removed, repeat the command"
     )
+
+
+def test_a_folder_in_place_of_a_file_is_named_without_the_temporary_file(tmp_path: Path):
+    (tmp_path / "x").mkdir()
+    with pytest.raises(OSError, match="Is a directory") as caught:
+        write_atomic(tmp_path / "x", "")
+    assert os_message(caught.value).endswith(
+        f"{tmp_path / 'x'}: Is a directory. A folder has the name of an expected file. Move it, and repeat the command"
+    )
+
+
+def test_a_link_that_leads_back_to_itself_says_what_to_do(tmp_path: Path):
+    (tmp_path / "x").symlink_to("x")
+    with pytest.raises(OSError, match="symbolic links") as caught:
+        (tmp_path / "x").read_bytes()
+    assert os_message(caught.value).endswith("Remove the link, and repeat the command")
+
+
+def test_too_many_open_files_say_what_to_do():
+    too_many = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    expected = "cannot read or write: Too many open files. Allow more (ulimit -n), and repeat the command"
+    assert os_message(too_many) == expected
 
 
 def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

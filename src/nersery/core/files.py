@@ -28,6 +28,24 @@ PACKED = ".packed"
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error codes for a full disk, an exhausted quota, and a file that is too large for the disk."""
 
+_NO_FOLDER = "A file or a broken link has the name of an expected folder. Choose another place"
+_NO_ACCESS = "Allow access to it, or choose another place"
+_MORE_FILES = "Allow more (ulimit -n), and repeat the command"
+_ADVICE = {
+    errno.EEXIST: _NO_FOLDER,
+    errno.ENOTDIR: _NO_FOLDER,
+    errno.ENOENT: "If it or its folder was removed, repeat the command",
+    errno.EISDIR: "A folder has the name of an expected file. Move it, and repeat the command",
+    errno.ELOOP: "Remove the link, and repeat the command",
+    errno.EMFILE: _MORE_FILES,
+    errno.ENFILE: _MORE_FILES,
+    errno.ENAMETOOLONG: "Choose a shorter name",
+    errno.EACCES: _NO_ACCESS,
+    errno.EPERM: _NO_ACCESS,
+    errno.EROFS: _NO_ACCESS,
+}
+"""How to fix an error of the system, by its code."""
+
 
 def as_path(value: object, name: str) -> Path:
     """Return a path that a user of the library gave, or raise `SettingsError` if it is not a usable path."""
@@ -89,19 +107,12 @@ def naming_the_full_disk(path: Path) -> Iterator[None]:
 
 def os_message(error: OSError) -> str:
     """The message for an error of the system with a file, and how to fix it."""
-    name = f" {error.filename}" if error.filename else ""
+    path = error.filename2 or error.filename  # of a temporary file and the one that it replaces, the latter
+    name = f" {path}" if path else ""
     if error.errno in NO_SPACE:
         return f"no space left to write{name}. Free some and repeat the command: a long job resumes"
-    reason = f"cannot read or write{name}: {error.strerror or error}"
-    if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return f"{reason}. A file or a broken link has the name of an expected folder. Choose another place"
-    if error.errno == errno.ENOENT:
-        return f"{reason}. If it or its folder was removed, repeat the command"
-    if error.errno == errno.ENAMETOOLONG:
-        return f"{reason}. Choose a shorter name"
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"{reason}. Allow access to it, or choose another place"
-    return reason
+    advice = _ADVICE.get(error.errno or 0, "")
+    return f"cannot read or write{name}: {error.strerror or error}" + (f". {advice}" if advice else "")
 
 
 @contextlib.contextmanager
