@@ -362,7 +362,7 @@ def test_recognizes_what_is_not_punctuation(word: str):
         ([*"北ｳｪｰﾙｽ議会"], 5, (1, 6)),
         (["北", "ウェールズ", "ニュース"], 1, (1, 2)),  # words, not characters
         ([*"エリン・ジョーンズ"], 6, (4, 9)),
-        ([*"威尔士议会"], 1, (1, 2)),
+        ([*"北京大学"], 1, (1, 2)),
     ],
 )
 def test_a_span_takes_all_of_a_foreign_name_in_katakana(words: list[str], link: int, span: tuple[int, int]):
@@ -396,4 +396,23 @@ def test_a_span_takes_words_beside_it_with_capitals_and_no_links(target: str, al
     outcome = projected(GREECE, target, aligned)
     assert [" ".join(outcome.mention(entity)) for entity in outcome.entities] == mentions
     as_linked = projected(GREECE, target, aligned, take_capitals=False)
+    assert [entity.end - entity.start for entity in as_linked.entities] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("target", "aligned", "mentions"),
+    [
+        ("在西班牙和莱索托。", "1-2 2-4 3-6", ["西班", "莱索托"]),  # the last character of Spain spells no other name
+        ("在利比亚见到莱索托。", "1-3 2-4 3-6", ["利比亚", "莱索托"]),
+        ("在利比亚见到莱索托。", "1-2 2-3 3-6", ["比", "莱索托"]),  # others have other links
+        ("在利比亚莱索托之间。", "0-0 1-2 3-5", ["利比亚莱", "索托"]),  # between two, the first takes it
+        ("東京の海からイタリア", "1-1 3-3", ["京", "海"]),
+        ("西海から東の里里まで", "1-1 3-6", ["海", "里"]),  # Japanese
+    ],
+)
+def test_a_span_takes_characters_beside_it_that_spell_foreign_names(target: str, aligned: str, mentions: list[str]):
+    links = aligned if mentions[0] != "比" else f"{aligned} 2-1"
+    outcome = projected(GREECE, " ".join(target), links)
+    assert ["".join(outcome.mention(entity)) for entity in outcome.entities] == mentions
+    as_linked = projected(GREECE, " ".join(target), links, take_capitals=False)
     assert [entity.end - entity.start for entity in as_linked.entities] == [1, 1]

@@ -70,7 +70,8 @@ class Projection:
     in its comments. Punctuation is recognised in every script, by Unicode's categories. Words of invisible characters,
     such as zero width spaces, neither begin nor end a span, nor do words that are linked only to an *'s*, unless they
     begin with an apostrophe, too. Nor does a span end within katakana, in which Japanese writes foreign names, where
-    words are characters. A span also takes the words beside it that have capitals but no links.
+    words are characters. A span also takes the words beside it that have capitals but no links, and characters of
+    foreign names in Chinese.
 
     The score ``alignment_quality`` is the geometric mean, over the words of both sentences, of the probability of a
     word's best link, or ``unaligned`` without one. ``entity_quality`` is the same over the words of entities. Entities
@@ -82,7 +83,8 @@ class Projection:
             and prepositions. With more, the entity counts as linked to two places.
         strip_punctuation: Remove punctuation and symbols from the ends of a span, unless the entity has them there too.
         take_capitals: Add words with capitals and without links to the entity beside them, but not the first word of a
-            sentence, and none in headlines: aligners often miss a part of a name.
+            sentence, and none in headlines: aligners often miss a part of a name. In Chinese split into characters,
+            those that write foreign names count as capitals.
         strip: Words to remove from the ends of a span, in any case, e.g. articles, unless the entity has one there too.
         keep: Types to project; None projects all. Entities of other types are ignored.
         drop: Types not to project.

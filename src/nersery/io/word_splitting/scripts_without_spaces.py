@@ -26,6 +26,17 @@ IN_SYLLABLE = re.compile("[\u0f40-\u0fbc][\u0f40-\u0f6c]|[\u1000-\u103f\u1050-\u
 _BURMESE_ENDS = "၊။"
 _ENDS_OF_PHRASES = re.compile(f"[。、，！？；：{_BURMESE_ENDS}]")
 """Punctuation that is a separate word in text that is split into words."""
+OF_FOREIGN_NAMES = frozenset(
+    "亚阿艾埃爱奥巴班邦贝本比宾波伯博布查达代戴丹道德登迪蒂丁东杜厄恩尔法凡范菲芬弗夫佛福盖甘戈格根古哈海汉翰"
+    "赫亨胡华霍基吉加贾杰金卡凯坎康考科克肯库奎拉莱赖兰朗劳勒雷黎里理利莉立列林琳卢鲁伦罗洛吕马迈麦曼芒毛梅门"
+    "蒙孟米密明缪莫默姆木穆那纳娜奈南内尼妮涅宁纽农努诺欧帕潘庞培佩彭皮平珀普其奇契恰强乔切钦琼丘热日荣茹瑞萨"
+    "塞森桑瑟沙莎珊山尚舍申圣施史舒斯丝松苏索塔泰坦汤唐陶特腾提田廷通图土托瓦万旺威韦维魏温文翁沃乌伍武西希锡"
+    "夏谢辛欣休许逊雅娅扬尧耶叶伊英尤约云赞泽扎詹章芝朱兹宗佐顿汀士多安什堡思诸怀灵吞荷玻蓬易智壤哥邓柯柏俄亥"
+    "冈撒冯摩捷喀圭堪挪匈匹芭敦斐谟缅墨腊"
+    "亞愛貝賓達東鄧爾範費蓋漢華賈傑凱庫萊賴蘭勞麗盧魯倫羅呂馬邁麥繆納紐寧農諾歐龐齊強喬欽瓊熱榮薩聖師絲蘇鬆湯"
+    "騰圖烏維溫韋衛錫謝興許遜婭揚堯葉約贊澤紮張莊裡頓諸懷靈岡馮謨緬臘"
+)
+"""Characters that write the sounds of foreign names in Chinese, in simplified and traditional forms."""
 LONGEST_MEAN = 6
 """The longest mean length of words in letters of these scripts. In split text, it is 2 in Chinese and 4 in Thai."""
 LEAST_SHARE = 0.05

@@ -10,21 +10,10 @@ from unicodedata import category, normalize
 
 from nersery.core.scripts import is_katakana
 from nersery.core.sentence import Sentence, SoftLabel
-from nersery.io.word_splitting.scripts_without_spaces import is_character
+from nersery.io.word_splitting.scripts_without_spaces import OF_FOREIGN_NAMES, is_character
 
 SPACE = "▁"
 """Stands for a space in SentencePiece vocabularies."""
-OF_FOREIGN_NAMES = frozenset(
-    "亚阿艾埃爱奥巴班邦贝本比宾波伯博布查达代戴丹道德登迪蒂丁东杜厄恩尔法凡范菲芬弗夫佛福盖甘戈格根古哈海汉翰"
-    "赫亨胡华霍基吉加贾杰金卡凯坎康考科克肯库奎拉莱赖兰朗劳勒雷黎里理利莉立列林琳卢鲁伦罗洛吕马迈麦曼芒毛梅门"
-    "蒙孟米密明缪莫默姆木穆那纳娜奈南内尼妮涅宁纽农努诺欧帕潘庞培佩彭皮平珀普其奇契恰强乔切钦琼丘热日荣茹瑞萨"
-    "塞森桑瑟沙莎珊山尚舍申圣施史舒斯丝松苏索塔泰坦汤唐陶特腾提田廷通图土托瓦万旺威韦维魏温文翁沃乌伍武西希锡"
-    "夏谢辛欣休许逊雅娅扬尧耶叶伊英尤约云赞泽扎詹章芝朱兹宗佐顿汀士多安什堡思诸怀灵吞荷玻蓬易智壤哥邓柯柏俄亥"
-    "冈撒冯摩捷喀圭堪挪匈匹芭敦斐谟缅墨腊"
-    "亞愛貝賓達東鄧爾範費蓋漢華賈傑凱庫萊賴蘭勞麗盧魯倫羅呂馬邁麥繆納紐寧農諾歐龐齊強喬欽瓊熱榮薩聖師絲蘇鬆湯"
-    "騰圖烏維溫韋衛錫謝興許遜婭揚堯葉約贊澤紮張莊裡頓諸懷靈岡馮謨緬臘"
-)
-"""Characters that write the sounds of foreign names in Chinese, in simplified and traditional forms."""
 _BEFORE_PARTICLE = re.compile("[\u30a1-\u30fa\u30fc](?=[\u3041-\u3096])")
 """Katakana before hiragana: vocabularies have words such as *ルの*, which would add a particle to a name."""
 Tokenize = Callable[[str], Sequence[str]]
