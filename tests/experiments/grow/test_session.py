@@ -238,8 +238,9 @@ def test_refuses_lists_of_names_that_cannot_be_used(folder: Path) -> None:
     for name, why in (("missing.txt", "does not exist"), (".", "is not a regular file")):
         with pytest.raises(MissingResourceError, match=f"the file {re.escape(name)} {why}"):
             grow(names={"PER": name})
-    with pytest.raises(SettingsError, match=r"names is 'people\.txt'"):
-        grow(names="people.txt")
+    for wrong in ("people.txt", {"PER": ["Ada"]}, {1: "people.txt"}):
+        with pytest.raises(SettingsError, match=re.escape(f"names is {wrong!r}, expected a file for each type")):
+            grow(names=wrong)
 
 
 def test_growing_with_more_labels_suggests_a_new_folder(grown: GrowResult) -> None:

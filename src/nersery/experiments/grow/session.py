@@ -109,9 +109,12 @@ def grow(
     test_file = None if test in (None, "") else _input(test, "test")
     model = "" if model is None else checked_text(text_paths(model), "model")
     check_texts({} if definitions is None else definitions, "definitions")
-    if names is not None and not isinstance(names, Mapping):
+    files_of = {} if names is None else names
+    if not isinstance(files_of, Mapping) or not all(
+        isinstance(type_, str) and isinstance(path, str | Path) for type_, path in files_of.items()
+    ):
         raise SettingsError(f'names is {names!r:.60}, expected a file for each type, e.g. {{"DRUG": "drugs.txt"}}')
-    lists = {type_: str(as_path(path, "names")) for type_, path in (names or {}).items()}
+    lists = {type_: str(as_path(path, "names")) for type_, path in files_of.items()}
     options = io.ReadOptions(language=language)
     job = GrowJob(files, as_path(output, "output"), raw_file, test_file, model, options, minutes=minutes, quiet=quiet)
     return replace(job, definitions=definitions or {}, names=lists).execute()
