@@ -35,3 +35,10 @@ def test_a_list_that_seems_to_be_a_table_is_noted(tmp_path: Path, capsys: pytest
     (tmp_path / "names.csv").write_text('name;id\n"aspirin";DB00945\n')
     read_names(tmp_path / "names.csv")
     assert "save its column of names" in capsys.readouterr().err
+
+
+def test_a_header_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for text, noted in (("\ufeffName\r\naspirin\r\n", True), ("aspirin\nname\n", False), ("name\n", False)):
+        (tmp_path / f"{noted}-{len(text)}.csv").write_text(text, "utf-8", newline="")
+        read_names(tmp_path / f"{noted}-{len(text)}.csv")
+        assert ("is 'Name'. If it is the header of a table, remove it" in capsys.readouterr().err) == noted

@@ -14,6 +14,9 @@ CONTROL = re.compile("[\x00-\x1f\x7f]")
 QUOTED = re.compile('"((?:[^"]|"")*)"')
 """Matches a whole cell of CSV in quotation marks; two of them within it stand for one."""
 
+HEADERS = {"entity", "label", "mention", "name", "names", "term", "terms", "text", "title", "word", "words"}
+"""Typical names of the only column of a table."""
+
 
 def check_file(path: str | Path) -> None:
     """Raise `MissingResourceError` if a file is named but missing; for the ``__post_init__`` of methods."""
@@ -81,6 +84,8 @@ def read_names(path: str | Path) -> list[str]:
         raise DataError(issues, fix="put one name on each line, without other columns")
     if not names:
         raise DataError(Issue("the file has no name", file=str(path)), fix="put one name on each line")
+    if len(names) > 1 and names[0].casefold() in HEADERS:
+        warn(f"the first name in {path} is {names[0]!r}. If it is the header of a table, remove it")
     if cells == len(names) > 1:
         warn(
             f"each name in {path} has a comma or semicolon. If the file is a table, save its column of names to a file "
