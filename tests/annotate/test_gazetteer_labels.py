@@ -43,6 +43,30 @@ def test_spaces_beside_punctuation_or_digits_do_not_matter(text: str) -> None:
         assert labels(f"in {text}", files={"GENE": "genes.txt"}) == ((1, 1 + len(text.split()), "GENE"),)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("Alzheimer's", "Alzheimer ’s"), ("Jean–Luc", "Jean‑Luc"), ('the "Heroes"', "the “Heroes”"), ('צה"ל', "צה״ל")],
+)
+def test_typographic_characters_do_not_matter(name: str, text: str) -> None:
+    for listed, found in ((name, text), (text, name)):
+        Path("names.txt").write_text(listed, "utf-8")
+        for ignore_case in (False, True):
+            settings = {"files": {"X": "names.txt"}, "ignore_case": ignore_case}
+            assert labels(f"in {found}", **settings) == ((1, 1 + len(found.split()), "X"),)
+
+
+def test_the_ending_of_a_mention_may_have_another_apostrophe() -> None:
+    gold = [Sentence(("İzmir’de",), (Entity(0, 1, "LOC"),), id="g", language="tr")]
+    assert labels("İzmir'e ya da İzmir", gold, language="tr", files={}) == ((0, 1, "LOC"), (3, 4, "LOC"))
+
+
+def test_a_name_may_have_many_words() -> None:
+    for name in (" ".join(["of"] * 40), "北京大学" * 20):
+        Path("books.txt").write_text(name, "utf-8")
+        text = name if " " in name else " ".join(name)
+        assert labels(f"in {text} .", files={"CW": "books.txt"}) == ((1, 1 + len(text.split()), "CW"),)
+
+
 @pytest.mark.parametrize(("name", "text"), [("Ina", "In a house"), ("Asa", "As a rule"), ("अनुराधा", "अनु राधा")])
 def test_words_do_not_run_together_into_a_name(name: str, text: str) -> None:
     Path("people.txt").write_text(name, "utf-8")

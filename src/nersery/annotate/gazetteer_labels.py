@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from itertools import accumulate, chain, takewhile
 
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
@@ -22,17 +22,17 @@ from nersery.core.word_lists import check_file, read_names
 from nersery.io.word_splitting.scripts_without_spaces import is_mark, stands_alone
 
 AMBIGUOUS, NO_NAME = "a name with several types", "no name"
-LONGEST = 30
-"""Names with more words are not found."""
+PLAIN = str.maketrans({**dict.fromkeys("’‘ʼ´׳", "'"), **dict.fromkeys("“”„״", '"'), **dict.fromkeys("‐‑‒–−־", "-")})
+"""Typographic apostrophes, quotation marks and hyphens, each with the character that is typed in its place."""
 
 
 @dataclass
 class GazetteerLabels(Annotator):
-    """Labels the names on your lists (gazetteers) wherever raw text has them, and the mentions of gold, too.
+    """Labels the names on your lists (gazetteers) and the mentions of gold in raw text.
 
-    Of overlapping names, the longest is labelled. Spaces beside punctuation or digits do not matter. Names that gold
-    uses otherwise at least as often are ignored. Sentences without a name, or with one of several types, are rejected:
-    they may have entities that no list has.
+    Of overlapping names, the longest is labelled. Spaces beside punctuation or digits and typographic apostrophes or
+    hyphens do not matter. Names that gold uses otherwise at least as often are ignored. Sentences without a name, or
+    with one of several types, are rejected: they may have entities that no list has.
 
     Args:
         files: A file for each type with one name per line, e.g. `{ DRUG = "drugs.txt" }`.
@@ -49,6 +49,7 @@ class GazetteerLabels(Annotator):
     files: dict[str, FileName] = field(default_factory=dict)
     ignore_case: bool = False
     _types: dict[str, dict[str, float]] = hidden(default_factory=dict)
+    _longest: int = hidden(default=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,6 +92,7 @@ class GazetteerLabels(Annotator):
                 f"gazetteer_labels has no list of {', '.join(unlisted)}. It labels only the mentions of gold, so a "
                 "tagger learns that all others are no entities. Add lists (files), or use another method"
             )
+        self._longest = max(map(len, names))
         self._types = self._likely(names, gold)
 
     def _likely(self, names: Mapping[str, tuple[str, ...]], gold: Iterable[Sentence]) -> dict[str, dict[str, float]]:
@@ -132,8 +134,8 @@ class GazetteerLabels(Annotator):
         free = 0
         for start in range(len(words)):
             if start >= free:
-                texts = accumulate([words[start].lstrip(), *words[start + 1 : start + LONGEST]])
-                ended = zip(texts, endings[start:], strict=False)
+                texts = accumulate([words[start].lstrip(), *words[start + 1 :]])
+                ended = takewhile(self._may_be_name, zip(texts, endings[start:], strict=True))
                 tried = (
                     (n, text if text in names else text.removesuffix(end)) for n, (text, end) in enumerate(ended, 1)
                 )
@@ -141,6 +143,10 @@ class GazetteerLabels(Annotator):
                     length, name = found[-1]
                     free = start + length
                     yield start, free, name
+
+    def _may_be_name(self, text_and_ending: tuple[str, str]) -> bool:
+        text, ending = text_and_ending
+        return len(text) - len(ending) <= self._longest
 
     def _mention(self, sentence: Sentence, entity: Entity) -> str:
         """The key of a mention of gold without its ending, so that it is found with other endings, too."""
@@ -152,7 +158,8 @@ class GazetteerLabels(Annotator):
         return self._folded("".join(_with_spaces([*words])))
 
     def _folded(self, text: str) -> str:
-        return folded(text) if self.ignore_case else composed(text)
+        plain = text if text.isascii() else text.translate(PLAIN)
+        return folded(plain) if self.ignore_case else composed(plain)
 
 
 def _with_spaces(words: Sequence[str]) -> Iterator[str]:
