@@ -84,6 +84,29 @@ def test_case_matters_unless_ignored() -> None:
     assert labels("PARIS Buenos Aires paris", **ignored) == ((0, 1, "LOC"), (1, 3, "LOC"), (3, 4, "LOC"))
 
 
+@pytest.mark.parametrize("listed", ["aspirin", "Insulin", "ASPIRIN"])
+def test_capitals_are_ignored_if_gold_has_more_of_the_names_then(listed: str, capsys: pytest.CaptureFixture) -> None:
+    Path("drugs.txt").write_text("Aspirin\nInsulin\nUse\n", "utf-8")
+    gold = [
+        Sentence(("the", name, "use", "of", name), (Entity(1, 2, "DRUG"), Entity(4, 5, "DRUG")), id=name)
+        for name in ("aspirin", "insulin")
+    ]
+    settings = {"files": {"DRUG": "drugs.txt"}}
+    assert labels(f"take {listed} for use", gold, **settings) == ((1, 2, "DRUG"),)
+    assert "capitals on the lists are ignored: without, they have 4 mentions of gold instead of 0" in (
+        capsys.readouterr().err
+    )
+    assert labels(f"take {listed} for use", gold, **settings, ignore_case=False) == (
+        ((1, 2, "DRUG"),) if listed in ("aspirin", "Insulin") else "no name"
+    )
+
+
+def test_capitals_matter_if_they_tell_names_from_words() -> None:
+    Path("people.txt").write_text("Reading\nUse\nAda\n", "utf-8")
+    gold = [Sentence(("Ada", "is", "reading", "for", "use"), (Entity(0, 1, "PER"),), id="g")]
+    assert labels("reading with Ada", gold, files={"PER": "people.txt"}) == ((2, 3, "PER"),)
+
+
 def test_an_ending_behind_an_apostrophe_belongs_to_the_name() -> None:
     assert labels("São Paulo'da Paris’te", language="tr") == ((0, 2, "LOC"), (2, 3, "LOC"))
     assert labels("São Paulo'da", language="en") == "no name"

@@ -25,6 +25,9 @@ AMBIGUOUS, NO_NAME = "a name with several types", "no name"
 PLAIN = str.maketrans({**dict.fromkeys("’‘ʼ´׳", "'"), **dict.fromkeys("“”„״", '"'), **dict.fromkeys("‐‑‒–−־", "-")})
 """Typographic apostrophes, quotation marks and hyphens, each with the character that is typed in its place."""
 
+CLEARLY_MORE = 1.1
+"""By which factor the lists must find more mentions of gold without their capitals to be used without."""
+
 
 @dataclass
 class GazetteerLabels(Annotator):
@@ -36,7 +39,7 @@ class GazetteerLabels(Annotator):
 
     Args:
         files: A file for each type with one name per line, e.g. `{ DRUG = "drugs.txt" }`.
-        ignore_case: Also label names with other capitals.
+        ignore_case: Also label names with other capitals; by default, if that finds clearly more mentions of gold.
 
     Reference:
         Liang et al. (2020). BOND: BERT-Assisted Open-Domain Named Entity Recognition with Distant Supervision. KDD,
@@ -47,7 +50,8 @@ class GazetteerLabels(Annotator):
     """
 
     files: dict[str, FileName] = field(default_factory=dict)
-    ignore_case: bool = False
+    ignore_case: bool | None = None
+    _ignores_case: bool = hidden(default=False)
     _types: dict[str, dict[str, float]] = hidden(default_factory=dict)
     _longest: int = hidden(default=0)
 
@@ -74,14 +78,9 @@ class GazetteerLabels(Annotator):
             DataError: If a list has no name, or a line is not a name.
             SettingsError: If there is neither a list nor a labelled entity.
         """
-        names: dict[str, tuple[str, ...]] = {}
-        listed = ((self._key(name.split()), type_) for type_, path in self.files.items() for name in read_names(path))
+        self._ignores_case = self._ignores(gold) if self.ignore_case is None else self.ignore_case
         mentions = ((self._mention(sentence, entity), entity.type) for sentence in gold for entity in sentence.entities)
-        one_type = {type_: (type_,) for type_ in {*self.files, *types_in(gold)}}  # millions of names share these
-        for name, type_ in chain(listed, mentions):
-            earlier = names.setdefault(name, one_type[type_])
-            if type_ not in earlier:
-                names[name] = (*earlier, type_)
+        names = _types_of(chain(self._listed(), mentions))
         if not names:
             raise SettingsError(
                 "gazetteer_labels has no names to look for. Give a list of names for each type "
@@ -95,17 +94,44 @@ class GazetteerLabels(Annotator):
         self._longest = max(map(len, names))
         self._types = self._likely(names, gold)
 
-    def _likely(self, names: Mapping[str, tuple[str, ...]], gold: Iterable[Sentence]) -> dict[str, dict[str, float]]:
-        """The types of each name that are more than half of its uses in gold, with that share.
+    def _listed(self) -> Iterator[tuple[str, str]]:
+        """The names on the lists, each with its type."""
+        return ((self._key(name.split()), type_) for type_, path in self.files.items() for name in read_names(path))
 
-        Being on a list counts as one more use, so a name that gold lacks has a share of 1.
-        """
+    def _ignores(self, gold: Sequence[Sentence]) -> bool:
+        """Whether gold has clearly more mentions that are on the lists if capitals do not matter."""
+        if not (self.files and gold):
+            return False
+        case, no_case = (GazetteerLabels(self.files, ignored)._found(gold) for ignored in (False, True))
+        if is_clear := no_case > CLEARLY_MORE * case + 1:
+            warn(f"capitals on the lists are ignored: without, they have {no_case} mentions of gold instead of {case}")
+        return is_clear
+
+    def _found(self, gold: Sequence[Sentence]) -> int:
+        """The number of mentions of gold that are on the lists, less other uses of the same names."""
+        self._ignores_case = bool(self.ignore_case)
+        names = _types_of(self._listed())
+        self._longest = max(map(len, names))
+        uses, right = self._uses(names, gold)
+        most = ((name, max(right[name, type_] for type_ in names[name])) for name in uses)
+        return sum(max(0, 2 * count - uses[name]) for name, count in most)
+
+    def _uses(self, names: Collection[str], gold: Iterable[Sentence]) -> tuple[Counter[str], Counter[tuple[str, str]]]:
+        """How often gold has each name, and how often with each type."""
         uses, right = Counter[str](), Counter[tuple[str, str]]()
         for sentence in gold:
             types = {(entity.start, entity.end): entity.type for entity in sentence.entities}
             for start, end, name in self._names_in(sentence, names):
                 uses[name] += 1
                 right[name, types.get((start, end), "")] += 1
+        return uses, right
+
+    def _likely(self, names: Mapping[str, tuple[str, ...]], gold: Iterable[Sentence]) -> dict[str, dict[str, float]]:
+        """The types of each name that are more than half of its uses in gold, with that share.
+
+        Being on a list counts as one more use, so a name that gold lacks has a share of 1.
+        """
+        uses, right = self._uses(names, gold)
         unused = {types: dict.fromkeys(types, 1.0) for types in {*names.values()}}
         shares = {name: unused[types] for name, types in names.items()}
         for name in uses:
@@ -159,7 +185,18 @@ class GazetteerLabels(Annotator):
 
     def _folded(self, text: str) -> str:
         plain = text if text.isascii() else text.translate(PLAIN)
-        return folded(plain) if self.ignore_case else composed(plain)
+        return folded(plain) if self._ignores_case else composed(plain)
+
+
+def _types_of(names: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """The types of each name, in order."""
+    types: dict[str, tuple[str, ...]] = {}
+    one_type: dict[str, tuple[str, ...]] = {}  # millions of names share these
+    for name, type_ in names:
+        earlier = types.setdefault(name, one_type.setdefault(type_, (type_,)))
+        if type_ not in earlier:
+            types[name] = (*earlier, type_)
+    return types
 
 
 def _with_spaces(words: Sequence[str]) -> Iterator[str]:
