@@ -20,7 +20,7 @@ from nersery.core.errors import MissingResourceError, SettingsError, is_lack_of_
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
-from nersery.core.registry import name_of, unfitted
+from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, Precision, hidden, settings_of
@@ -35,7 +35,6 @@ from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import WordVectors, read_first, read_head
 from nersery.taggers.base import Tagger, require_labels
-from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.decoding import Decoding
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.emissions import LENGTH_MULTIPLE, emissions
@@ -100,12 +99,9 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     hidden_size: Count = 100
     precision: Precision = "auto"
     device: str = "auto"
-    _network: RecurrentNetwork | None = hidden(default=None)
     _known_words: KnownWords = hidden(default=KnownWords((), ()))
     _given: WordVectors | None = hidden(default=None)
     _looked_up: set[str] = hidden(default_factory=set)
-    _tags: TagSet = hidden(default=TagSet(("O",)))
-    history: dict[str, Any] = hidden(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,13 +109,6 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             raise SettingsError("vectors is empty, expected the name of a file")
         if self.spelling_size % 2:
             raise SettingsError(f"spelling_size is {self.spelling_size}, expected an even number")
-
-    @property
-    def network(self) -> RecurrentNetwork:
-        """The network; raises `UnfittedError` before training."""
-        if self._network is None:
-            raise unfitted(self, "predict", "fit, or load a saved tagger,")
-        return self._network
 
     def check(self) -> None:
         """Check the beginning of the vectors file, and the device; see `Tagger.check`."""
@@ -176,7 +165,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         word_size = self.word_size if given is None else given.dimension
         sizes = Sizes(word_size, self.character_size, self.spelling_size, self.hidden_size)
         network = RecurrentNetwork(lexicon, tags, sizes, self.dropout, self.word_dropout)
-        self._network = network.to(pick_device(self.device)).eval()
+        self._network, self._crf = network.to(pick_device(self.device)).eval(), network.crf
         self._known_words, self._tags, self._given = lexicon, tags, given
 
     def _loss(self, table: WordTable, batch: Sequence[LabelledWindow]) -> Tensor:
@@ -188,10 +177,6 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         return loss(scores, rows.word_mask.to(network.device), batch, network.crf, self._tags)
 
     # --- prediction -------------------------------------------------------------------------------------------------
-
-    @property
-    def _crf(self) -> ConditionalRandomField:
-        return self.network.crf
 
     def _emissions(
         self, sentences: Sequence[Sentence], progress: Progress | None = None, *, dropout_passes: int = 0

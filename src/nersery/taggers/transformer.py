@@ -6,7 +6,7 @@ It is saved as an ordinary Hugging Face token-classification model.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
 from nersery.core.registry import unfitted
-from nersery.core.sentence import Sentence, checked_sentences, types_in
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden, settings_of
 from nersery.core.warnings import advise
@@ -34,7 +34,7 @@ from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import PassShape
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.collation import collate
-from nersery.models.subwords.joined_characters import WordGroups, character_labels, with_joined_characters
+from nersery.models.subwords.joined_characters import WordGroups, with_joined_characters
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window
 from nersery.models.training.dropout import dropout_layers
@@ -105,12 +105,8 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     max_subwords: Annotated[int, Range(8)] | None = None
     co_regularization: NotNegative = 0.0
     join: bool = True
-    _network: Any = hidden(default=None)
     _peer: Any = hidden(default=None)
-    _crf: ConditionalRandomField | None = hidden(default=None)
     _encoder: SubwordEncoder | None = hidden(default=None)
-    _tags: TagSet = hidden(default=TagSet(("O",)))
-    history: dict[str, Any] = hidden(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -226,13 +222,6 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         self._encoder = SubwordEncoder(tokenizer, self.max_subwords, positions(network))
 
     @property
-    def network(self) -> Any:
-        """The network; raises `UnfittedError` before training."""
-        if self._encoder is None:
-            raise unfitted(self, "predict", "fit, or load a saved tagger,")
-        return self._network
-
-    @property
     def encoder(self) -> SubwordEncoder:
         """The encoder that splits words into the network's subwords; raises `UnfittedError` before training."""
         if self._encoder is None:
@@ -279,40 +268,12 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         return logits[rows, firsts], batch.word_mask
 
     def as_read(self, sentences: Sequence[Sentence], *, labelled: bool = False) -> list[tuple[Sentence, WordGroups]]:
-        """The sentences as the network reads them, and the words joined in each word; see `with_joined_characters`."""
+        """Characters that the vocabulary has as one word are joined; see `Decoding.as_read`."""
         if not self.join:
-            return [(sentence, ()) for sentence in sentences]
+            return super().as_read(sentences)
         return [
             with_joined_characters(sentence, self.encoder.tokenizer.tokenize, labelled=labelled)
             for sentence in sentences
-        ]
-
-    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
-        """Label sentences; see `Tagger.predict`."""
-        sentences = [*checked_sentences(sentences, "the input")]
-        return self._apart(sentences, partial(super().predict, progress=progress))
-
-    def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """Label sentences with probabilities; see `Tagger.predict_soft`."""
-        return self._apart(sentences, super().predict_soft)
-
-    def _apart(
-        self, sentences: Sequence[Sentence], label: Callable[[Sequence[Sentence]], list[Sentence]]
-    ) -> list[Sentence]:
-        read = self.as_read(sentences)
-        labelled = label([longer for longer, _ in read])
-        return [
-            character_labels(sentence, longer, groups)
-            for sentence, longer, (_, groups) in zip(sentences, labelled, read, strict=True)
-        ]
-
-    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
-        """Estimate the certainty of labels; see `Tagger.certainty`."""
-        read = self.as_read(sentences, labelled=True)
-        values = super().certainty([longer for longer, _ in read], passes=passes, seed=seed)
-        return [
-            tuple(value for value, group in zip(of_words, groups, strict=True) for _ in group) if groups else of_words
-            for of_words, (_, groups) in zip(values, read, strict=True)
         ]
 
     def _emissions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,7 +12,10 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence, SoftLabel, checked_sentences
+from nersery.core.typed_settings import hidden
+from nersery.models.subwords.joined_characters import WordGroups, character_labels
 from nersery.models.training.dropout import monte_carlo_dropout
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
@@ -83,20 +86,21 @@ def shares(
     return [shares_by_number[number] for number in range(len(sentences))]
 
 
+@dataclass
 class Decoding(ABC):
     """The shared part of taggers with a network that scores the tags of each word, and possibly a CRF on top."""
 
-    _tags: TagSet
+    _network: Any = hidden(default=None)
+    _crf: ConditionalRandomField | None = hidden(default=None)
+    _tags: TagSet = hidden(default=TagSet(("O",)))
+    history: dict[str, Any] = hidden(default_factory=dict)
 
     @property
-    @abstractmethod
     def network(self) -> Any:
         """The network; raises `UnfittedError` before training."""
-
-    @property
-    @abstractmethod
-    def _crf(self) -> ConditionalRandomField | None:
-        """The CRF of a trained tagger, if it has one."""
+        if self._network is None:
+            raise unfitted(self, "predict", "fit, or load a saved tagger,")
+        return self._network
 
     @abstractmethod
     def _emissions(
@@ -109,23 +113,38 @@ class Decoding(ABC):
         """The types that a trained tagger can predict."""
         return self._tags.types
 
-    @torch.no_grad()
+    def as_read(self, sentences: Sequence[Sentence], *, labelled: bool = False) -> list[tuple[Sentence, WordGroups]]:
+        """The sentences as the network reads them, and the words joined in each word; see `with_joined_characters`."""
+        return [(sentence, ()) for sentence in sentences]
+
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
-        sentences = [*checked_sentences(sentences, "the input")]
-        return labelled(sentences, self._emissions(sentences, progress), self._tags, self._crf)
+        return self._predict([*checked_sentences(sentences, "the input")], progress)
 
-    @torch.no_grad()
     def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Label sentences with probabilities; see `Tagger.predict_soft`."""
-        return labelled(sentences, self._emissions(sentences), self._tags, self._crf, soft=True)
+        return self._predict(sentences, soft=True)
+
+    @torch.no_grad()
+    def _predict(
+        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, soft: bool = False
+    ) -> list[Sentence]:
+        read = self.as_read(sentences)
+        longer = [sentence for sentence, _ in read]
+        predicted = labelled(longer, self._emissions(longer, progress), self._tags, self._crf, soft=soft)
+        return [character_labels(s, p, groups) for s, p, (_, groups) in zip(sentences, predicted, read, strict=True)]
 
     @torch.no_grad()
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
         """Estimate the certainty of labels; see `Tagger.certainty`."""
+        read = self.as_read(sentences, labelled=True)
+        longer = [sentence for sentence, _ in read]
         with monte_carlo_dropout(self.network, passes, seed):
-            scores = self._emissions(sentences, dropout_passes=passes)
-        return shares(sentences, scores, self._tags, self._crf)
+            scores = self._emissions(longer, dropout_passes=passes)
+        return [
+            tuple(value for value, group in zip(of_words, groups, strict=True) for _ in group) if groups else of_words
+            for of_words, (_, groups) in zip(shares(longer, scores, self._tags, self._crf), read, strict=True)
+        ]
 
 
 def _decoder(tags: TagSet, crf: ConditionalRandomField | None) -> ConditionalRandomField:
