@@ -47,7 +47,10 @@ def looks_english(words: Iterable[str]) -> bool | None:
     lower = {word for word in counts if word.islower()}
     accented = {word for word in lower if any(letter.isalpha() and not letter.isascii() for letter in word)}
     own = [(words & lower, LISTED) for words in _lists()] + [(accented, ACCENTED)]
-    if any(len(found) >= LEAST_WORDS and _count(counts, found) > max(english, share * total) for found, share in own):
+    if any(
+        len(found) >= LEAST_WORDS and sum(counts[word] for word in found) > max(english, share * total)
+        for found, share in own
+    ):
         return False
     return True if english >= ENGLISH * total else None
 
@@ -60,10 +63,6 @@ def doubt_of_english(words: Collection[str]) -> str:
         return f"does not look like English ({script_name(script)} script{remedy})"
     is_doubtful = found is None and len(words) >= ENOUGH
     return "has hardly any English function word (if it is English, give --language en)" if is_doubtful else ""
-
-
-def _count(counts: Counter[str], words: Collection[str]) -> int:
-    return sum(counts[word] for word in words)
 
 
 @cache

@@ -17,7 +17,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
 from nersery.core.random import is_whole
-from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, checked_sentences
+from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, checked_sentences
 from nersery.core.sentence_validation import CONTROL, without_control
 from nersery.core.tags import TagIssue
 from nersery.core.warnings import warn
@@ -206,12 +206,6 @@ class Pass:
         """Fixes in place of such fixes."""
         self._fixes: dict[str, None] = {}
         self._may_be_misread = codecs.lookup(options.encoding).name == "iso8859-1"
-
-    def decode(
-        self, written: Sequence[str], scheme: str
-    ) -> tuple[tuple[Entity, ...], tuple[TagIssue, ...], Mapping[str, int]]:
-        """The entities in the tags, the issues that repairs have left, and the number of changes by repair."""
-        return repairs.decode_repaired(written, scheme, self.options.repair)
 
     def clean(self, words: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, int]]:
         """The words after the requested repairs, and the number of words that each repair changed."""

@@ -48,6 +48,7 @@ from nersery.io.repairs import (
     RAGGED_LINES,
     REPAIRS,
     WORD_DIGIT,
+    decode_repaired,
     repair_hint,
 )
 
@@ -177,7 +178,7 @@ class ConllSource(base.Source):
         issues, invalid = list(filter(None, (clash, paragraph.mark_issue))), list[Issue]()
         if set(map(len, paragraph.rows)) == {layout.width}:
             columns = list(zip(*paragraph.rows, strict=True))
-            entities, tag_issues, repaired = findings.decode(columns[layout.tag], self.scheme)
+            entities, tag_issues, repaired = decode_repaired(columns[layout.tag], self.scheme, self.options.repair)
             if _names_columns(paragraph.rows[0], layout):
                 issues.append(_header(paragraph, layout))
                 tag_issues = tuple(issue for issue in tag_issues if issue.index)

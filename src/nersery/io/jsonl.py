@@ -25,7 +25,7 @@ from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, Object, pa
 from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, holds_words, key_of_tags, usual_row, without_nulls, words_of
 from nersery.io.formats import EVERYTHING, FileHead, Format
 from nersery.io.input_files.text_file import BLANKS, TextFile
-from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, WHITE_SPACE, repair_hint
+from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, WHITE_SPACE, decode_repaired, repair_hint
 
 FIRST_ROWS = 100
 """The number of rows that are searched for keys that are left out, to report these before anything is read."""
@@ -64,7 +64,7 @@ class JsonlSource(Source):
                 id = value.get("id") or id
                 if clash := findings.clash(id, line):
                     raise BrokenError(clash)
-                entities, repaired = self._entities(value, line, findings)
+                entities, repaired = self._entities(value, line)
                 words, cleaned = findings.clean(words_of(value))
                 sentence = _built(value, words, id, entities, self.options.language, line)
             except BrokenError as broken:
@@ -123,14 +123,14 @@ class JsonlSource(Source):
                 self._has_tags = True
                 yield value[key]
 
-    def _entities(self, value: Object, line: int, findings: Pass) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
+    def _entities(self, value: Object, line: int) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
         if not (key := key_of_tags(value)):
             return _entities_of(value), {}
         written, words = value[key], words_of(value)
         if len(written) != len(words):
             message = f'{len(words)} words and {len(written)} "{key}", expected one for each word'
             raise BrokenError(Issue(message, line=line, kind="wrong number of tags"))
-        entities_, tag_issues, repaired = findings.decode(written, self.scheme)
+        entities_, tag_issues, repaired = decode_repaired(written, self.scheme, self.options.repair)
         if tag_issues:
             raise BrokenError(*(tag_issue(issue, self.scheme, line, word=True) for issue in tag_issues))
         return entities_, repaired

@@ -14,7 +14,7 @@ from typing import Any
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.annotation_tools.labelled_text import LabelledSpan
-from nersery.io.columns_and_rows.objects import Object, array_values, inner_values
+from nersery.io.columns_and_rows.objects import Object, array_values, inner_values, is_place
 
 TEXTS = ("text", "data", "sentence", "content", "originalText")
 """Keys of a text; ``data`` is an object in Label Studio."""
@@ -172,11 +172,6 @@ def counts_last(text: str, labels: Sequence[tuple[Any, LabelledSpan]]) -> bool:
         short += span.start < span.end and text[span.start : span.end] in repeated
         long += text[span.start : span.end + 1] in repeated
     return long > 0 and not short
-
-
-def is_place(value: Any) -> bool:
-    """Whether a value is a list of two whole numbers."""
-    return isinstance(value, list) and [*map(type, value)] == [int, int]
 
 
 def is_label(value: Any) -> bool:

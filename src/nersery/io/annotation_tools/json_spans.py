@@ -33,7 +33,6 @@ from nersery.io.annotation_tools.json_forms import (
     is_cut,
     is_label,
     is_pair,
-    is_place,
     seeming_label,
     texts_in,
     usual_form,
@@ -44,7 +43,7 @@ from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, s
 from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.columns_and_rows.json_files import first_value, layout_of, values_of
-from nersery.io.columns_and_rows.objects import BrokenError, Object, parsed, wrong_object
+from nersery.io.columns_and_rows.objects import BrokenError, Object, is_place, parsed, wrong_object
 from nersery.io.columns_and_rows.rows import holds_words
 from nersery.io.formats import FileHead, Format
 from nersery.io.temporary_tables.ids import Ids
@@ -255,7 +254,7 @@ def _spans(label: Any, line: int) -> Iterator[LabelledSpan]:
         (start, end, types), text = label[:3], None
     else:
         values = label if isinstance(label, dict) else {}
-        start, end, types = (_first(values, keys) for keys in (STARTS, ENDS, TYPES))
+        start, end, types = (next((values[k] for k in keys if k in values), None) for keys in (STARTS, ENDS, TYPES))
         text = values.get("text")
     types = types if isinstance(types, list) and types else [types]
     right = type(start) is int and type(end) is int and all(isinstance(type_, str) for type_ in types)
@@ -272,10 +271,6 @@ def _is_triple(label: Sequence[Any]) -> bool:
     """
     has_name = len(label) == 4 and isinstance(label[3], str) and bool(label[3])
     return len(label) > 2 and not has_name
-
-
-def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:
-    return next((label[key] for key in keys if key in label), None)
 
 
 def _without_wrong(value: Object) -> tuple[Object, int]:

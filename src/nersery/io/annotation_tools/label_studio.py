@@ -7,9 +7,9 @@ from typing import Any
 
 from nersery.core.errors import Issue
 from nersery.io.annotation_tools.argilla import agreed
-from nersery.io.annotation_tools.json_forms import ANNOTATIONS, is_place
+from nersery.io.annotation_tools.json_forms import ANNOTATIONS
 from nersery.io.annotation_tools.labelled_text import whitespace_tokens
-from nersery.io.columns_and_rows.objects import BrokenError, Object, wrong_object
+from nersery.io.columns_and_rows.objects import BrokenError, Object, is_place, wrong_object
 
 _PARTS = ("start", "end", "labels")
 """What the value of each label has."""

@@ -97,6 +97,11 @@ def json_value(value: Any) -> Any:
     return json_value(value.tolist()) if hasattr(value, "tolist") else value
 
 
+def is_place(value: Any) -> bool:
+    """Whether a value is a list of two whole numbers."""
+    return isinstance(value, list) and [*map(type, value)] == [int, int]
+
+
 def _reason(error: Exception) -> str:
     """The message of an error, reworded if Python reports its own limit."""
     return "a number has too many digits" if "set_int_max_str_digits" in str(error) else str(error)

@@ -10,7 +10,7 @@ from typing import Any
 from nersery.core.errors import did_you_mean
 from nersery.core.tags import looks_like_tag
 from nersery.io.columns_and_rows.column_names import RARE_TAGS, RARE_WORDS, TAGS, TEXTS, WORDS
-from nersery.io.columns_and_rows.objects import Object, wrong_object
+from nersery.io.columns_and_rows.objects import Object, is_place, wrong_object
 
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
 
@@ -60,10 +60,6 @@ def _soft_labels(value: Any) -> bool:
     )
 
 
-def _pairs_of_numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(v, list) and [*map(type, v)] == [int, int] for v in value)
-
-
 def _text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -90,7 +86,10 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "comments": (_texts, "a list of strings"),
     "soft_labels": (_soft_labels, 'a list of {"word": number, "type": string, "begin": number, "inside": number}'),
     "document": (_text, "a string"),
-    "offsets": (_pairs_of_numbers, "a list of [start, end], one for each word"),
+    "offsets": (
+        lambda value: isinstance(value, list) and all(map(is_place, value)),
+        "a list of [start, end], one for each word",
+    ),
     "tokens": (_texts, "a list of strings"),
     **dict.fromkeys(_TAGS, (_texts, f"a list of strings such as B-PER; {_NUMBERS}")),
 }
