@@ -25,7 +25,7 @@ from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, Object, pa
 from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, holds_words, key_of_tags, usual_row, without_nulls, words_of
 from nersery.io.formats import EVERYTHING, FileHead, Format
 from nersery.io.input_files.text_file import BLANKS, TextFile
-from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, WHITE_SPACE, decode_repaired, repair_hint
+from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, decode_repaired, repair_hint
 
 FIRST_ROWS = 100
 """The number of rows that are searched for keys that are left out, to report these before anything is read."""
@@ -80,7 +80,7 @@ class JsonlSource(Source):
         key, words = key_of_tags(value), words_of(value)
         if BLANK_WORDS not in self.options.repair or not key or len(words) != len(value[key]):
             return value, {}
-        kept = [at for at, word in enumerate(words) if word.strip(WHITE_SPACE)]
+        kept = [at for at, word in enumerate(words) if word.strip(BLANKS)]
         if not kept or len(kept) == len(words):
             return value, {}
         columns = [[column[at] for at in kept] for column in value.get("columns", ())]
@@ -167,9 +167,9 @@ def _built(
 
 def _hints(words: Sequence[str], *, labelled: bool) -> tuple[str, ...]:
     """A hint at the repair of white space in words, if it helps."""
-    if labelled and not all(word.strip(WHITE_SPACE) for word in words):
+    if labelled and not all(word.strip(BLANKS) for word in words):
         return (repair_hint(BLANK_WORDS),)
-    return (repair_hint(OUTER_SPACE),) if any(word.strip(WHITE_SPACE) != word for word in words) else ()
+    return (repair_hint(OUTER_SPACE),) if any(word.strip(BLANKS) != word for word in words) else ()
 
 
 def _remains(value: Object | None, given: Any) -> Sentence:

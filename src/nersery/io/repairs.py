@@ -23,6 +23,7 @@ from nersery.core.tags import (
     meanings_of,
 )
 from nersery.core.text_forms import composed
+from nersery.io.input_files.text_file import BLANKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +133,8 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
     }
 )
 """All repairs by name, in the order in which they run."""
-WHITE_SPACE = " \t\r\n"
-"""The characters with which a word may not begin or end."""
 ON_WORDS: Mapping[str, Callable[[str], str]] = MappingProxyType(
-    {CONTROL_CHARACTERS: without_control, OUTER_SPACE: lambda word: word.strip(WHITE_SPACE)}
+    {CONTROL_CHARACTERS: without_control, OUTER_SPACE: lambda word: word.strip(BLANKS)}
 )
 """The repairs of words in any format, by name."""
 

@@ -32,7 +32,7 @@ READABLE = "allow to read it, or name another one"
 BYTE_ORDER_MARK = "\ufeff"
 MARK_HINT = r"delete it: sed 's/^\xEF\xBB\xBF//' old > new"
 BLANKS = " \t\r\n"
-"""The characters that a blank line may hold. Other white space can be a word."""
+"""The characters that a blank line may hold, and with which no word begins or ends. Other white space can be a word."""
 LONGEST_LINE = 10_000_000
 """The maximum length of a line, in characters. Files without an end or line breaks must not fill the memory."""
 MOST_IN_MEMORY = 500_000_000
