@@ -78,7 +78,7 @@ class CausalLM:
             for number, subwords in enumerate(encoded["input_ids"])
             for window in _windows((*self.begin, *subwords), self.max_subwords)
         ]
-        yield from window_passes(owned, _rows, LENGTH_MULTIPLE)
+        yield from window_passes(owned, lambda length: PASS_SUBWORDS // length, LENGTH_MULTIPLE)
 
     @torch.no_grad()
     def _scores(self, windows: Sequence[Window], shape: PassShape) -> list[list[float]]:
@@ -92,10 +92,6 @@ class CausalLM:
         rows = [row[: len(window.subwords) - 1] for row, window in zip(logs, windows, strict=False)]
         refuse_nan(torch.cat(rows), self.source)
         return [[0.0, *row.tolist()] for row in rows]
-
-
-def _rows(length: int) -> int:
-    return max(1, PASS_SUBWORDS // length)
 
 
 def _windows(subwords: tuple[int, ...], room: int) -> Iterator[Window]:

@@ -120,9 +120,11 @@ class LayerEncoder:
 
     def _values(self, windows: Sequence[tuple[_Rows, Window]], total: int) -> Tensor:
         values = torch.zeros(total + 1, int(self._encoder.config.hidden_size), device=self.device)
+        most = SUBWORDS_ON_CPU if self.device.type == "cpu" else SUBWORDS_ON_GPU
         with autocast(self.device, self.precision):
             packed = self._can_end and can_pack(self._encoder)
-            for owners, part, shape in window_passes(windows, self._rows, LENGTH_MULTIPLE, packed=packed):
+            passes = window_passes(windows, lambda length: most // length, LENGTH_MULTIPLE, packed=packed)
+            for owners, part, shape in passes:
                 hidden = self._in_one_row(part) if packed else self.hidden(part, **shape)
                 chosen = [
                     (row, position, rank)
@@ -138,9 +140,6 @@ class LayerEncoder:
         batch = collate(windows, self.subwords.pad)
         with self._ended():
             return in_one_row(self._encoder, batch.input_ids, batch.attention_mask).last_hidden_state
-
-    def _rows(self, length: int) -> int:
-        return max(1, (SUBWORDS_ON_CPU if self.device.type == "cpu" else SUBWORDS_ON_GPU) // length)
 
     def hidden(self, windows: Sequence[Window], rows: int = 0, multiple: int = 1) -> Tensor:
         """The hidden states of windows, padded as by `collate`. Shape: (windows, subwords, dimension)."""

@@ -254,13 +254,6 @@ def _last_subword(tokenizer: Any) -> int:
     return max(subwords - special | around)
 
 
-@contextlib.contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Silence transformers: its reports on new heads, unused poolers and written files would drown our messages."""
-    with _QUIET.changed():
-        yield
-
-
 def _silence() -> Callable[[], None]:
     from transformers.utils import logging
 
@@ -276,7 +269,8 @@ def _silence() -> Callable[[], None]:
     return restore
 
 
-_QUIET = SharedSetting(_silence)
+quiet_transformers = SharedSetting(_silence).changed
+"""Silences transformers: its reports on new heads, unused poolers and written files would drown our messages."""
 
 
 @contextlib.contextmanager

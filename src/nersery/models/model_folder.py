@@ -9,11 +9,23 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from nersery.core.errors import MissingResourceError
+from nersery.core.errors import MissingResourceError, is_lack_of_memory
 from nersery.core.files import DESCRIPTION
 
 WEIGHTS = "model*.safetensors*"
 """Matches the files with the weights of a model."""
+
+
+@contextlib.contextmanager
+def refusing_damage(folder: str | Path, reason: str) -> Iterator[None]:
+    """Raise `MissingResourceError` if the files of a tagger cannot be read; ``{}`` in ``reason`` is the error."""
+    try:
+        yield
+    except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:
+        if is_lack_of_memory(error):
+            raise
+        refuse_damaged(Path(folder))
+        raise MissingResourceError(f"{folder} is damaged: {reason.format(error)}") from error
 
 
 def refuse_damaged(folder: Path) -> None:

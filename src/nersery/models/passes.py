@@ -33,7 +33,7 @@ def by_length(
     alone.
 
     Args:
-        rows: Returns the most inputs in a pass for a padded length.
+        rows: Returns the most inputs in a pass for a padded length; below 1 counts as 1.
         multiple: Lengths are padded to a multiple of this.
         packed: Fill rows without padding instead; see `nersery.models.packed.packed_encoder.rows`.
 
@@ -47,7 +47,7 @@ def by_length(
     for number, length in enumerate(lengths):
         groups[-(-length // multiple) * multiple].append(number)
     for length in sorted(groups, reverse=True):
-        shape = {"rows": rows(length), "multiple": multiple}
+        shape = {"rows": max(1, rows(length)), "multiple": multiple}
         yield from ((numbers, shape) for numbers in batched(groups[length], shape["rows"]))
 
 

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from nersery.core.errors import MissingResourceError, SettingsError, is_lack_of_memory
+from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
@@ -26,7 +25,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, Precision, hidden, settings_of
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
-from nersery.models.model_folder import refuse_damaged
+from nersery.models.model_folder import refusing_damage
 from nersery.models.passes import PassShape
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.collation import collate
@@ -242,7 +241,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
         """Read a tagger that `save` wrote. It has no code, so ``trust_remote_code`` has no effect."""
         folder = Path(folder)
-        try:
+        with refusing_damage(folder, "{}. Expected what `nersery train` wrote"):
             saved = read_description(folder)
             tagger: Self = from_settings(cls, saved["settings"], device, folder / DESCRIPTION)
             lexicon = json.loads((folder / LEXICON_FILE).read_text("utf-8"))
@@ -254,11 +253,6 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             with seeded(0):  # keep the caller's random state: initial weights are drawn, then overwritten
                 tagger._adopt(KnownWords(words, characters), TagSet(tags), given)
             tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))
-        except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:
-            if is_lack_of_memory(error):
-                raise
-            refuse_damaged(folder)
-            raise MissingResourceError(f"{folder} is damaged: {error}. Expected what `nersery train` wrote") from error
         tagger.history = saved.get("history", {})
         return tagger
 

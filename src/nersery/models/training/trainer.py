@@ -156,7 +156,8 @@ def train(
             training.start(progress)
         if not training.finished:
             batches = islice(_batches(len(examples), plan.batch_size, seed), training.step, training.total)
-            training.run(_training_batches(examples, batches, draw), loss_of, evaluate, progress, checkpoint)
+            drawn = ([draw(examples[i], i, epoch) if draw else examples[i] for i in part] for epoch, part in batches)
+            training.run(drawn, loss_of, evaluate, progress, checkpoint)
         model.eval()
         history = History(tuple(training.evaluations), training.best, training.step)
         del training
@@ -301,15 +302,6 @@ def _batches(examples: int, batch_size: int, seed: int) -> Iterator[tuple[int, l
         order = torch.randperm(examples, generator=generator).tolist()
         for start in range(0, examples, batch_size):
             yield number, order[start : start + batch_size]
-
-
-def _training_batches(
-    examples: Sequence[Example],
-    batches: Iterable[tuple[int, list[int]]],
-    draw: Callable[[Example, int, int], Any] | None,
-) -> Iterator[list[Any]]:
-    for number, indices in batches:
-        yield [draw(examples[index], index, number) if draw else examples[index] for index in indices]
 
 
 def _rate(step: int, total: int, plan: TrainingPlan) -> float:

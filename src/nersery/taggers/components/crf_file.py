@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from nersery.core.errors import MissingResourceError, is_lack_of_memory
 from nersery.models.loading import ModelSource
-from nersery.models.model_folder import refuse_damaged
+from nersery.models.model_folder import refusing_damage
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.pretrained_head import known_tags, shared_rows
 from nersery.taggers.components.tag_set import TagSet
 
 CRF_FILE = "crf.safetensors"
+_UNREADABLE = f"{CRF_FILE} cannot be read: {{}}"
 
 
 def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: ModelSource) -> None:
@@ -31,7 +29,7 @@ def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: M
     if not rows:
         return
     new, old = [*rows], [*rows.values()]
-    with _errors(source.name):
+    with refusing_damage(source.name, _UNREADABLE):
         saved = load_file(path)
         for part in ("start", "end"):
             getattr(crf, part).data[new] = saved[part][old]
@@ -41,17 +39,6 @@ def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: M
 def load_crf(folder: str | Path, tags: TagSet) -> ConditionalRandomField:
     """Load the CRF of a saved tagger, or raise `MissingResourceError` if it cannot be read."""
     crf = ConditionalRandomField(tags)
-    with _errors(folder):
+    with refusing_damage(folder, _UNREADABLE):
         crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
     return crf
-
-
-@contextlib.contextmanager
-def _errors(folder: str | Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, SafetensorError, RuntimeError, LookupError) as error:
-        if is_lack_of_memory(error):
-            raise
-        refuse_damaged(Path(folder))
-        raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error

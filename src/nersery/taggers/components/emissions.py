@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -43,8 +42,11 @@ def emissions(
     """
     flat = [(number, window) for number, windows_of_sentence in enumerate(windows) for window in windows_of_sentence]
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
-    rows = partial(_rows, passes=passes, most=windows_at_once(device))
-    for numbers, part, shape in window_passes(flat, rows, LENGTH_MULTIPLE, packed=packed):
+    most = windows_at_once(device)
+    shaped_passes = window_passes(
+        flat, lambda length: min(most, most * LONGEST // (length * passes)), LENGTH_MULTIPLE, packed=packed
+    )
+    for numbers, part, shape in shaped_passes:
         scores = score(part, shape).float().cpu()
         for row, (number, window) in enumerate(zip(numbers, part, strict=True)):
             start, end = window.core
@@ -52,8 +54,3 @@ def emissions(
         if progress is not None:
             progress.advance(len(part))
     return [torch.cat([part[start] for start in sorted(part)]) for part in parts]
-
-
-def _rows(length: int, passes: int, most: int) -> int:
-    """The number of windows per pass, which depends only on their padded length; see `by_length`."""
-    return max(1, min(most, most * LONGEST // (length * passes)))

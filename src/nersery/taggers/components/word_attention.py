@@ -45,7 +45,10 @@ def subword_attention(
     network = tagger.network
     packed = can_pack(network)
     with contextlib.nullcontext() if packed else eager_attention(network):
-        for numbers, part, shape in window_passes(windows, _rows, LENGTH_MULTIPLE, packed=packed):
+        passes = window_passes(
+            windows, lambda length: min(WINDOWS, MOST_PAIRS // length**2), LENGTH_MULTIPLE, packed=packed
+        )
+        for numbers, part, shape in passes:
             totals = _padded(tagger, part, shape, layers) if shape else _packed(tagger, part, layers)
             for number, window, total in zip(numbers, part, totals, strict=False):
                 refuse_nan(total, tagger.source)
@@ -56,10 +59,6 @@ def _packed(tagger: TransformerTagger, windows: Sequence[Window], layers: int) -
     network = tagger.network
     summed = _layers(tagger, layers, len(network.base_model.encoder.layer))
     return attention_in_one_row(network, [window.subwords for window in windows], summed)
-
-
-def _rows(length: int) -> int:
-    return max(1, min(WINDOWS, MOST_PAIRS // length**2))
 
 
 def _padded(tagger: TransformerTagger, windows: Sequence[Window], shape: PassShape, layers: int) -> Tensor:
