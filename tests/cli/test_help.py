@@ -130,8 +130,26 @@ class TestHelp:
     def test_the_usage_line_names_the_arguments(self, name: str, arguments: str):
         assert f"Usage: nersery {name} [OPTIONS] {arguments} " in call(name, "--help").out
 
-    def test_options_without_a_value_show_no_type(self):
-        assert "<bool>" not in call("grow", "--help").out
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_the_usage_line_has_arguments_in_capitals_without_braces(self, name: str):
+        usage = next(line for line in call(*name.split(), "--help").out.split("\n") if "Usage: " in line)
+        arguments = usage.partition("[OPTIONS]")[2]
+        assert arguments == arguments.upper()
+        assert "{" not in arguments
+
+    @pytest.mark.parametrize("name", [*COMMANDS, *sorted({name.split()[0] for name in COMMANDS if " " in name})])
+    def test_options_without_a_value_show_no_type(self, name: str):
+        assert "<bool>" not in call(*name.split(), "--help").out
+
+    @pytest.mark.parametrize(
+        ("name", "option"), [("grow", "--out"), ("run", "--out"), ("crosslingual align", "--keep")]
+    )
+    def test_an_option_for_a_folder_names_one(self, name: str, option: str):
+        assert f"{option} FOLDER" in " ".join(call(*name.split(), "--help").out.replace("--plain", "").split())
+
+    def test_predict_names_both_bundled_taggers(self):
+        shown = " ".join(call("predict", "--help").out.replace("│", "").split())
+        assert "`bundled-ner`, `bundled-multilingual-ner`" in shown
 
     def test_shows_help_without_a_command(self):
         assert "Usage" in call().out + call().err

@@ -181,11 +181,25 @@ class Command(TyperCommand):
         return [re.sub(r"^\{(.+)\}(\.\.\.)?$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help without types for options that take no value; Typer 0.29 would write ``--quiet <bool>``."""
-        for parameter in self.get_params(ctx):
-            if getattr(parameter, "is_flag", False):
-                parameter.metavar = ""
+        """Write the help without types for options that take no value."""
+        _hide_types_of_flags(self.get_params(ctx))
         super().format_help(ctx, formatter)
+
+
+class Group(TyperGroup):
+    """A group of commands, such as ``nersery inspect``."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help without types for options that take no value."""
+        _hide_types_of_flags(self.get_params(ctx))
+        super().format_help(ctx, formatter)
+
+
+def _hide_types_of_flags(parameters: Sequence[Any]) -> None:
+    """Show ``--quiet`` in the help; Typer 0.29 would write ``--quiet <bool>``."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
 
 
 @contextmanager
@@ -249,7 +263,7 @@ app = typer.Typer(
 
 
 def _group(name: str, help: str) -> typer.Typer:
-    group = typer.Typer(no_args_is_help=True, help=help)
+    group = typer.Typer(cls=Group, no_args_is_help=True, help=help)
     app.add_typer(group, name=name)
     return group
 

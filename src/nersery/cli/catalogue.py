@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from typer import Argument
 
 from nersery.cli import options, tables
-from nersery.cli.app import app
+from nersery.cli.app import Command, app
 from nersery.core import definitions, descriptions, registry
 from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.files import write_output
@@ -22,7 +22,9 @@ from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.input_files.shipped import EXAMPLE_PREFIX, examples
 
 
-@app.command(name="list", epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement")
+@app.command(
+    name="list", cls=Command, epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement"
+)
 def list_(
     what: Annotated[
         str | None,
@@ -109,7 +111,10 @@ def _print_method(description: dict[str, Any]) -> None:
         print(f"  {name} = {setting['default']!r}   ({setting['type']})")
 
 
-@app.command(epilog="Examples:\n\n  nersery copy demo my-recipe.toml\n\n  nersery copy example:train.conll train.conll")
+@app.command(
+    cls=Command,
+    epilog="Examples:\n\n  nersery copy demo my-recipe.toml\n\n  nersery copy example:train.conll train.conll",
+)
 def copy(
     name: Annotated[str, Argument(help="A shipped recipe, or an example file.", metavar="NAME")],
     target: Annotated[Path, Argument(help="Where to write it.", metavar="OUTPUT")],

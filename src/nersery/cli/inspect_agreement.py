@@ -82,7 +82,7 @@ def _print(agreement: AnnotatorAgreement) -> None:
     "  nersery inspect alignments gold.align en-de.align --gold-first 1 --json | jq .alignment_error_rate",
 )
 def score_alignments(
-    gold: Annotated[str, Argument(help="Made by hand: 0-0 is a sure link, 0p0 a possible one.")],
+    gold: Annotated[str, Argument(help="Made by hand: 0-0 is a sure link, 0p0 a possible one.", metavar="GOLD")],
     found: Annotated[str, Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
     first: options.First = 0,
     gold_first: Annotated[

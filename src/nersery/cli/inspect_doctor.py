@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from nersery.cli import options
-from nersery.cli.app import inspect_group
+from nersery.cli.app import Command, inspect_group
 from nersery.core.own_process import cores
 from nersery.core.registry import BUNDLED
 from nersery.core.version import __version__
@@ -35,7 +35,9 @@ LIBRARIES = ("hub", "mlflow", "wandb")
 
 
 @inspect_group.command(
-    "doctor", epilog="Examples:\n\n  nersery inspect doctor --json\n\n  nersery inspect doctor --json | tee doctor.json"
+    "doctor",
+    cls=Command,
+    epilog="Examples:\n\n  nersery inspect doctor --json\n\n  nersery inspect doctor --json | tee doctor.json",
 )
 def doctor(json: options.AsJson = False) -> None:
     """Show versions, models, cores, GPU, cache and extras; include it in bug reports."""

@@ -67,7 +67,8 @@ def align(
     probabilities: Annotated[bool, Option("--probabilities/--plain", help="Write links as 0-0:0.83, or 0-0.")] = True,
     seed: options.Seed = 0,
     keep: Annotated[
-        Path | None, Option(help="Save what the aligner learns in this folder, for --set priors=FOLDER.")
+        Path | None,
+        Option(help="Save what the aligner learns in this folder, for --set priors=FOLDER.", metavar="FOLDER"),
     ] = None,
     json: options.AsJson = False,
 ) -> None:

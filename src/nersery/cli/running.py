@@ -46,7 +46,7 @@ def grow(
         list[str] | None,
         Option(metavar="TYPE=FILE", help="A list of names, one per line, to label in raw text; may be repeated."),
     ] = None,
-    out: Annotated[Path, Option(help="Output folder.")] = Path("runs/grow"),
+    out: Annotated[Path, Option(help="Output folder.", metavar="FOLDER")] = Path("runs/grow"),
     plan: Annotated[bool, Option("--plan", help="Only print the plan and its estimated time.")] = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -98,7 +98,7 @@ def run(
     recipe: Annotated[
         str, Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).", metavar="RECIPE")
     ],
-    out: Annotated[Path | None, Option(help="Output folder; by default runs/NAME.")] = None,
+    out: Annotated[Path | None, Option(help="Output folder; by default runs/NAME.", metavar="FOLDER")] = None,
     overrides: Annotated[
         list[str] | None,
         Option(

@@ -132,7 +132,11 @@ def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Senten
 )
 def predict(
     tagger: Annotated[
-        str, Argument(help="A folder, `bundled-ner`, or a Hugging Face token-classification model.", metavar="TAGGER")
+        str,
+        Argument(
+            help="A folder, `bundled-ner`, `bundled-multilingual-ner`, or a Hugging Face token-classification model.",
+            metavar="TAGGER",
+        ),
     ],
     source: options.Source,
     target: options.Target,
