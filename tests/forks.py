@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,11 @@ class Process:
 
     def _await(self, condition: Callable[[], bool]) -> None:
         until = time.monotonic() + 60
-        while not condition() and time.monotonic() < until and not self.server.ask(poll=self.pid)["ended"]:
+        for turn in count():
+            if condition() or time.monotonic() > until:
+                return
+            if turn % 20 == 0 and self.server.ask(poll=self.pid)["ended"]:  # an answer takes longer than the condition
+                return
             time.sleep(0.001)
 
     @property
@@ -154,7 +159,7 @@ def serve() -> None:
     from transformers.models.bert import modeling_bert  # noqa: F401
 
     from nersery.augment import mention_replacement  # noqa: F401
-    from nersery.cli.main import with_commands
+    from nersery.cli import main
     from nersery.experiments import runner  # noqa: F401
     from nersery.models.training import checkpoint, trainer  # noqa: F401
     from nersery.pipeline import stage_job  # noqa: F401
@@ -169,7 +174,9 @@ def serve() -> None:
     report_files(Report())
 
     typer.main.get_command = cache(typer.main.get_command)
-    typer.main.get_command(with_commands())
+    app = main.with_commands()
+    main.with_commands = lambda *_: app
+    typer.main.get_command(app)
     register(pytest.MonkeyPatch())
     checkpoint.CHECKPOINT_SECONDS = 0.0  # trainings are short here, but killed nevertheless
     answers = os.fdopen(os.dup(1), "w")

@@ -11,9 +11,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from nersery import Sentence, io
 from nersery.cli.app import GROUPS
+from nersery.cli.main import with_commands
 from nersery.core.alignments import Alignment, Link
 from nersery.experiments.grow import candidates, plan, search
 from nersery.experiments.grow.schedules import Schedule
@@ -22,6 +24,7 @@ from nersery.report.model import Report
 from nersery.report.rendering import write_report
 from nersery.review.server import ReviewServer
 from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, call
+from tests.pipeline.fakes import Inline
 from tests.report.report_fixture import build
 from tests.standins import environment, files, sentences, tiny, write_recipe
 
@@ -55,6 +58,7 @@ class TestHelp:
         monkeypatch.setattr(ReviewServer, "__enter__", lambda server: server.review.over.set())
         monkeypatch.setattr(ReviewServer, "__exit__", lambda server, *error: server.server_close())
         monkeypatch.setattr("webbrowser.open", bool)
+        monkeypatch.setattr("nersery.pipeline.engines.local.LocalEngine", Inline)  # four processes take a second
         prepare(folder, example, tiny_model, tagger)
         if example[0] == "train":
             example = [*example, "--set", "epochs=1", "--set", f"model={tiny_model}"]
@@ -227,6 +231,14 @@ LIGHT = [
 
 
 class TestQuickness:
+    @pytest.mark.parametrize("name", GROUPS["Experiments"] + GROUPS["Data"])
+    def test_only_the_command_that_is_called_is_built(self, name: str):
+        assert [*get_command(with_commands(name)).commands] == [name]  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize("name", ["", "--help", "nothing"])
+    def test_all_commands_are_built_if_none_is_called(self, name: str):
+        assert with_commands(name) is with_commands()
+
     def test_nothing_heavy_is_imported(self, folder: Path):
         """All commands run in one process, one after the other."""
         code = (

@@ -20,7 +20,6 @@ from nersery.core.progress import Progress
 from nersery.core.warnings import NO_NOTES, warn
 from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
 from nersery.pipeline.stage import Answer, Message, Stage, WorkerDiedError
-from tests.killing import KilledError
 
 REJECTED = {"reject", "fail", "kill", "nan"}
 
@@ -28,6 +27,8 @@ REJECTED = {"reject", "fail", "kill", "nan"}
 def die() -> None:
     """End this worker without a message."""
     if InlineWorker.is_in_this_process:
+        from tests.killing import KilledError  # with pytest, which would delay the start of real workers by a half
+
         raise KilledError
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -142,6 +143,8 @@ class InlineWorker:
         self.most_waiting = max(self.most_waiting, len(self._inbox))
 
     def receive(self) -> Message:
+        from tests.killing import KilledError
+
         try:
             if self._is_ready:
                 return self._handler.answer(self._inbox.popleft())
