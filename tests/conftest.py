@@ -189,6 +189,12 @@ def tiny_model(tiny_models: dict[str, Path]) -> str:
     return str(tiny_models["wordpiece"])
 
 
+@pytest.fixture
+def few_canine_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tokenizer of CANINE lists the 61,440 first characters, its special ones included: all take seconds."""
+    monkeypatch.setattr("transformers.models.canine.tokenization_canine.UNICODE_VOCAB_SIZE", 0xF000)
+
+
 collect_ignore = ["mutation.py"]  # imports what only `make mutation` installs
 
 pytest_plugins = (

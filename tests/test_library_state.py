@@ -73,6 +73,19 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
+def _results() -> tuple[list[torch.Tensor], Any]:
+    """The weights of a tagger, and links of words."""
+    tagger = nersery.train(GOLD, "transformer", model="bundled", steps=2, quiet=True)
+    alignments = nersery.align(GOLD, GOLD, "embeddings", model="bundled", quiet=True)
+    return [*tagger.network.state_dict().values()], alignments  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def usual() -> tuple[list[torch.Tensor], Any]:
+    """The results without any settings of the user."""
+    return _results()
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -85,17 +98,13 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
     ],
     ids=["float64", "bfloat16", "device", "no_grad", "inference_mode", "autocast"],
 )
-def test_results_do_not_depend_on_the_user_s_settings_of_pytorch(settings: Callable[[], Any]) -> None:
-    def results() -> Any:
-        tagger = nersery.train(GOLD, "transformer", model="bundled", steps=2, quiet=True)
-        alignments = nersery.align(GOLD, GOLD, "embeddings", model="bundled", quiet=True)
-        return [*tagger.network.state_dict().values()], alignments  # type: ignore[attr-defined]
-
-    weights, alignments = results()
+def test_results_do_not_depend_on_the_user_s_settings_of_pytorch(
+    settings: Callable[[], Any], usual: tuple[list[torch.Tensor], Any]
+) -> None:
     with settings():
-        other_weights, other_alignments = results()
-    assert all(map(torch.equal, weights, other_weights))
-    assert alignments == other_alignments
+        weights, alignments = _results()
+    assert all(map(torch.equal, weights, usual[0]))
+    assert alignments == usual[1]
 
 
 @pytest.mark.parametrize("device", AUTOCAST_DEVICES)

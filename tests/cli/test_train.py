@@ -16,7 +16,7 @@ from tests.forks import Server
 from tests.standins import files, sentences, tiny, write_data
 
 STATE = Path("t.training/state.json")
-STEPS = 60
+STEPS = 30
 
 
 @pytest.fixture

@@ -24,5 +24,5 @@ GOLD = [sentence(name, place) for name in NAMES for place in PLACES]
 
 def small(model: str, **settings) -> TransformerTagger:
     return TransformerTagger(
-        model=model, **{"steps": 60, "learning_rate": 5e-3, "head_learning_rate": 5e-3, "batch_size": 8, **settings}
+        model=model, **{"steps": 40, "learning_rate": 5e-3, "head_learning_rate": 5e-3, "batch_size": 8, **settings}
     )

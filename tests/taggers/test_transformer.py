@@ -33,7 +33,7 @@ def test_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Path)
     assert [(e, e.score) for s in again for e in s.entities] == [(e, e.score) for s in predicted for e in s.entities]
 
 
-def test_trains_canine_with_its_several_embeddings_per_character(tmp_path: Path) -> None:
+def test_trains_canine_with_its_several_embeddings_per_character(tmp_path: Path, few_canine_characters: None) -> None:
     sizes = {name: TINY[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")}
     config = CanineConfig(**sizes, intermediate_size=64, max_position_embeddings=64, num_hash_buckets=64)
     CanineModel(config).save_pretrained(tmp_path)

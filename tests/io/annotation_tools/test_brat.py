@@ -105,14 +105,14 @@ def test_neither_half_is_overwritten(folder: Path) -> None:
 
 
 def test_reading_time_grows_linearly_with_the_document(tmp_path: Path) -> None:
-    lines = [f"line {number} is of Ada Lovelace 😀" for number in range(4000)]
+    lines = [f"line {number} is of Ada Lovelace 😀" for number in range(2000)]
     (tmp_path / "a.txt").write_text("\n".join(lines), "utf-8")
     ends = accumulate(len(line) + 1 for line in lines)
     labels = (f"T{n}\tPER {end - 15} {end - 3}\tAda Lovelace" for n, end in enumerate(ends))
     (tmp_path / "a.ann").write_text("\n".join(labels), "utf-8")
     began = process_time()
-    assert sum(len(s.entities) for s in read(tmp_path / "a.ann")) == 4000
-    assert process_time() - began < 5, "quadratic it took a minute"
+    assert sum(len(s.entities) for s in read(tmp_path / "a.ann")) == 2000
+    assert process_time() - began < 3, "quadratic it took a quarter of a minute"
 
 
 def test_refuses_standard_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from nersery.io.temporary_tables.sentence_table import SentenceTable
 from tests.io.strategies import full_sentences
 
 
-@given(st.lists(full_sentences(), max_size=5, unique_by=lambda sentence: sentence.id))
+@given(st.lists(full_sentences(), max_size=3, unique_by=lambda sentence: sentence.id))
 def test_sentences_survive_a_round_trip(given: list[Sentence]) -> None:
     table = SentenceTable(given)
     assert list(table) == given

@@ -175,6 +175,8 @@ def test_vowel_points_do_not_indicate_another_language() -> None:
 
 
 @pytest.mark.parametrize("tokenizer_class", [ByT5Tokenizer, CanineTokenizer])
-def test_character_and_byte_vocabularies_suit_every_language(tokenizer_class: type) -> None:
+def test_character_and_byte_vocabularies_suit_every_language(
+    tokenizer_class: type, few_canine_characters: None
+) -> None:
     encoder = SubwordEncoder(tokenizer_class(model_max_length=64))
     assert encoder.vocabulary_issue("Donaudampfschiffahrt दिल्ली में राम".split()) == ""

@@ -137,8 +137,8 @@ class TestTraining:
         batch = [*examples([window], SENTENCE, tags), *examples([window], hard, tags)]
         scores = torch.zeros(2, 3, len(tags.names), requires_grad=True)
         mask = torch.ones(2, 3, dtype=torch.bool)
-        optimizer = torch.optim.Adam([scores, *crf.parameters()], 0.1)
-        for _ in range(300):
+        optimizer = torch.optim.Adam([scores, *crf.parameters()], 0.2)
+        for _ in range(150):
             optimizer.zero_grad()
             loss(scores, mask, batch, crf if head == "crf" else None, tags).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
