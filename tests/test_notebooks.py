@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import nersery
+from nersery import example
 from nersery.experiments.grow import candidates, plan, search, session, zero_shot
 from nersery.experiments.grow.schedules import Schedule
 
@@ -34,6 +36,13 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+def beginning(name: str) -> Path:
+    """The first sentences of a shipped file, with its name."""
+    text, end = Path(example(name)).read_text("utf-8"), "\n" if name.endswith(".txt") else "\n\n"
+    Path(name).write_text(end.join(text.split(end)[:40]) + end, "utf-8")
+    return Path(name)
+
+
 def test_first_corpus(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
     first_system = lambda *given, **sizes: candidates.systems_for(*given, **sizes)[:1]  # noqa: E731
     monkeypatch.setattr(plan, "systems_for", first_system)
@@ -42,6 +51,8 @@ def test_first_corpus(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
         monkeypatch.setattr(module, "SCHEDULES", (Schedule(4, 4),))
     monkeypatch.setattr(session, "MOST_RAW", 6)
     monkeypatch.setattr(zero_shot, "ASKED", 6)
+    monkeypatch.setattr(plan, "FEW_FOLDS", 2)
+    monkeypatch.setattr(nersery, "example", beginning)
     names = execute("first_corpus.ipynb", MINUTES=5)
     assert {sentence.words for sentence in names["gold"]} <= {sentence.words for sentence in names["corpus"]}
     assert len(names["predicted"]) == 1

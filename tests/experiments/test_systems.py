@@ -260,6 +260,9 @@ class TestRuns:
             return [s.with_entities([Entity(0, 1, "PER")]) for s in sentences]
 
         monkeypatch.setattr(TaggerLabels, "annotate", annotate)
+        first, *systems = Path("recipe.toml").read_text("utf-8").split("[[systems]]")
+        labelling = [system for system in systems if 'method = "tagger_labels"' in system]
+        Path("recipe.toml").write_text("[[systems]]".join([first, *labelling]), "utf-8")
         execute("seeds=[0, 1]")
         assert len(calls) == 2, "once for each seed, for systems with the same method share it"
         monkeypatch.setattr(TaggerLabels, "learns", False)

@@ -94,7 +94,7 @@ class TestDependencies:
         assert [makespan(recipe, seconds, n) for n in (1, 2, 9)] == [32.0, 16.0, 16.0]
 
 
-@pytest.mark.usefixtures("folder", "memory")
+@pytest.mark.usefixtures("folder", "memory", "without_pages")
 class TestJobs:
     def test_several_jobs_write_the_same_bytes_as_one(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("OMP_NUM_THREADS", str(torch.get_num_threads()))

@@ -16,7 +16,7 @@ from tests.experiments.trying import PRODUCTS, Trainings, execute, system
 from tests.standins import sentences
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "without_pages")
 class TestInputs:
     @pytest.mark.parametrize(
         ("split", "made", "message"),

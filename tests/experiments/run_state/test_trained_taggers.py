@@ -64,6 +64,7 @@ def labelled(name: str) -> list[Sentence]:
 
 @pytest.mark.usefixtures("folder")
 class TestTeachers:
+    @pytest.mark.usefixtures("without_pages")
     def test_the_teacher_labels_and_the_small_tagger_is_the_student(self) -> None:
         execute()
         assert any(len(s.mention(e)) > 1 for s in labelled("taught") for e in s.entities)
@@ -71,6 +72,7 @@ class TestTeachers:
         settings = json.loads(Path("run/seed-0/taught/tagger/nersery.json").read_text())["settings"]
         assert settings == {"longest": 1}, "the student is the run's tagger"
 
+    @pytest.mark.usefixtures("without_pages")
     def test_systems_with_the_same_teacher_share_it(self, memory: Trainings) -> None:
         report = execute("seeds=[0, 1]")
         assert len(list(Path("run/seed-0/teachers").glob("*/nersery.json"))) == 3
@@ -80,6 +82,7 @@ class TestTeachers:
         assert own == [gold, gold, taught, balanced, gold, other, taught, second], "teachers: gold, gold, gold + raw"
         assert len(memory) == 2 * len(own)
 
+    @pytest.mark.usefixtures("without_pages")
     def test_the_second_teacher_learns_from_the_labels_of_the_first_round(self) -> None:
         report = execute()
         taught, second = (system(report, name) for name in ("taught", "second round"))
@@ -95,6 +98,7 @@ class TestTeachers:
         assert "| second round | 1 | memory | 46 | 1 | – | – |" in text
         assert 'id="teachers"' in Path("run/report.html").read_text()
 
+    @pytest.mark.usefixtures("without_pages")
     def test_keeps_no_teacher_without_keep_taggers_and_gives_the_same_results(self) -> None:
         kept = execute()
         shutil.move("run", "kept")
