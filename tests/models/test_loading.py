@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import torch
 from transformers import LEDConfig, LEDModel
 
 from nersery.core.errors import MissingResourceError
+from nersery.core.warnings import collected_notes
 from nersery.models import bundled
 from nersery.models.loading import ModelSource, positions
 
@@ -67,6 +70,26 @@ def test_a_missing_file_is_named(tiny_model: str, tmp_path: Path) -> None:
     (tmp_path / "model" / "config.json").unlink()
     with pytest.raises(MissingResourceError, match=r"holds no model, because it has no config\.json.*, complete$"):
         ModelSource(str(tmp_path / "model")).encoder()
+
+
+@pytest.mark.parametrize("head", [ModelSource.encoder, ModelSource.masked_lm])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_note_says_that_layers_are_left_out(
+    head: Callable[[ModelSource], Any], layers: int, tiny_masked_lm: str, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny_masked_lm, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": layers}), "utf-8")
+    with collected_notes() as notes:
+        head(ModelSource(str(folder)))
+    assert len(notes) == 2 - layers
+    assert all(re.search(r"than its config\.json says: 16 weights are left out, e\.g\. .*layer\.1", n) for n in notes)
+
+
+def test_no_note_on_the_decoder_that_an_encoder_does_without(tiny_seq2seqs: dict[str, Path]) -> None:
+    with collected_notes() as notes:
+        ModelSource(str(tiny_seq2seqs["t5"])).model("AutoModelForTextEncoding")
+    assert notes == []
 
 
 def test_a_folder_with_checkpoints_leads_to_the_last_one(tiny_model: str, tmp_path: Path) -> None:

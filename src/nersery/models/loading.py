@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,11 +17,13 @@ from typing import Any, Literal, TypeVar
 
 import torch
 
+from nersery.core.counting import plural
 from nersery.core.errors import MissingResourceError, SettingsError, is_lack_of_memory
 from nersery.core.file_settings import paths_in
 from nersery.core.files import content_hash
 from nersery.core.registry import BUNDLED
 from nersery.core.typed_settings import ModelName, Precision
+from nersery.core.warnings import warn
 from nersery.models import bundled, bundled_heads
 from nersery.models.hub_connection import refuse_unreachable_hub
 from nersery.models.model_folder import refuse_damaged, refuse_without_config, refuse_without_weights
@@ -159,6 +161,12 @@ class ModelSource:
                 f"e.g. {min(missing)}, would be random. Expected a model that was trained with that head"
                 f"{EXAMPLES.get(auto_class, '')}"
             )
+        if left_out := _layers_left_out(names, report["unexpected_keys"], model.base_model_prefix):
+            warn(
+                f'the model "{self.name}" has more layers than its config.json says: {plural(len(left_out), "weight")} '
+                f"are left out, e.g. {min(left_out)}. If this is not on purpose, correct the number of layers there, "
+                "e.g. num_hidden_layers"
+            )
         if path := bundled_heads.TOKEN_CLASSIFICATION.get(self.name):
             bundled_heads.add_layers(model, path)
         return in_fp32(model) if model.config.model_type in FP32_ALONE else pack(model)
@@ -235,6 +243,19 @@ def output_settings(names: Sequence[str]) -> dict[str, Any]:
         "id2label": dict(enumerate(names)),
         "label2id": {name: index for index, name in enumerate(names)},
     }
+
+
+def _layers_left_out(names: Iterable[str], unexpected: Iterable[str], prefix: str) -> list[str]:
+    """The weights in a file that have no place in a network, although the same weights of the first layer do.
+
+    Weights of a head or a decoder that the network does not have are left out on purpose.
+
+    >>> _layers_left_out(["bert.layer.0.bias"], ["bert.layer.1.bias", "cls.bias", "decoder.layer.0.bias"], "bert")
+    ['bert.layer.1.bias']
+    """
+    known = {name.removeprefix(f"{prefix}.") for name in names}
+    firsts = {key: re.sub(r"\.\d+\.", ".0.", key.removeprefix(f"{prefix}.")) for key in unexpected}
+    return [key for key, first in firsts.items() if first in known]
 
 
 def import_libraries() -> None:
