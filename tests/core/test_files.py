@@ -41,6 +41,24 @@ class TestWriting:
         write_json(path, {"city": "दिल्ली"})
         assert path.read_text("utf-8") == '{\n "city": "दिल्ली"\n}\n'
 
+    def test_json_is_on_disk_before_it_replaces_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """A loss of power must not leave the record of a job empty."""
+        done: list[str] = []
+        fsync, replace = os.fsync, os.replace
+
+        def logged_fsync(descriptor: int) -> None:
+            fsync(descriptor)
+            done.append(f"{os.fstat(descriptor).st_size} bytes on disk")
+
+        def logged_replace(source: Path, target: Path) -> None:
+            done.append("replaced")
+            replace(source, target)
+
+        monkeypatch.setattr(os, "fsync", logged_fsync)
+        monkeypatch.setattr(os, "replace", logged_replace)
+        write_json(tmp_path / "x.json", [])
+        assert done == ["3 bytes on disk", "replaced"]
+
     def test_a_file_that_is_not_there_is_not_copied(self, tmp_path: Path):
         copy_atomic(tmp_path / "x", tmp_path / "y")
         assert os.listdir(tmp_path) == []

@@ -219,7 +219,7 @@ class TestRepeated:
     @pytest.mark.parametrize("content", ["", "x", "[]", "{}", '{"recipe": 3}'])
     def test_refuses_an_invalid_record(self, ended: Path, content: str):
         Path("run/run.json").write_text(content)
-        with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
+        with pytest.raises(SettingsError, match=r"run\.json is damaged, or another version wrote it"):
             execute()
 
     @pytest.mark.parametrize("content", ["", "{", "{}", "[]", "3", '{"scores": {}}'])

@@ -160,9 +160,16 @@ def write_output(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write indented JSON atomically, and create the folder."""
+    """Write indented JSON atomically, and create the folder. After a loss of power, the file is the old or the new one.
+
+    Without `os.fsync`, it might be empty then, and a job whose record is lost cannot resume.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    with written_atomically(path) as temporary, open_new(temporary) as stream:
+        stream.write(text.encode())
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def cache_folder() -> Path:

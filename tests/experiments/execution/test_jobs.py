@@ -110,7 +110,7 @@ class TestJobs:
     def test_refuses_a_damaged_record(self, content: str):
         Path("run").mkdir()
         Path("run/run.json").write_text(content)
-        with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
+        with pytest.raises(SettingsError, match=r"run\.json is damaged, or another version wrote it"):
             Run(load("recipe.toml"), Path("run"), quiet=True, jobs=2).execute()
 
     def test_a_finished_run_starts_no_job(self, inline: list[Inline]):

@@ -55,7 +55,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
         recorded = json.loads(path.read_text("utf-8"))
         old = comparable({key: recorded[key] for key in fingerprint})
     except (ValueError, LookupError, TypeError):
-        raise SettingsError(f"{path} was not written by this version. Choose another folder (--out)") from None
+        raise SettingsError(f"{path} is damaged, or another version wrote it. Choose another folder (--out)") from None
     new = comparable(json.loads(json.dumps(fingerprint)))  # as if read: tuples become lists
     systems = old["recipe"]["systems"]
     removed = [name for name in systems if name not in new["recipe"]["systems"]]
