@@ -100,7 +100,7 @@ def test_an_unfinished_run_is_named(runs: Path):
 
     assert result.code == 3
     assert "three: there is no report.json" in result.err
-    assert "nersery run" in result.err
+    assert "nersery run or grow finishes it" in result.err
 
 
 def test_unfinished_runs_of_a_sweep_are_counted(runs: Path):

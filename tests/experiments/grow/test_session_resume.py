@@ -162,8 +162,21 @@ def test_advice_on_a_damaged_file_of_a_fold_helps(grown: GrowResult) -> None:
     assert str(grow(minutes=10)) == str(grown)
 
 
+def cut(path: Path) -> None:
+    """Remove the last bytes of a file."""
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+@pytest.mark.parametrize("damage", [cut, lambda path: path.write_bytes(b"")])
+def test_a_damaged_plan_is_named_as_such(grown: GrowResult, damage: Callable[[Path], object]) -> None:
+    """Not as a recipe with issues: the user has not written it."""
+    damage(Path("out/search.toml"))
+    with pytest.raises(DiskError, match=r"^out/search\.toml was removed or has changed, so .*\. Choose another folder"):
+        grow(minutes=10)
+
+
 @pytest.mark.parametrize("name", ["train", "raw", "test"])
-@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-9])])
+@pytest.mark.parametrize("change", [Path.unlink, cut])
 def test_a_job_whose_data_were_removed_or_damaged_cannot_resume(
     grown: GrowResult, name: str, change: Callable[[Path], object]
 ) -> None:

@@ -224,8 +224,8 @@ def taggers_of(folder: str | Path) -> list[Path]:
     taggers = taggers or [path for path in [root / "tagger"] if path.is_dir() and (root / "grow.json").exists()]
     if not taggers:
         raise MissingResourceError(
-            f"{folder} holds no tagger: expected the folder of `nersery grow`, or of a run whose recipe does not say "
-            "keep_taggers = false"
+            f"{folder} holds no tagger: expected the folder of a finished `nersery grow`, or of a run whose recipe "
+            "does not say keep_taggers = false"
         )
     if not (root / "report.json").exists():
         found = ", ".join(path.parent.name for path in taggers)

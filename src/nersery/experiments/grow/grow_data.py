@@ -244,7 +244,7 @@ def copies_of(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def refuse_damaged(folder: Path, hashes: Mapping[str, str]) -> None:
-    """Raise `DiskError` for a file of `save_data` that was removed or changed: a plan cannot be made a second time."""
+    """Raise `DiskError` for a file that was removed or changed: a plan and its data cannot be made a second time."""
     for name, content in hashes.items():
         if not (folder / name).is_file() or content_hash(folder / name) != content:
             problem = f"{folder / name} was removed or has changed, so this job cannot resume"

@@ -242,6 +242,7 @@ class GrowJob:
             raise SettingsError(other_settings(self.folder, "a job", difference, fix))
         self._refuse_removed(record)
         refuse_damaged(self.folder / "data", record.get("data", {}))
+        refuse_damaged(self.folder, record.get("plan", {}))
         return record
 
     def _free_folder(self) -> Path:
@@ -257,13 +258,14 @@ class GrowJob:
         write_atomic(self.folder / "search.toml", recipe_text(plan.table_in_folder))
         notes = [*plan.data.notes, *plan.notes]
         self._record |= {"recipe": "search.toml", "data": saved, "notes": notes, "tried": {}}
+        self._record["plan"] = {"search.toml": content_hash(self.folder / "search.toml")}
         self._record["last"] = [*plan.final_schedule]
         self._save(budget)
 
     def _begin_again(self, budget: Budget) -> None:
         """Plan again with the speeds that gold only has shown. The training of gold only is lost."""
         gold, self._record["planned again"] = self._record.pop("tried")[GOLD], True
-        for part in ("recipe", "data"):  # without the recipe, a kill leaves other data than these hashes
+        for part in ("recipe", "data", "plan"):  # without the recipe, a kill leaves other data than these hashes
             self._record.pop(part, None)
         share = gold["seconds"] / gold["estimate"]
         for key, timed in self._speeds.items():

@@ -27,7 +27,7 @@ from nersery.report.tables.table_columns import (
 )
 
 REPORT_FILE = "report.json"
-FINISH = "name the folder of a finished run, e.g. runs/demo; nersery run with its recipe finishes it"
+FINISH = "name the folder of a finished run, e.g. runs/demo; the same nersery run or grow finishes it"
 
 
 def reports_in(folder: str | Path) -> Iterator[Report]:
@@ -47,7 +47,7 @@ def reports_in(folder: str | Path) -> Iterator[Report]:
         raise DataError(Issue(f"there is no {REPORT_FILE}", str(folder)), fix=FINISH) from None
     except (ValueError, LookupError, TypeError, ValidationError):
         issue = Issue("this is not the report of a run", str(file))
-        raise DataError(issue, fix="write it again with nersery run") from None
+        raise DataError(issue, fix="repeat its nersery run or grow, which writes it again") from None
     runs = [file.parent for file in Path(folder).glob(f"*/{REPORT_FILE}")]
     if run_count and not runs:
         raise DataError(Issue("no run of the sweep is finished", str(folder)), fix=FINISH)
