@@ -7,6 +7,7 @@ import shlex
 import threading
 import webbrowser
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import chain
 from itertools import count as count_from
@@ -19,7 +20,7 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import INTERRUPTIONS, Terminated, label_group
 from nersery.core.definitions import check_types
-from nersery.core.errors import SettingsError, printable
+from nersery.core.errors import NerseryError, SettingsError, printable
 from nersery.core.files import check_writable, content_hash, review_folder
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence, types_in
@@ -131,8 +132,9 @@ def _options_for_grow(run: Path | None) -> list[str]:
     from nersery.experiments.run_state.made_files import read_record
 
     given, earlier = options.shared(io.ReadOptions), {}
-    if run is not None and (record := run / "grow.json").exists():
-        earlier = read_record(record).get("fingerprint", {})
+    if run is not None:
+        with suppress(NerseryError, OSError):  # there is none, or it is damaged; the sentences are written already
+            earlier = read_record(run / "grow.json", "fingerprint")["fingerprint"]
     reading = earlier.get("reading", {})
     names = {name: name.replace("_", "-") for name in ("language", "split", "word_column", "tag_column")}
     names["scheme"] = "scheme-in"

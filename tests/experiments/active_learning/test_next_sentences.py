@@ -269,6 +269,10 @@ def test_suggested_commands_have_the_labelled_types_and_the_given_options(tagger
         "--define 'PER=named person' --names PER=/lists/people.txt --out runs/grow"
     )
     assert f"labelled.jsonl --raw {raw} {printed}\n" in result.out
+    for damaged in ("", "{"):  # the sentences are written when this is found
+        Path("job/grow.json").write_text(damaged)
+        result = call("label", "next", raw, "next.jsonl", "--run", "job", "-n", "7", "--force")
+        assert (result.code, f"labelled.jsonl --raw {raw} --out runs/grow\n" in result.out) == (0, True)
 
 
 def test_notes_that_text_is_split_differently_from_the_training_data(
