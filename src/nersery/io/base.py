@@ -40,6 +40,7 @@ _WORD = re.compile(r"word (\d+)\b")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 """The form of a BCP 47 tag: ``en``, ``zh-Hant``, but not ``english`` or the name of a setting."""
 RETURN_HINT = r"convert the line ends, e.g. with tr '\r' '\n'"
+SAME_TEXTS_HINT = "if two files label the same texts, read only one, or compare them: nersery inspect agreement"
 STRAY_RETURN_HINT = r"delete the carriage returns, e.g. with tr -d '\r'"
 
 
@@ -225,8 +226,10 @@ class Pass:
         """An issue for an id that was used before. A new id is recorded and returns None."""
         if (earlier := self._ids.add(id, line, self.file.name)) is None:
             return None
-        where = f"line {earlier[0]}" + (f" of {earlier[1]}" if earlier[1] != self.file.name else "")
-        return Issue(f'the id "{id}" is already used in {where}; expected another', line=line, kind="id used twice")
+        is_other = earlier[1] != self.file.name
+        where = f"line {earlier[0]}" + (f" of {earlier[1]}" if is_other else "")
+        message = f'the id "{id}" is already used in {where}; expected another'
+        return Issue(message, line=line, kind="id used twice", fixes=(SAME_TEXTS_HINT,) if is_other else ())
 
     def broken(self, sentence: str, issues: Sequence[Issue], remains: Sentence) -> None:
         """Record an unreadable sentence: as a reject with ``--repair drop-sentence``, else as issues.

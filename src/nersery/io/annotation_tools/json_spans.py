@@ -39,6 +39,7 @@ from nersery.io.annotation_tools.json_forms import (
 )
 from nersery.io.annotation_tools.label_studio import of_task
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan, Offsets
+from nersery.io.annotation_tools.several_answers import SEVERAL, Answers
 from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, strict_layout
 from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
 from nersery.io.base import Pass, Writer, unread
@@ -102,7 +103,7 @@ class SpansSource(StandoffSource):
 
     def documents(self, findings: Pass) -> Iterator[Document]:
         """One pass over the file."""
-        number, written_ids = 0, Ids()
+        number, written_ids, answers = 0, Ids(), Answers()
         for line, given in values_of(self.file):
             try:
                 value = parsed(given, line)
@@ -113,22 +114,29 @@ class SpansSource(StandoffSource):
             in_lists = isinstance(given, str) and holds_texts(value)
             for at, entry in texts_in(given, given.index("{")) if in_lists else [(1, value)]:
                 number += 1
-                yield from self._documents(entry, f"{self.file.stem}:{number}", line + at - 1, findings, written_ids)
+                yield from self._documents(
+                    entry, f"{self.file.stem}:{number}", line + at - 1, findings, written_ids, answers
+                )
 
-    def _documents(self, value: Any, id: str, line: int, findings: Pass, written_ids: Ids) -> Iterator[Document]:
+    def _documents(
+        self, value: Any, id: str, line: int, findings: Pass, written_ids: Ids, answers: Answers
+    ) -> Iterator[Document]:
         try:
             value = {"text": value[0], **value[1]} if is_pair(value) else value
             if not isinstance(value, dict):
                 raise wrong_object(line, f"{value!r:.60}, expected {EXPECTED}")
+            id = _id(value) or id
+            if answers.is_known(value, line):
+                return
             written = str(_written(value).get("id", ""))
             if written and written_ids.add(written, line) is not None:  # another annotation of the same task
                 written = ""
-            id = written or _id(value) or id
+            id = written or id
             if (answer := value.get("answer")) in REFUSALS:
                 findings.skip(id, f"answered {answer}", _refused(value, line))
             else:
                 value, wrong = _without_wrong(value)
-                findings.noted += Counter({WRONG: wrong})
+                findings.noted += Counter({WRONG: wrong, SEVERAL: int(answers.begins_several(value, line))})
                 document = _document(value, id, line, labelled=self.labelled, split=self.options.split)
                 if self.labelled and not document.spans and (doubt := doubt_of(value)):
                     findings.noted[doubt] += 1
