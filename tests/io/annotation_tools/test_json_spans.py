@@ -293,6 +293,22 @@ def test_reports_issues_or_rejects_the_text(tmp_path: Path, value: Any, expected
         assert expected in reject.sentence.comments[-1]
 
 
+@pytest.mark.parametrize(
+    ("type_", "value", "expected"),
+    [
+        ("labels", {"start": 0, "end": 3}, "give each marked text a type in Label Studio"),
+        ("labels", {"start": 0, "end": 3, "labels": []}, "give each marked text a type in Label Studio"),
+        ("textarea", {"start": 0, "end": 3, "text": ["x"]}, "give each marked text a type in Label Studio"),
+        ("hypertextlabels", {"start": "/p", "end": "/p", "hypertextlabels": ["X"]}, "label the text under <Text>"),
+        ("labels", {"start": "/p", "end": "/p", "labels": ["X"]}, "label the text under <Text>"),
+    ],
+)
+def test_says_how_to_correct_labels_in_label_studio(tmp_path: Path, type_: str, value: Any, expected: str) -> None:
+    path = save(tmp_path / "a.jsonl", {**TASK, "annotations": [{"result": [{"type": type_, "value": value}]}]})
+    with pytest.raises(DataError, match=f"Fix: (.*){expected}"):
+        read(path)
+
+
 def test_reads_objects_with_words_as_jsonl(tmp_path: Path) -> None:
     both = {"text": "Ada lives", "tokens": ["Ada", "lives"], "ner_tags": ["B-PER", "O"]}
     assert open_corpus(save(tmp_path / "a.jsonl", both)).description.startswith("jsonl, IOB2")

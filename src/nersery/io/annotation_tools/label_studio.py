@@ -13,6 +13,8 @@ from nersery.io.columns_and_rows.objects import BrokenError, Object, is_place, w
 
 _PARTS = ("start", "end", "labels")
 """What the value of each label has."""
+_PLAIN_TEXT = "label the text under <Text> in Label Studio, not under <HyperText>, where places count within HTML"
+_COMPLETE = "give each marked text a type in Label Studio, or delete the mark, and export again"
 
 
 def of_task(task: Object, line: int, *, labelled: bool) -> Object:
@@ -41,7 +43,8 @@ def _of_results(annotation: Object, line: int) -> list[Object]:
     with_places = (result for result in results if {"start", "end"} <= _value(result).keys())
     others = (result for result in with_places if not _is_label(result) and str(result.get("id", "")) not in known)
     if other := next(others, None):
-        raise wrong_object(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
+        message = f'a label is of the kind "{other.get("type")}", expected "labels" over plain text'
+        raise wrong_object(line, message, fixes=(_PLAIN_TEXT if _in_html(other) else _COMPLETE,))
     if len(texts := {str(result["to_name"]) for result in labels if "to_name" in result}) > 1:
         raise wrong_object(
             line, f"labels belong to {len(texts)} texts ({', '.join(sorted(texts))}), expected one text per task"
@@ -59,8 +62,17 @@ def _refuse_incomplete(label: Object, line: int) -> None:
     """Raise `BrokenError` for a label without its position or type."""
     if "value" not in label:
         raise wrong_object(line, f'a label has no "value": {label!r:.60}, expected one with {", ".join(_PARTS)}')
-    if lacking := [part for part in _PARTS if part not in _value(label)]:
-        raise wrong_object(line, f'the "value" of a label has no {", ".join(lacking)}: {label["value"]!r:.60}')
+    if _in_html(label):
+        message = f"a label is in the HTML of a page: {label['value']!r:.60}, expected characters of plain text"
+        raise wrong_object(line, message, fixes=(_PLAIN_TEXT,))
+    if lacking := [part for part in _PARTS if _value(label).get(part) in (None, [])]:
+        message = f'the "value" of a label has no {", ".join(lacking)}: {label["value"]!r:.60}'
+        raise wrong_object(line, message, fixes=(_COMPLETE,) if lacking == ["labels"] else ())
+
+
+def _in_html(result: Object) -> bool:
+    """Whether a result has its place in an element of a page, as those over ``<HyperText>`` do."""
+    return isinstance(_value(result).get("start"), str)
 
 
 def _value(result: Object) -> Object:

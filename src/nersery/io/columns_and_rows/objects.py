@@ -32,9 +32,9 @@ class BrokenError(Exception):
         self.issues = issues
 
 
-def wrong_object(line: int, *messages: str) -> BrokenError:
+def wrong_object(line: int, *messages: str, fixes: tuple[str, ...] = ()) -> BrokenError:
     """The error for the keys of an object and the shapes of their values."""
-    return BrokenError(*(Issue(message, line=line, kind=WRONG_OBJECT) for message in messages))
+    return BrokenError(*(Issue(message, line=line, kind=WRONG_OBJECT, fixes=fixes) for message in messages))
 
 
 def _refuse_constant(name: str) -> Any:
