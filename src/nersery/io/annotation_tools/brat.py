@@ -23,8 +23,8 @@ OTHERS = ("R", "E", "A", "M", "N", "*", "#")
 _LABEL = re.compile(r"(?P<id>T\S*)\t(?P<type>\S+) (?P<places>\d{1,9} \d{1,9}(?:;\d{1,9} \d{1,9})*)(?:\t(?P<text>.*))?")
 _TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
 LEFT_OUT = (
-    "left out {} labels that name events, not entities; to read them as labels, delete the lines that begin with E "
-    "from .ann"
+    "labels left out, because they name events, not entities: {}. To read them as labels, delete the lines that begin "
+    "with E from .ann"
 )
 
 
