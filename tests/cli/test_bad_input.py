@@ -343,6 +343,20 @@ def test_notes_types_that_differ_in_case_or_separators(tmp_path: Path):
     assert found["similar_types"] == [["Trade name", "trade_name"]]
 
 
+def test_stats_note_texts_that_several_people_have_labelled(tmp_path: Path):
+    """As in Label Studio's CoNLL, where the labels of each annotator follow each other."""
+    path, name = tmp_path / "a.jsonl", (Entity(0, 1, "PER"),)
+    pairs = [("Ada", name), ("Bo", name), ("Ada", ()), ("Bo", name), ("Ada", (Entity(0, 1, "LOC"),))]
+    io.write([Sentence((word,), entities) for word, entities in pairs], path)
+    result = call("inspect", "stats", str(path))
+    assert "texts that occur several times with different labels: 1. Keep one labelling of each" in result.err
+    assert "nersery inspect agreement" in result.err
+    (found,) = json.loads(call("inspect", "stats", str(path), "--json").out)
+    assert found["texts_with_different_labels"] == 1
+    io.write([Sentence((word,), entities) for word, entities in pairs[:2] * 2], path)
+    assert "several times" not in call("inspect", "stats", str(path)).err
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("files", "note"), [(["NFC", "NFD"], True), (["NFC", "NFC"], False)])
 def test_notes_types_in_two_unicode_forms(files: list[Literal["NFC", "NFD"]], note: bool):

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 """The name of a file and its figures."""
+_DIFFERENT = (
+    "texts that occur several times with different labels: {:,}. Keep one labelling of each. To compare two people, "
+    "save the sentences of each to a file of their own, in the same order: nersery inspect agreement"
+)
 
 
 @inspect_group.command(
@@ -221,6 +225,8 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
             if listed := " and ".join(f'"{other}"' for other in others if composed(other) != composed(first)):
                 note(f'{listed} may be typos of "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
         note(note_of_length(printable(row["file"]), row["words"], row["sentences"]))
+        if count := row["texts_with_different_labels"]:
+            note(f"{printable(row['file'])}: {_DIFFERENT.format(count)}")
         for title in ("generated_by", "repaired"):
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())

@@ -9,8 +9,11 @@ from unicodedata import is_normalized
 
 from nersery import io
 from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
+from nersery.io.base import digest_of
 from nersery.io.jsonl import rejects_of
+from nersery.io.temporary_tables.ids import Ids
 
 SEPARATORS = dict.fromkeys(map(ord, " -_"))
 
@@ -25,7 +28,9 @@ def corpus_statistics(source: io.Source, name: str, encodable: set[str]) -> dict
     sentences = words = entity_words = without = longest = 0
     types: Counter[str] = Counter()
     origins: Counter[str] = Counter()
+    labellings = _Labellings()
     for sentence in source:
+        labellings.add(sentence)
         sentences += 1
         words += len(sentence)
         encodable.update(filter(_is_encodable, sentence.words))
@@ -47,12 +52,27 @@ def corpus_statistics(source: io.Source, name: str, encodable: set[str]) -> dict
         "sentences_without_entities": without,
         "types": dict(sorted(types.items())),
         "similar_types": _alike(types),
+        "texts_with_different_labels": labellings.different,
         "generated_by": dict(sorted(origins.items())),
         "repaired": dict(sorted(source.repaired.items())),
         "rejected": len(source.rejects),
         "reasons": _reasons(source.rejects),
         "dropped": _reasons(dropped),  # by the job that wrote the file
     }
+
+
+class _Labellings:
+    """Counts texts that occur several times with different labels, as in exports with the labels of two people."""
+
+    def __init__(self) -> None:
+        self._texts, self._labelled, self._counted = Ids(), Ids(), Ids()
+        self.different = 0
+
+    def add(self, sentence: Sentence) -> None:
+        text = digest_of([sentence.words])
+        is_known = self._texts.add(text, 0) is not None
+        is_new = self._labelled.add(digest_of([sentence.words, sentence.labels]), 0) is None
+        self.different += is_known and is_new and self._counted.add(text, 0) is None
 
 
 def _is_encodable(word: str) -> bool:
