@@ -185,14 +185,22 @@ def test_refuses_a_missing_file_before_anything_else(grown: GrowResult) -> None:
 
 
 def test_explains_a_missing_best_system_and_missing_test_scores(grown: GrowResult) -> None:
-    nothing = str(replace(grown, best="self-training", dev_f1=(0.0, 0.0), test_f1=None))
+    nothing = str(replace(grown, best="self-training", dev_f1=(0.0, 0.0), test_f1=None, is_final=False))
     assert nothing.startswith("best: none, because no tagger found a correct entity")
     assert "allow more `minutes`, with another `output`" in nothing
     assert "test: no test file" in nothing
     later = str(replace(grown, best=GOLD, dev_f1=(0.0, 0.0), test_f1=(None, 0.8), test=None))
     assert later.startswith("best: not known, because the trainings of the search were too short: no tagger found a")
     assert "The final tagger, trained for longer on all sentences, does. To compare systems, allow" in later
-    assert "test: the time was too short" in str(replace(grown, test_f1=(None, None), test=None))
+    for scores in [None, (None, None)]:
+        unscored = str(replace(grown, best=GOLD, dev_f1=(0.0, 0.0), test_f1=scores, test=None))
+        assert unscored.startswith("best: not known"), "a longer training on all sentences may be a good tagger"
+        assert "for longer on all sentences, may, but was not scored" in unscored
+    assert "test: the time was too short to score the final tagger: use nersery predict" in unscored
+    bad = replace(grown, best=GOLD, dev_f1=(0.0, 0.0), test_f1=(None, 0.0), test=None)
+    assert bad.verdict.startswith("best: none")
+    untrained = str(replace(grown, test_f1=(None, None), test=None, is_final=False))
+    assert "test: the time was too short to train on all sentences" in untrained
 
 
 def test_refuses_a_folder_with_another_job_or_other_files(grown: GrowResult) -> None:

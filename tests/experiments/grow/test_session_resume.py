@@ -110,8 +110,8 @@ def test_keeps_a_final_training_that_cannot_be_scored_in_time(
         gold, best = result.test_f1
         assert gold is None
         assert (best is None) == (late == "best")
-        expected = "too short to train gold only" if late == "gold" else "too short to train and score"
-        assert expected in str(result)
+        expected = "too short to train gold only" if late == "gold" else "too short to score the final tagger"
+        assert (expected in str(result), result.is_final) == (True, True)
         assert "## Results on held-out sentences" in Path(late, "report.md").read_text("utf-8")
 
 

@@ -52,6 +52,7 @@ class GrowResult:
         notes: Notes on what weakens the result.
         compared: Number of other systems that were scored.
         expected: Gain in F1 that is expected of the best system on other sentences; see `Trials.gain`.
+        is_final: Whether the tagger was trained on all sentences, which may be for longer than in the search.
     """
 
     folder: Path
@@ -63,6 +64,7 @@ class GrowResult:
     notes: list[str] = field(default_factory=list)
     compared: int = 0
     expected: float = 0.0
+    is_final: bool = False
 
     def __str__(self) -> str:
         """The result in five lines, for readers."""
@@ -81,11 +83,12 @@ class GrowResult:
         gold, best = (100 * value for value in self.dev_f1)
         if not best:
             more = "allow more --minutes, with another --out"
-            if self.test_f1 is not None and self.test_f1[1]:
+            if self.is_final and (self.test_f1 is None or self.test_f1[1] != 0):
+                is_scored = self.test_f1 is not None and self.test_f1[1] is not None
                 return (
                     "best: not known, because the trainings of the search were too short: no tagger found a correct "
                     "entity (F1 0.0 on held-out sentences). The final tagger, trained for longer on all sentences, "
-                    f"does. To compare systems, {more}"
+                    f"{'does' if is_scored else 'may, but was not scored'}. To compare systems, {more}"
                 )
             return (
                 "best: none, because no tagger found a correct entity (F1 0.0 on held-out sentences). "
@@ -105,8 +108,10 @@ class GrowResult:
         if self.test_f1 is None:
             return "no test file (--test)"
         gold, best = self.test_f1
+        if best is None and self.is_final:
+            return "the time was too short to score the final tagger: use nersery predict, then nersery evaluate"
         if best is None:
-            return "the time was too short to train and score on all sentences"
+            return "the time was too short to train on all sentences"
         if gold is None or self.test is None:
             return f"F1 {100 * best:.1f}; the time was too short to train gold only for comparison"
         if self.best == GOLD:
@@ -164,7 +169,8 @@ def _result(trials: Trials, folder: Path, best: SystemTrial, seed: int | None, n
     dev_f1 = trials.f1(gold), trials.f1(best)
     compared = sum(bool(tried.folds) for tried in trials.tried.values()) - 1
     dev, expected = trials.against_gold(best), trials.gain(best)
-    result = GrowResult(folder, best.name, dev_f1, dev, notes=notes, compared=compared, expected=expected)
+    is_final = seed is not None
+    result = GrowResult(folder, best.name, dev_f1, dev, None, None, notes, compared, expected, is_final)
     run = trials.run
     if seed is None or not run.corpora["test"]:
         return replace(result, test_f1=(None, None)) if run.corpora["test"] else result
