@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -127,7 +128,11 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
     if file.encoding == options.encoding != "utf-8-sig" and file.path.is_file():
         file.refuse_binary()  # bytes that are not UTF-8 may be letters in other encodings
         if file.seems_utf_8:
-            warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles, e.g. é becomes Ã©")
+            iconv = f"iconv -f {codecs.lookup(options.encoding).name} -t utf-8 OLD > NEW"
+            warn(
+                f"{file.name} has lines in UTF-8, which {options.encoding} garbles, e.g. é becomes Ã©. If only other "
+                f"files are in {options.encoding}, convert those ({iconv}), and leave out --encoding"
+            )
     if note := file.note_of_garbled():
         warn(f"{file.name}: {note}")
     format = options.format if options.format != AUTO else _recognise(file, options)

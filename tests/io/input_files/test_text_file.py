@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError
+from nersery.core.wording import command_line
 from nersery.io import read
 from nersery.io.input_files import text_file as module
 from nersery.io.input_files.text_file import TextFile
@@ -308,6 +309,13 @@ def test_changes_an_endless_sentence_in_parts(monkeypatch: pytest.MonkeyPatch) -
     assert len(asked) == 2
 
 
+def test_commands_say_that_an_encoding_holds_for_all_files(tmp_path: Path) -> None:
+    """Otherwise the advice for raw text garbles the labelled sentences beside it, which are in UTF-8."""
+    (tmp_path / "x.txt").write_bytes("Zoë\n".encode("cp1252") * 9)
+    with command_line():
+        assert ", e.g. --encoding latin-1 (for all files), or convert the file: " in issues(tmp_path / "x.txt")[1]
+
+
 @pytest.mark.parametrize(
     ("text", "encoding", "is_noted"),
     [
@@ -325,7 +333,10 @@ def test_utf_8_that_is_read_as_something_else_is_noted(
     path = tmp_path / "x.txt"
     path.write_bytes(text)
     assert len(read(path, encoding=encoding))
-    assert ("x.txt has lines in UTF-8" in capsys.readouterr().err) is is_noted
+    note = capsys.readouterr().err
+    assert ("x.txt has lines in UTF-8" in note) is is_noted
+    iconv = {"latin-1": "iso8859-1"}.get(encoding, encoding)
+    assert (f"convert those (iconv -f {iconv} -t utf-8 OLD > NEW), and leave out `encoding`" in note) is is_noted
 
 
 @pytest.mark.parametrize(

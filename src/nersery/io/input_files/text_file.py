@@ -322,7 +322,8 @@ def _naming(encoding: str) -> str:
     >>> _naming("utf-16-le").partition(", or ")[2]
     'convert the file: iconv -f utf-16le -t utf-8 OLD > NEW'
     """
-    fix = f"name the encoding that the file was written in, e.g. --encoding {encoding}"
+    scope = either(" (for all files)", "")
+    fix = f"name the encoding that the file was written in, e.g. --encoding {encoding}{scope}"
     name = re.sub(r"(?<=utf-\d\d)-", "", codecs.lookup(encoding).name)
     return fix if name == "utf-8" else f"{fix}, or convert the file: iconv -f {name} -t utf-8 OLD > NEW"
 
