@@ -426,5 +426,6 @@ def test_one_error_names_all_columns_that_a_table_lacks(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text(f"Satz;Wort;Etikett\n{text}", "utf-8")
         with pytest.raises(DataError, match="not clear which column has the words") as caught:
             open_corpus(tmp_path / f"{name}.csv")
-        only_by_header = "only a column of that name ends a sentence" in caught.value.fix
+        only_by_header = "only a column named sentence ends a sentence" in caught.value.fix
+        assert "header such as sentence;word;tag" in caught.value.fix, "commas would not separate the rows below"
         assert (only_by_header, "--word-column" in caught.value.fix) == (header, not header)

@@ -135,7 +135,9 @@ class CsvSource(JsonlSource):
         if len(rows) == 1 and len(first.splitlines()) > 1:  # otherwise the whole file would be a header
             issue = Issue("its lines end with line breaks other than line feeds, such as U+2028", file.name)
             raise DataError(issue, fix=_BREAKS_HINT)
-        self._table = _layout(rows, options, file) if rows else _Table([], 0, 0, None, None, by_sentence=False)
+        self._table = (
+            _layout(rows, options, file, self._delimiter) if rows else _Table([], 0, 0, None, None, by_sentence=False)
+        )
         sample = [*self._table.cells(rows)]
         self._words_of = word_cutter(sample)
         tags = [tag for _, cell in sample for tag in tags_of(cell)]
@@ -268,13 +270,13 @@ def _cell(row: _TableRow, at: int) -> str:
     return row[at] if at < len(row) else ""
 
 
-def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> _Table:
+def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile, delimiter: str) -> _Table:
     check_named_columns(file, options, max(map(len, rows)))
     first = [name.strip().casefold() for name in rows[0]]
     has_header = not TAG_NAMES.isdisjoint(first)
     tag = _only(options.tag_column, first, TAG_NAMES, _like_tags(rows[has_header:]))
     if tag is None:
-        raise _unclear("tag", first, rows, file)
+        raise _unclear("tag", first, rows, file, delimiter)
     top, below = _cell(rows[0], tag), {_cell(row, tag) for row in rows[1:]}
     names = [] if top in below or any(map(looks_like_tag, tags_of(top))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
@@ -283,7 +285,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     unnamed = [at for at in range(len(first)) if at != tag][:1] if not names else []
     word = _only(options.word_column, names, word_names, unnamed)
     if word is None:
-        raise _unclear("word", names, rows, file)
+        raise _unclear("word", names, rows, file, delimiter)
     others = {at: name for at, name in enumerate(names) if at not in (word, tag)}
     texts = {"sentence"} if by_sentence else set()  # beside lists of words
     naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name) and name not in texts]
@@ -321,16 +323,17 @@ def _only(named: int | None, names: _TableRow, known: frozenset[str] | set[str],
     return positions[0] if len(positions) == 1 else None
 
 
-def _unclear(role: str, names: _TableRow, rows: Sequence[_TableRow], file: TextFile) -> DataError:
+def _unclear(role: str, names: _TableRow, rows: Sequence[_TableRow], file: TextFile, delimiter: str) -> DataError:
     """The error of a table in which several columns, or none, may have a role.
 
     Only a header can also name the column of sentences, so the fix is a header if nothing else ends a sentence.
     """
-    by = "by --word-column and --tag-column, or by a header such as sentence,word,tag"
+    header = delimiter.join(("sentence", "word", "tag")).replace(TAB, "<TAB>")  # with a comma, Excel's ; is no table
+    by = f"by --word-column and --tag-column, or by a header such as {header}"
     knows_sentences = any(_SENTENCE.fullmatch(name) or _DOCUMENT.fullmatch(name) or name == "id" for name in names)
     is_in_words = not any(cell_holds_several(cell) for row in rows for cell in row)
     if len(rows) > MOST_WORDS and all(map("".join, rows)) and is_in_words and not knows_sentences:
-        by = "by a header such as sentence,word,tag: here, only a column of that name ends a sentence"
+        by = f"by a header such as {header}: here, only a column named sentence ends a sentence"
     columns = ", ".join(names) or "without a header"
     fix = f"name the columns {by}. For raw text, save only that column, one sentence per line"
     return DataError(Issue(f"it is not clear which column has the {role}s: {columns:.100}", file.name), fix=fix)
