@@ -323,7 +323,7 @@ class TestFullDisk:
 
 def test_a_check_counts_its_notes(folder: Path, tiny_model: str) -> None:
     check = ("run", "demo", "--check", "--set", f"tagger.model={tiny_model}")
-    assert "demo: valid. Systems: gold only, mention_replacement" in call(*check).out
+    assert "demo: valid. Systems: gold only; mention_replacement" in call(*check).out
     leaking = call(*check, "--set", "data.test=example:train.conll")
     assert "note: " in leaking.err
     assert "demo: valid, with 1 note. Systems: gold" in leaking.out

@@ -159,7 +159,7 @@ def _print_run_plan(plan: dict[str, Any], jobs: int) -> None:
 
     state = "valid" + f", with {plural(len(plan['notes']), 'note')}" * bool(plan["notes"])
     runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""
-    systems = ", ".join(map(label_of, plan["systems"]))
+    systems = "; ".join(map(label_of, plan["systems"]))  # names may have commas
     print(printable(f"{plan['recipe']}: {state}.{runs} Systems: {systems}. Seeds: {plan['seeds']}"))
     for name, seconds in plan.get("seconds", {}).items():
         print(printable(f"  {label_of(name)}: about {in_minutes(seconds)} per seed on this machine"))
