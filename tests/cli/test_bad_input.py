@@ -427,3 +427,8 @@ def test_columns_are_aligned_in_every_script(tmp_path: Path):
         shown = [line for line in lines if any(name in line for name in names)]
         assert len(shown) == len(names)
         assert len({cell_len(line) for line in shown}) == 1
+
+
+def test_copies_as_a_setting_names_the_option(folder: Path) -> None:
+    result = call("augment", "train.conll", "x.jsonl", *AUGMENT, "--set", "copies=3")
+    assert (result.code, "but an option: --copies 3" in result.err) == (2, True)

@@ -41,7 +41,10 @@ def augment(
     from nersery.augment.base import AugmentStage
 
     refuse_same_file(target, source, gold, dev)
-    stage = AugmentStage(method, settings_from(settings or []), copies=copies)
+    chosen = settings_from(settings or [])
+    if "copies" in chosen:  # recipes have it beside the settings of the method
+        raise SettingsError(f"copies is not a setting of {method}, but an option: --copies {chosen['copies']}")
+    stage = AugmentStage(method, chosen, copies=copies)
     stage.create_method()  # raises for wrong settings before any file is read
     corpus = options.open_corpus(source)
     learnt = options.open_corpus(gold) if gold is not None else corpus
