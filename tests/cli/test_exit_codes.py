@@ -37,6 +37,7 @@ class TestExitCodes:
             (2, ["bogus"], "No such command"),
             (2, ["evalute"], "Did you mean 'evaluate'?"),
             (2, ["convert", "train.conll", "x.jsonl"], "Did you mean 'nersery dataset convert'?"),
+            (2, ["inspect", "train.conll"], "No such command 'train.conll'; known: agreement, "),
             (2, ["inspect", "stats"], "Missing argument"),
             (2, ["inspect", "stats", "x" * 300], 'x …" is too long for the name of a file. Name a file'),
             (2, ["augment", "train.conll", "out.jsonl"], "--method is missing, expected one of "),

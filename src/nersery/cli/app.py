@@ -24,6 +24,7 @@ from nersery.core.errors import (
     NerseryError,
     SettingsError,
     WaitingError,
+    did_you_mean,
     ended_by_exit,
     is_lack_of_memory,
     printable_lines,
@@ -188,6 +189,12 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     """A group of commands, such as ``nersery inspect``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command. If it is unknown, the error lists those of the group."""
+        if args[0] not in self.commands and not args[0].startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command '{args[0]}'; {did_you_mean(args[0], sorted(self.commands))}.")
+        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help without types for options that take no value."""
