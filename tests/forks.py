@@ -159,7 +159,7 @@ def serve() -> None:
     from transformers.models.bert import modeling_bert  # noqa: F401
 
     from nersery.augment import mention_replacement  # noqa: F401
-    from nersery.cli import main
+    from nersery.cli.main import with_commands
     from nersery.experiments import runner  # noqa: F401
     from nersery.models.training import checkpoint, trainer  # noqa: F401
     from nersery.pipeline import stage_job  # noqa: F401
@@ -174,9 +174,7 @@ def serve() -> None:
     report_files(Report())
 
     typer.main.get_command = cache(typer.main.get_command)
-    app = main.with_commands()
-    main.with_commands = lambda *_: app
-    typer.main.get_command(app)
+    typer.main.get_command(with_commands())
     register(pytest.MonkeyPatch())
     checkpoint.CHECKPOINT_SECONDS = 0.0  # trainings are short here, but killed nevertheless
     answers = os.fdopen(os.dup(1), "w")

@@ -11,11 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 from nersery import Sentence, io
 from nersery.cli.app import GROUPS
-from nersery.cli.main import with_commands
 from nersery.core.alignments import Alignment, Link
 from nersery.experiments.grow import candidates, plan, search
 from nersery.experiments.grow.schedules import Schedule
@@ -231,14 +229,6 @@ LIGHT = [
 
 
 class TestQuickness:
-    @pytest.mark.parametrize("name", GROUPS["Experiments"] + GROUPS["Data"])
-    def test_only_the_command_that_is_called_is_built(self, name: str):
-        assert [*get_command(with_commands(name)).commands] == [name]  # type: ignore[attr-defined]
-
-    @pytest.mark.parametrize("name", ["", "--help", "nothing"])
-    def test_all_commands_are_built_if_none_is_called(self, name: str):
-        assert with_commands(name) is with_commands()
-
     def test_nothing_heavy_is_imported(self, folder: Path):
         """All commands run in one process, one after the other."""
         code = (

@@ -77,9 +77,7 @@ def test_refuses_an_invalid_number_of_threads(value: str, monkeypatch: pytest.Mo
 
 def test_a_command_sets_spinning_before_importing_numeric_libraries() -> None:
     """A waiting policy would override it: training takes 1.6 times as long if threads never spin."""
-    code = (
-        "from nersery.cli import main; main.with_commands = lambda *_: lambda: print(os.environ.get('GOMP_SPINCOUNT'))"
-    )
+    code = "from nersery.cli import main; main.with_commands = lambda: lambda: print(os.environ.get('GOMP_SPINCOUNT'))"
     code = f"import os; {code}; print(os.environ.get('OMP_WAIT_POLICY')); main._run()"
     ours = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "OMP_NUM_THREADS")
     changed = {name: value for name, value in os.environ.items() if name not in ours}

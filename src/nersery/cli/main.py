@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from copy import copy
 from importlib import import_module
 from shutil import get_terminal_size
 from typing import Any
@@ -29,22 +28,11 @@ LEAST_COLUMNS = 60
 """The help is plain text in terminals with fewer columns, because boxes would cut the names of options."""
 
 
-def with_commands(name: str = "") -> typer.Typer:
-    """The app with all its commands, which importing the modules of `COMMANDS` adds.
-
-    Args:
-        name: A command or group that is left alone in the app, because Typer needs most of a start to build all of
-            them. Other names change nothing, so that errors can suggest a command.
-    """
+def with_commands() -> typer.Typer:
+    """The app with all its commands. Importing a module of `COMMANDS` adds its commands."""
     for module in COMMANDS:
         import_module(f"nersery.cli.{module}")
-    one = copy(app)
-    named = (
-        (command.name or getattr(command.callback, "__name__", ""), command) for command in app.registered_commands
-    )
-    one.registered_commands = [command for own_name, command in named if own_name == name]
-    one.registered_groups = [group for group in app.registered_groups if group.name == name]
-    return one if one.registered_commands or one.registered_groups else app
+    return app
 
 
 def all_commands() -> dict[str, Any]:
@@ -87,4 +75,4 @@ def _run() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log can show every script
     if get_terminal_size().columns < LEAST_COLUMNS:
         app.rich_markup_mode = None
-    with_commands(*sys.argv[1:2])()
+    with_commands()()
