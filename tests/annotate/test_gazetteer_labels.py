@@ -93,7 +93,7 @@ def test_capitals_are_ignored_if_gold_has_more_of_the_names_then(listed: str, ca
     ]
     settings = {"files": {"DRUG": "drugs.txt"}}
     assert labels(f"take {listed} for use", gold, **settings) == ((1, 2, "DRUG"),)
-    assert "capitals on the lists are ignored: without, they have 4 mentions of gold instead of 0" in (
+    assert "capitals are ignored: 4 mentions of gold are then on the lists, and 0 with capitals" in (
         capsys.readouterr().err
     )
     assert labels(f"take {listed} for use", gold, **settings, ignore_case=False) == (
@@ -186,3 +186,9 @@ def test_what_is_wrong_with_a_list_is_said() -> None:
 def test_a_list_of_a_type_that_train_lacks_is_refused() -> None:
     with pytest.raises(SettingsError, match="did you mean"):
         GazetteerLabels({"LOC": "places.txt"}).check_types(["LOCATION", "PER"])
+
+
+def test_a_list_of_a_type_that_gold_lacks_is_noted(capsys: pytest.CaptureFixture) -> None:
+    gold = [Sentence(("Rio", "won"), (Entity(0, 1, "PLACE"),), id="g")]
+    assert labels("in Paris", gold, files={"PLACES": "places.txt"}) == ((1, 2, "PLACES"),)
+    assert 'a list of PLACES, which gold does not have; did you mean "PLACE"? Known: PLACE' in capsys.readouterr().err

@@ -86,7 +86,10 @@ class GazetteerLabels(Annotator):
                 "gazetteer_labels has no names to look for. Give a list of names for each type "
                 '(files = { PER = "persons.txt" }), or labelled sentences as gold'
             )
-        if self.files and (unlisted := sorted({*types_in(gold)} - {*self.files})):
+        types, listed = {*types_in(gold)}, {*self.files}
+        if listed and (unlisted := sorted(types - listed)):
+            for unknown in sorted(listed - types):  # perhaps a typo
+                warn(f"files has a list of {unknown}, which gold does not have; {did_you_mean(unknown, unlisted)}")
             warn(
                 f"gazetteer_labels has no list of {', '.join(unlisted)}. It labels only the mentions of gold, so a "
                 "tagger learns that all others are no entities. Add lists (files), or use another method"
@@ -104,7 +107,7 @@ class GazetteerLabels(Annotator):
             return False
         case, no_case = (GazetteerLabels(self.files, ignored)._found(gold) for ignored in (False, True))
         if is_clear := no_case > CLEARLY_MORE * case + 1:
-            warn(f"capitals on the lists are ignored: without, they have {no_case} mentions of gold instead of {case}")
+            warn(f"capitals are ignored: {no_case} mentions of gold are then on the lists, and {case} with capitals")
         return is_clear
 
     def _found(self, gold: Sequence[Sentence]) -> int:
