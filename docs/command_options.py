@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from docstrings import table
 
+from nersery.cli.app import placeholder
 from nersery.cli.main import all_commands
 
-VALUES: Mapping[str, str] = {"int": "N", "float": "X", "Path": "FILE", "str": "TEXT"}
 SHARED: Mapping[str, tuple[str, str]] = {
     "Reading": (
         "Reading options",
         "A recipe has the same names under `[data]`, with underscores and without `--` (`--scheme-in` is `scheme`).",
     ),
-    "Many rows": ("Options for many rows", "See [how to](how-to.md#process-millions-of-sentences)."),
+    "Large corpora": ("Options for large corpora", "See [how to](how-to.md#process-millions-of-sentences)."),
 }
 """The panels of options that several commands share: title and introduction."""
 Row = tuple[str, str, str]
@@ -79,7 +79,9 @@ def _command(name: str, command: Any, common: Sequence[Row]) -> str:
     listed = ", ".join(f"`{name}`" for name in usual if name not in UNLISTED)
     links = [f"[Common](#common-options): {listed}."] if listed else []
     parts.append(
-        " ".join([*links, *(["[Many rows](#options-for-many-rows)."] if _panel(command, "Many rows") else [])])
+        " ".join(
+            [*links, *(["[Large corpora](#options-for-large-corpora)."] if _panel(command, "Large corpora") else [])]
+        )
     )
     return "\n\n".join(filter(None, parts))
 
@@ -113,16 +115,7 @@ def _option(parameter: Any) -> str:
         return ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
     names = [f"`{name}`" for name in parameter.opts[1:]]
     more = " …" if REPEATED in parameter.help else ""
-    return ", ".join([f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}{more}`", *names])
-
-
-def _value(parameter: Any) -> str:
-    """The placeholder for the value of an option."""
-    annotation = parameter.type_descriptor.annotation
-    if get_origin(annotation) is Literal:
-        return "|".join(get_args(annotation))
-    element = next(iter(get_args(annotation)), annotation)  # the element type, if the option may be repeated
-    return VALUES.get(element.__name__, "VALUE")
+    return ", ".join([f"`{parameter.opts[0]} {placeholder(parameter)}{more}`", *names])
 
 
 def _default(parameter: Any) -> str:

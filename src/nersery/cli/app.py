@@ -1,6 +1,6 @@
 """The command ``nersery``, a thin layer over the library.
 
-Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 a bug of nersery, 2 wrong
+Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 any other error, 2 wrong
 settings or usage, 3 wrong data, 4 something to install, 5 the disk or a file could not be written, 130 interrupted,
 141 nobody reads the results, 143 terminated.
 """
@@ -15,10 +15,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from pathlib import Path
+from typing import Any, TextIO, get_args
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from nersery.core.errors import (
     NerseryError,
@@ -87,6 +88,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Inspection": ("inspect",),
 }
 """The top-level commands in groups, as the help and the documentation show them."""
+PLACEHOLDERS: Mapping[type, str] = {int: "N", float: "X", Path: "FILE", str: "TEXT"}
+"""What the help and the documentation show for the value of an option that names nothing better."""
 
 
 class Commands(TyperGroup):
@@ -182,8 +185,8 @@ class Command(TyperCommand):
         return [re.sub(r"^\{(.+)\}(\.\.\.)?$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help without types for options that take no value."""
-        _hide_types_of_flags(self.get_params(ctx))
+        """Write the help with a placeholder for each value, as in docs/commands.md."""
+        _show_placeholders(self.get_params(ctx))
         super().format_help(ctx, formatter)
 
 
@@ -197,16 +200,27 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help without types for options that take no value."""
-        _hide_types_of_flags(self.get_params(ctx))
+        """Write the help with a placeholder for each value, as in docs/commands.md."""
+        _show_placeholders(self.get_params(ctx))
         super().format_help(ctx, formatter)
 
 
-def _hide_types_of_flags(parameters: Sequence[Any]) -> None:
-    """Show ``--quiet`` in the help; Typer 0.29 would write ``--quiet <bool>``."""
+def placeholder(parameter: Any) -> str:
+    """The placeholder for the value of an option, e.g. ``N`` for a number or ``torch|onnx`` for a choice."""
+    described = parameter.type_descriptor
+    if parameter.metavar or described.is_choice:
+        return parameter.metavar or "|".join(described.choices)
+    annotation = described.annotation
+    return PLACEHOLDERS[next(iter(get_args(annotation)), annotation)]  # of an element, if the option may be repeated
+
+
+def _show_placeholders(parameters: Sequence[Any]) -> None:
+    """Show ``--quiet`` and ``--copies N`` in the help; Typer 0.29 would write ``<bool>`` and ``<int range>``."""
     for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
+        if isinstance(parameter, TyperArgument):
+            vars(parameter)["display_type_rich"] = lambda ctx: None  # its name is enough
+        else:
+            parameter.metavar = "" if getattr(parameter, "is_flag", False) else placeholder(parameter)
 
 
 @contextmanager

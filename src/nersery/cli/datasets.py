@@ -111,10 +111,14 @@ def publish(
     ],
     about: Annotated[
         str | None,
-        Option(help="TOML with name, description, license, citation and sources (name, url, license, note)."),
+        Option(
+            metavar="FILE",
+            help="TOML with name, description, license, citation and sources (name, url, license, note).",
+        ),
     ] = None,
     errors: Annotated[
-        str | None, Option(help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card.")
+        str | None,
+        Option(metavar="FILE", help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card."),
     ] = None,
     dev_share: Annotated[float, Option(help="Share of unassigned sentences for dev, in [0, 1).")] = 0.1,
     test_share: Annotated[float, Option(help="The same for test.")] = 0.1,
@@ -226,7 +230,9 @@ def sample(
     source: options.Source,
     target: options.Target,
     size: Annotated[int, Option(min=1, help="Sentences to draw.")],
-    protocol: Annotated[str, Option(help="How to draw, from `nersery list protocols`.")] = "stratified",
+    protocol: Annotated[
+        str, Option(metavar="PROTOCOL", help="How to draw, from `nersery list protocols`.")
+    ] = "stratified",
     seed: options.Seed = 0,
     each_language: Annotated[bool, Option("--each-language", help="Draw --size sentences of each language.")] = False,
     ids: Annotated[Path | None, Option(help="Also write the sample's ids, one per line.")] = None,

@@ -39,9 +39,10 @@ _DIFFERENT = (
 )
 def quality(
     files: Annotated[list[str], Argument(help="JSONL files from `nersery augment`.", metavar="GENERATED...")],
-    gold: Annotated[str, Option(help="Gold sentences that the new ones were made from.")],
+    gold: Annotated[str, Option(metavar="FILE", help="Gold sentences that the new ones were made from.")],
     model: Annotated[
-        str | None, Option(help="Model for perplexity, causal or masked: a name or folder (default: bundled).")
+        str | None,
+        Option(metavar="MODEL", help="Model for perplexity, causal or masked: a name or folder (default: bundled)."),
     ] = None,
     perplexity: Annotated[
         bool, Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes time.")

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 PLAIN = "masked_entity"
 """The method that uses a masked language model without training it."""
-Oracle = Annotated[str | None, Option(help="A tagger that judges the new entities: a folder, or a Hugging Face model.")]
+Oracle = Annotated[
+    str | None,
+    Option(metavar="TAGGER", help="A tagger that judges the new entities: a folder, or a Hugging Face model."),
+]
 
 
 @dataclass(frozen=True)
@@ -230,7 +233,7 @@ def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) 
 )
 def novelty(
     source: options.Source,
-    gold: Annotated[str, Option(help="Gold sentences that the new ones were made from.")],
+    gold: Annotated[str, Option(metavar="FILE", help="Gold sentences that the new ones were made from.")],
     oracle: Oracle = None,
     json: options.AsJson = False,
     quiet: options.Quiet = False,

@@ -37,7 +37,8 @@ def templates(
     *,
     source: options.Source,
     tagger: Annotated[
-        str | None, Option(help="The tagger whose attention is used; by default one trained on the input.")
+        str | None,
+        Option(metavar="TAGGER", help="The tagger whose attention is used; by default one trained on the input."),
     ] = None,
     keywords: Annotated[Keywords, Option(help="How keywords are chosen.")] = "attention",
     rate: Annotated[

@@ -17,7 +17,7 @@ from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Rows, stage_job
 from nersery.pipeline.stage_options import JobOptions
 
-_sharing = partial(Option, rich_help_panel="Many rows")
+_sharing = partial(Option, rich_help_panel="Large corpora")
 
 
 def job_options(

@@ -39,8 +39,10 @@ Settings = Annotated[
     Option("--set", metavar="KEY=VALUE", help="A setting of the method (`nersery list METHOD`); may be repeated."),
 ]
 Seed = Annotated[int, Option("--seed", min=0, max=LARGEST_SEED, help="Random seed; the same seed repeats the result.")]
-Dev = Annotated[str | None, Option(help="Labelled sentences for choosing the best weights.")]
-GoldToLearn = Annotated[str | None, Option(help="Labelled sentences to learn from; by default the input itself.")]
+Dev = Annotated[str | None, Option(metavar="FILE", help="Labelled sentences for choosing the best weights.")]
+GoldToLearn = Annotated[
+    str | None, Option(metavar="FILE", help="Labelled sentences to learn from; by default the input itself.")
+]
 First = Annotated[int, Option(min=0, max=1, help="Whether alignment files count words from 0 or 1.")]
 Samples = Annotated[int, Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, Option("--force", help="Overwrite the output or an unfinished job.")]
@@ -66,7 +68,7 @@ def method_option(kind: str, help: str) -> Any:
     def completed(incomplete: str) -> list[str]:
         return [name for name in registry.names(kind) if name.startswith(incomplete)]
 
-    return Option(help=help, autocompletion=completed)
+    return Option(metavar="METHOD", help=help, autocompletion=completed)
 
 
 _reading = partial(Option, rich_help_panel="Reading")
@@ -89,7 +91,7 @@ def read_options(
         str | None,
         _reading(
             help="How to split plain text into words: spaces, punctuation, signs (also inside words), or "
-            "characters (scripts without spaces). By default, like gold, or as its first lines suggest."
+            "characters (scripts without spaces). By default, as in gold, or as the first lines suggest."
         ),
     ] = None,
 ) -> io.ReadOptions:

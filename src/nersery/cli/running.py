@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 def grow(
     *,
     train: Annotated[list[str], Argument(help="Labelled sentences; several files are joined.", metavar="TRAIN...")],
-    raw: Annotated[str | None, Option(help="Unlabelled text in the same language.", metavar="TEXT")] = None,
-    test: Annotated[str | None, Option(help="Labelled sentences used only to score the result.")] = None,
+    raw: Annotated[str | None, Option(help="Unlabelled text in the same language.", metavar="FILE")] = None,
+    test: Annotated[
+        str | None, Option(metavar="FILE", help="Labelled sentences used only to score the result.")
+    ] = None,
     minutes: Annotated[
         float, Option(help="Time limit, repeated calls included. The first call decides how long each tagger trains.")
     ] = 30,
-    model: Annotated[str, Option(help="Another encoder or tagger to try.")] = "",
+    model: Annotated[str, Option(metavar="MODEL", help="Another encoder or tagger to try.")] = "",
     define: Annotated[
         list[str] | None,
         Option(metavar="TYPE=WORDS", help="What a type means, for the model that labels raw text; may be repeated."),

@@ -50,7 +50,9 @@ def train(
             "tagger", "A tagger from `nersery list tagger`; by default the preset's, or transformer."
         ),
     ] = None,
-    preset: Annotated[str | None, Option(help="A paper's settings, from `nersery list presets`.")] = None,
+    preset: Annotated[
+        str | None, Option(metavar="PRESET", help="A paper's settings, from `nersery list presets`.")
+    ] = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
     onnx: Annotated[bool, Option("--onnx", help="Also write the network as model.onnx (extra onnx).")] = False,
@@ -163,7 +165,9 @@ Missing = Literal["refuse", "leave-out", "missed"]
 def evaluate(
     gold: Annotated[str, Argument(help="The correct labels.", metavar="GOLD")],
     predicted: Annotated[str, Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
-    against: Annotated[str | None, Option(help="Another tagger's labels, to test the difference.")] = None,
+    against: Annotated[
+        str | None, Option(metavar="FILE", help="Another tagger's labels, to test the difference.")
+    ] = None,
     missing: Annotated[Missing, Option(help="How to treat gold sentences that the other file lacks.")] = "refuse",
     errors: Annotated[bool, Option("--errors", help="Show errors by kind, with examples.")] = False,
     samples: options.Samples = 10_000,
