@@ -334,3 +334,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     start = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert 'href="methods.html#melm"' in start
     assert (tmp_path / "site" / "models" / "qa_head.html").exists()
+    assert '<div class="language-sh highlight">' in start, "site.css wraps long commands by this class"
+    for card in ROOT.glob("models/*/README.md"):
+        assert f'href="models/{card.parent.name}.html" class="md-nav__link"' in start, "mkdocs.yml lists each card"
