@@ -1,4 +1,4 @@
-"""What an annotator is, and the loop that runs one over raw text."""
+"""The base class of annotators, and the stage that runs one over raw text."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
 
 @dataclass(frozen=True)
 class AnnotateStage(Stage[Sentence, Sentence]):
-    """Labelling of raw text.
+    """A stage that labels raw text.
 
     Args:
         gold: Sentences to learn from, if any; each worker reads them.
@@ -197,7 +197,7 @@ def annotate(
 
     Args:
         corpus: The sentences to label, or a file of them; read twice, so not a one-way iterator.
-        method: A name of `nersery list annotate`, a class of it, or an object with its settings.
+        method: A name from `nersery list annotate`, an annotator class, or an object with its settings.
         gold: Sentences that the annotator learns from. Some annotators need no gold.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.

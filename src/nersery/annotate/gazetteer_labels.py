@@ -26,7 +26,7 @@ PLAIN = str.maketrans({**dict.fromkeys("’‘ʼ´׳", "'"), **dict.fromkeys("�
 """Typographic apostrophes, quotation marks and hyphens, each with the character that is typed in its place."""
 
 CLEARLY_MORE = 1.1
-"""By which factor the lists must find more mentions of gold without their capitals to be used without."""
+"""Capitals are ignored if the lists then find more than this many times as many mentions of gold."""
 
 
 @dataclass
@@ -34,12 +34,12 @@ class GazetteerLabels(Annotator):
     """Labels the names on your lists (gazetteers) and the mentions of gold in raw text.
 
     Of overlapping names, the longest is labelled. Spaces beside punctuation or digits and typographic apostrophes or
-    hyphens do not matter. Names that gold uses otherwise at least as often are ignored. Sentences without a name, or
-    with one of several types, are rejected: they may have entities that no list has.
+    hyphens do not matter. A name is ignored if gold mostly uses it as something else. Sentences without a name, or with
+    one of several types, are rejected: they may have entities that no list has.
 
     Args:
         files: A file for each type with one name per line, e.g. `{ DRUG = "drugs.txt" }`.
-        ignore_case: Also label names with other capitals; by default, if that finds clearly more mentions of gold.
+        ignore_case: Ignore capitals; by default, if that finds clearly more mentions of gold.
 
     Reference:
         Liang et al. (2020). BOND: BERT-Assisted Open-Domain Named Entity Recognition with Distant Supervision. KDD,

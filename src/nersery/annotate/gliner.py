@@ -24,7 +24,7 @@ WEIGHTS = "model.safetensors"
 
 @dataclass
 class GlinerLabels(TypeSettings, Annotator):
-    """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types.
+    """Finds entities with a GLiNER model, which needs only short names of the types.
 
     Entities are extended to whole words; of overlapping ones, the best-scored stays. Needs the extra `gliner`, which
     installs transformers 5.16.

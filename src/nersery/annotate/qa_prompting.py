@@ -32,7 +32,7 @@ LOST = 0.05
 
 @dataclass
 class QaPrompting(TypeSettings, Annotator, ModelSettings):
-    """Asks a question-answering model for the mentions of each type, so no labelled sentence is needed.
+    """Asks a question-answering model for the mentions of each type, which needs no labelled sentences.
 
     The model answers one question per type, made from its definition ("Who is the named person or family mentioned in
     texts?"). An answer becomes an entity, scored by its probability against "no answer".
@@ -98,7 +98,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         """The sentences with the answers as entities; an error before `fit`."""
         if not self._questions:
             raise unfitted(self, "annotate")
-        self._look_at(sentences)
+        self._warn_if_unsuited(sentences)
         questions = list(self._questions.values()) * len(sentences)
         read = [with_joined_characters(sentence, self._tokenize) for sentence in sentences]
         texts = [longer.words for longer, _ in read for _ in self._questions]
@@ -132,7 +132,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
 
         return QuestionAnswerer(self.source, device=self.device, precision=self.precision)
 
-    def _look_at(self, sentences: Sequence[Sentence]) -> None:
+    def _warn_if_unsuited(self, sentences: Sequence[Sentence]) -> None:
         """Warn once if the model does not suit the text, and once if a sentence is probably several in one."""
         if not self._is_model_checked and sentences:
             words = [word for sentence in sentences for word in sentence.words]

@@ -1,4 +1,4 @@
-"""The base class of augmentation methods, and the job that runs a method over a corpus."""
+"""The base class of augmenters, and the stage that runs one over a corpus."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 UNCHANGED = "unchanged"
 NO_ENTITIES = "no entities"
 NO_WORD = "no word to replace"
-LOOKED_AT = 100
-"""Number of sentences that are checked to see whether words are single characters."""
+CHECKED_SENTENCES = 100
+"""How many sentences decide whether the words of a text are single characters."""
 Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
 
@@ -82,7 +82,7 @@ class Augmenter(Method):
 
 @runtime_checkable
 class Suggester(Protocol):
-    """An augmenter that also predicts probable words for a position, as those on masked language models do."""
+    """An augmenter that also predicts probable words for a position, as methods with masked language models do."""
 
     def suggest(
         self, sentences: Sequence[Sentence], positions: Sequence[Sequence[int]], top_k: int
@@ -216,7 +216,7 @@ def _labelled_texts(sentence: Sentence) -> list[tuple[str, str, str]]:
 
 
 def _warn_of_characters(name: str, gold: Iterable[Sentence]) -> None:
-    words = [word for sentence in islice(gold, LOOKED_AT) for word in sentence.words]
+    words = [word for sentence in islice(gold, CHECKED_SENTENCES) for word in sentence.words]
     if sum(map(is_character, words)) > len(words) / 2:
         warn(
             f"{name} moves or replaces single words, but each word of this text is one character or syllable. Split it "
@@ -226,7 +226,7 @@ def _warn_of_characters(name: str, gold: Iterable[Sentence]) -> None:
 
 @dataclass(frozen=True)
 class AugmentStage(Stage[Sentence, Task]):
-    """The job that generates new labelled sentences.
+    """A stage that generates new labelled sentences.
 
     Args:
         gold: Sentences to learn from; each worker reads them.
@@ -285,7 +285,7 @@ def augment(
 
     Args:
         corpus: Labelled sentences, or a file of them; read twice, so not a one-way iterator.
-        method: A name of `nersery list augment`, a class of it, or an object with its settings.
+        method: A name from `nersery list augment`, an augmenter class, or an object with its settings.
         gold: Labelled sentences that the method learns from; None takes the corpus.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.

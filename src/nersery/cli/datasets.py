@@ -111,14 +111,10 @@ def publish(
     ],
     about: Annotated[
         str | None,
-        Option(
-            metavar="FILE",
-            help="TOML with name, description, license, citation and sources (name, url, license, note).",
-        ),
+        options.file("TOML with name, description, license, citation and sources (name, url, license, note)."),
     ] = None,
     errors: Annotated[
-        str | None,
-        Option(metavar="FILE", help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card."),
+        str | None, options.file("Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card.")
     ] = None,
     dev_share: Annotated[float, Option(help="Share of unassigned sentences for dev, in [0, 1).")] = 0.1,
     test_share: Annotated[float, Option(help="The same for test.")] = 0.1,

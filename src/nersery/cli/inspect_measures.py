@@ -39,7 +39,7 @@ _DIFFERENT = (
 )
 def quality(
     files: Annotated[list[str], Argument(help="JSONL files from `nersery augment`.", metavar="GENERATED...")],
-    gold: Annotated[str, Option(metavar="FILE", help="Gold sentences that the new ones were made from.")],
+    gold: Annotated[str, options.file("Gold sentences that the new ones were made from.")],
     model: Annotated[
         str | None,
         Option(metavar="MODEL", help="Model for perplexity, causal or masked: a name or folder (default: bundled)."),

@@ -233,7 +233,7 @@ def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) 
 )
 def novelty(
     source: options.Source,
-    gold: Annotated[str, Option(metavar="FILE", help="Gold sentences that the new ones were made from.")],
+    gold: Annotated[str, options.file("Gold sentences that the new ones were made from.")],
     oracle: Oracle = None,
     json: options.AsJson = False,
     quiet: options.Quiet = False,

@@ -37,17 +37,14 @@ def templates(
     *,
     source: options.Source,
     tagger: Annotated[
-        str | None,
-        Option(metavar="TAGGER", help="The tagger whose attention is used; by default one trained on the input."),
+        str | None, Option(metavar="TAGGER", help="Tagger whose attention is used; by default, trained on the input.")
     ] = None,
     keywords: Annotated[Keywords, Option(help="How keywords are chosen.")] = "attention",
     rate: Annotated[
         float, Option(min=0, max=1, help="Keywords per entity, as a share of the words outside entities.")
     ] = 0.3,
     layers: Annotated[int, Option(min=0, help="Last layers to add up; 0: all.")] = 4,
-    stop_words: Annotated[
-        str, Option(metavar="FILE", help="File of words that are never keywords; by default the language's list.")
-    ] = "",
+    stop_words: Annotated[str, options.file("Words that are never keywords; by default the language's list.")] = "",
     seed: options.Seed = 0,
     limit: Annotated[int | None, Option(min=1, help="Maximum sentences to show.")] = None,
     sentence: Annotated[str | None, Option(metavar="ID", help="Id of the only sentence to show.")] = None,

@@ -48,18 +48,13 @@ def next_(
     target: options.Target,
     tagger: Annotated[
         list[str] | None,
-        Option(
-            metavar="FOLDER",
-            help="Folder of a tagger. If repeated, sentences on which the taggers disagree rank higher.",
-        ),
+        Option(metavar="FOLDER", help="A tagger. If repeated, sentences on which the taggers disagree rank higher."),
     ] = None,
     run: Annotated[
         Path | None, Option(help="Use the taggers in a folder of nersery run or grow.", metavar="FOLDER")
     ] = None,
     count: Annotated[int, Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
-    labelled: Annotated[
-        list[str] | None, Option(metavar="FILE", help="Sentences that already have labels; may be repeated.")
-    ] = None,
+    labelled: Annotated[list[str] | None, options.file("Sentences that already have labels; may be repeated.")] = None,
     most: Annotated[int, Option(min=1, help="Consider at most this many sentences, drawn at random.")] = 10_000,
     to: options.Format = None,
     seed: options.Seed = 0,
@@ -161,9 +156,7 @@ def review(
     *,
     source: options.Source,
     target: options.Target,
-    beside: Annotated[
-        str | None, Option(metavar="FILE", help="Corpus of the originals, shown beside each sentence.")
-    ] = None,
+    beside: Annotated[str | None, options.file("Corpus of the originals, shown beside each sentence.")] = None,
     types: Annotated[str, Option(help="Additional types, e.g. PER,LOC.")] = "",
     by: Annotated[str, Option(help="Sort by this score, lowest first.", metavar="SCORE")] = "",
     goal: Annotated[

@@ -72,9 +72,7 @@ def annotate(
     target: options.Target,
     method: Annotated[str, options.method_option("annotate", "A method from `nersery list annotate`.")],
     settings: options.Settings = None,
-    gold: Annotated[
-        str | None, Option(metavar="FILE", help="Labelled sentences, for methods that need them or their types.")
-    ] = None,
+    gold: Annotated[str | None, options.file("Labelled sentences, for methods that need them or their types.")] = None,
     dev: options.Dev = None,
     seed: options.Seed = 0,
     plan: Plan = False,
@@ -118,15 +116,11 @@ def select(
     source: options.Source,
     target: options.Target,
     method: Annotated[str, options.method_option("select", "A selector from `nersery list select`.")],
-    gold: Annotated[
-        str | None, Option(metavar="FILE", help="Gold sentences, to train a tagger on or to compare with.")
-    ] = None,
+    gold: Annotated[str | None, options.file("Gold sentences, to train a tagger on or to compare with.")] = None,
     held_out: Annotated[
-        list[str] | None, Option(metavar="FILE", help="For duplicates: a file of sentences to reject; may be repeated.")
+        list[str] | None, options.file("For duplicates: a file of sentences to reject; may be repeated.")
     ] = None,
-    dev: Annotated[
-        str | None, Option(metavar="FILE", help="Labelled sentences that decide when self_training stops.")
-    ] = None,
+    dev: Annotated[str | None, options.file("Labelled sentences that decide when self_training stops.")] = None,
     seed: options.Seed = 0,
     threshold: Annotated[float | None, Option(help="Minimum score to keep.")] = None,
     settings: options.Settings = None,

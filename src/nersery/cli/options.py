@@ -32,6 +32,12 @@ from nersery.io.jsonl import rejects_of
 T = TypeVar("T")
 FORMATS = ", ".join(io.readable())
 
+
+def file(help: str) -> Any:
+    """An option that names a file."""
+    return Option(metavar="FILE", help=help)
+
+
 Target = Annotated[Path, Argument(help="The file to write; its extension sets the format.", metavar="OUTPUT")]
 Source = Annotated[str, Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")]
 Settings = Annotated[
@@ -39,10 +45,8 @@ Settings = Annotated[
     Option("--set", metavar="KEY=VALUE", help="A setting of the method (`nersery list METHOD`); may be repeated."),
 ]
 Seed = Annotated[int, Option("--seed", min=0, max=LARGEST_SEED, help="Random seed; the same seed repeats the result.")]
-Dev = Annotated[str | None, Option(metavar="FILE", help="Labelled sentences for choosing the best weights.")]
-GoldToLearn = Annotated[
-    str | None, Option(metavar="FILE", help="Labelled sentences to learn from; by default the input itself.")
-]
+Dev = Annotated[str | None, file("Labelled sentences for choosing the best weights.")]
+GoldToLearn = Annotated[str | None, file("Labelled sentences to learn from; by default the input itself.")]
 First = Annotated[int, Option(min=0, max=1, help="Whether alignment files count words from 0 or 1.")]
 Samples = Annotated[int, Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, Option("--force", help="Overwrite the output or an unfinished job.")]

@@ -35,9 +35,7 @@ from nersery.pipeline.stage_options import JobOptions
 SourceText = Annotated[str, Argument(help="Text with one sentence per line, or a corpus.", metavar="SOURCE")]
 Picture = Annotated[Path | None, Option(help="Draw one pair in this SVG file.")]
 PictureOf = Annotated[str, Option(help="Id of the target sentence to draw; by default the first with an entity.")]
-Probabilities = Annotated[
-    str | None, Option(metavar="FILE", help="File of link probabilities, if the alignments have none.")
-]
+Probabilities = Annotated[str | None, options.file("File of link probabilities, if the alignments have none.")]
 TargetText = Annotated[str, Argument(help="Its translation, matched by line or id.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, otherwise by order.")]
 TargetSplit = Annotated[Splitting | None, Option(help="As --split, for the target.")]
@@ -109,14 +107,9 @@ def project(
     target: TargetText,
     output: options.Target,
     alignments: Annotated[
-        list[str],
-        Option(
-            metavar="FILE", help="Alignment file (Pharaoh) or folder of shards; repeated for several sources, in order."
-        ),
+        list[str], options.file("Alignment file (Pharaoh) or folder of shards; repeated for several sources, in order.")
     ],
-    also: Annotated[
-        list[str] | None, Option(metavar="FILE", help="Another labelled source that votes; may be repeated.")
-    ] = None,
+    also: Annotated[list[str] | None, options.file("Another labelled source that votes; may be repeated.")] = None,
     voting: Annotated[Voting, Option(help="Equal votes, or weighted by alignment quality.")] = "majority",
     settings: Annotated[
         list[str] | None, Option("--set", metavar="KEY=VALUE", help="A setting of the projection; may be repeated.")

@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 def grow(
     *,
     train: Annotated[list[str], Argument(help="Labelled sentences; several files are joined.", metavar="TRAIN...")],
-    raw: Annotated[str | None, Option(help="Unlabelled text in the same language.", metavar="FILE")] = None,
-    test: Annotated[
-        str | None, Option(metavar="FILE", help="Labelled sentences used only to score the result.")
-    ] = None,
+    raw: Annotated[str | None, options.file("Unlabelled text in the same language.")] = None,
+    test: Annotated[str | None, options.file("Labelled sentences used only to score the result.")] = None,
     minutes: Annotated[
         float, Option(help="Time limit, repeated calls included. The first call decides how long each tagger trains.")
     ] = 30,

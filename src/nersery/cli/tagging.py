@@ -165,9 +165,7 @@ Missing = Literal["refuse", "leave-out", "missed"]
 def evaluate(
     gold: Annotated[str, Argument(help="The correct labels.", metavar="GOLD")],
     predicted: Annotated[str, Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
-    against: Annotated[
-        str | None, Option(metavar="FILE", help="Another tagger's labels, to test the difference.")
-    ] = None,
+    against: Annotated[str | None, options.file("Another tagger's labels, to test the difference.")] = None,
     missing: Annotated[Missing, Option(help="How to treat gold sentences that the other file lacks.")] = "refuse",
     errors: Annotated[bool, Option("--errors", help="Show errors by kind, with examples.")] = False,
     samples: options.Samples = 10_000,

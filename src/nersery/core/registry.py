@@ -205,7 +205,7 @@ def check_values(method: object, name: str | None = None, *, types: bool = False
     A string is not accepted as a boolean, because "no" would be true.
 
     Args:
-        name: As in `typed`; None uses the name of the method.
+        name: Name of the method in messages; None uses `name_of`.
         types: Also refuse values of wrong types, except a path in place of a string. This check takes longer.
     """
     try:

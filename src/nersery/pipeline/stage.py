@@ -1,7 +1,7 @@
 """The interfaces of stages, workers and engines.
 
-A stage is pickled and sent to each worker, which fits its method once. Workers receive batches of rows and return
-results as bytes. A worker writes no output and keeps no state, so it may die at any time.
+Each worker gets a pickled stage and fits its method once. Workers receive batches of rows and return results as bytes.
+A worker writes no output and keeps no state, so it may die at any time.
 """
 
 from __future__ import annotations

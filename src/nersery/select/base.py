@@ -1,4 +1,4 @@
-"""The base class of selectors, and the stage that runs a selector over a corpus."""
+"""The base class of selectors, and the stage that runs one over a corpus."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
 
 @dataclass(frozen=True)
 class SelectStage(Stage[Sentence, Sentence]):
-    """Scores sentences and selects among them.
+    """A stage that scores sentences and selects among them.
 
     Args:
         gold: Sentences to learn from.

@@ -18,7 +18,7 @@ from nersery.select.base import Selector
 
 @dataclass
 class Perplexity(Selector, ModelSettings):
-    """Scores a sentence by minus its perplexity under a language model, so that -20 is better than -200.
+    """Scores a sentence by its negative perplexity under a language model: -20 is better than -200.
 
     A masked model gives the pseudo-perplexity, with a pass for each subword. Values depend on the model, which favours
     its own text: compare with gold (`nersery inspect quality`) before you choose a threshold.
@@ -52,21 +52,21 @@ class Perplexity(Selector, ModelSettings):
         """Load the model. Warn if it does not suit the gold sentences or, without gold, the first scored sentences."""
         from nersery.models.fluency import open_scorer
 
-        # A progress of its own, because that of the training says that the selector learns.
+        # Its own progress, because the training's progress is labelled as learning.
         progress = Progress(name_of(self), quiet=training.progress.quiet) if training.progress else None
         self._scorer = open_scorer(self.source, device=self.device, precision=self.precision, progress=progress)
         self._is_model_checked = False
-        self._look_at(gold)
+        self._warn_if_unsuited(gold)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """Minus each sentence's perplexity. NaN (a reject) if a sentence has no subwords. Requires `fit`."""
+        """The negative perplexity of each sentence. NaN (a reject) if a sentence has no subwords. Requires `fit`."""
         if self._scorer is None:
             raise unfitted(self, "score")
-        self._look_at(sentences)
+        self._warn_if_unsuited(sentences)
         likelihoods = self._scorer.likelihoods([sentence.words for sentence in sentences])
         return [-likelihood.perplexity for likelihood in likelihoods]
 
-    def _look_at(self, sentences: Sequence[Sentence]) -> None:
+    def _warn_if_unsuited(self, sentences: Sequence[Sentence]) -> None:
         from nersery.models.fluency import warn_if_unsuited
 
         if sentences and self._scorer is not None and not self._is_model_checked:

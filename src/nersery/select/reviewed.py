@@ -32,7 +32,7 @@ CHECKED = f".checked{JSONL}"
 
 @dataclass
 class Reviewed(Selector):
-    """Keeps the sentences that a person accepts on the page of `nersery label review`, under the labels given there.
+    """Keeps the sentences that a person accepts on the page of `nersery label review`, with the labels given there.
 
     A run stops until all candidates are decided, and prints the command that shows them. Then repeat the run.
 

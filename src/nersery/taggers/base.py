@@ -227,7 +227,7 @@ class PredictStage(Stage[Sentence, Sentence]):
     """
 
     batch_size: ClassVar[int] = 256
-    """As fast as 1,024. That number takes half a minute on a CPU, which a kill would cost and progress not show."""
+    """As fast as 1,024, which takes half a minute on a CPU: a kill would lose that, and progress would stand still."""
     tagger: str | Tagger
     backend: Backend = "torch"
 
@@ -318,7 +318,7 @@ def train(
 
     Args:
         gold: Labelled sentences, or a file of them.
-        method: A name of `nersery list tagger`, its class, or an untrained tagger.
+        method: A name from `nersery list tagger`, a tagger class, or an untrained tagger.
         output: The folder to write; the same call resumes after a kill. None keeps the tagger in memory.
         dev: Labelled sentences for choosing the best weights.
         force: Overwrite the folder.

@@ -72,16 +72,15 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
-        model: `bundled`, any encoder by Hugging Face name or folder, or one trained on names, for types that are:
-            `bundled-ner` for English, `bundled-multilingual-ner` for 36 languages. A tagger continues from its
-            weights.
+        model: `bundled`, any encoder by Hugging Face name or folder, or a tagger to continue from. If your types are
+            names, use `bundled-ner` (English) or `bundled-multilingual-ner` (36 languages).
         head: `linear` scores the tags of each word; `crf` also scores transitions.
         steps: Training steps. Without steps and epochs: 300, or three epochs if more.
         learning_rate: Peak rate of the encoder. None: 1e-4 for up to six layers (`bundled`), 4e-5 for more.
         head_learning_rate: Peak rate of new weights. None: `learning_rate`.
         clip: Maximum norm of a step's gradient.
         dropout: Dropout rate before the head, in [0, 1). None: the model's own.
-        join: Join words that are characters of scripts without spaces to words of the encoder's vocabulary.
+        join: In scripts without spaces, join single characters into words of the encoder's vocabulary.
         max_subwords: Longest window that the model reads. None: its limit, at most 512.
         co_regularization: Weight with which two encoders learn to agree, so that wrong labels count less; 0: one
             encoder. Takes twice as long; only for a linear head.

@@ -49,8 +49,8 @@ class External(Aligner):
 
     Reference:
         eflomal: Östling and Tiedemann (2016), PBML 106. fast_align: Dyer, Chahuneau and Smith (2013), NAACL. GIZA++:
-            Och and Ney (2003), Computational Linguistics 29. mgiza: Gao and Vogel (2008), Parallel Implementations of
-            Word Alignment Tool.
+        Och and Ney (2003), Computational Linguistics 29. mgiza: Gao and Vogel (2008), Parallel Implementations of Word
+        Alignment Tool.
 
     Departures:
         - Words are cut to prefixes (`prefix`), which helps with little text.
