@@ -32,7 +32,7 @@ LOST = 0.05
 
 @dataclass
 class QaPrompting(TypeSettings, Annotator, ModelSettings):
-    """Asks a question-answering model for the mentions of each type, which needs no labelled sentences.
+    """Asks a question-answering model for the mentions of each type; needs no labelled sentences.
 
     The model answers one question per type, made from its definition ("Who is the named person or family mentioned in
     texts?"). An answer becomes an entity, scored by its probability against "no answer".
