@@ -83,6 +83,39 @@ class TestLock:
         with pytest.raises(OSError, match=os.strerror(errno.EIO)), locked(tmp_path):
             pytest.fail("it was locked")
 
+    def test_a_turn_makes_its_folder_again_if_another_one_removes_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        """The end of another turn may remove the folder between any two of our calls."""
+        folder, is_dir, lstat = tmp_path / "folder", Path.is_dir, Path.lstat
+        folder.mkdir()
+        moments = {"is_dir", "lstat"}
+
+        def removed_at(moment: str, path: Path) -> None:
+            if moment in moments:
+                moments.remove(moment)
+                path.rmdir()
+
+        def late_is_dir(path: Path) -> bool:
+            removed_at("is_dir", path)
+            return is_dir(path)
+
+        def late_lstat(path: Path) -> os.stat_result:
+            removed_at("lstat", path.parent)
+            return lstat(path)
+
+        monkeypatch.setattr(Path, "is_dir", late_is_dir)
+        monkeypatch.setattr(Path, "lstat", late_lstat)
+        with turn(folder):
+            assert os.listdir(folder) == ["turn"]
+        assert not moments
+        assert not folder.exists()
+
+    def test_a_turn_refuses_a_file_in_place_of_its_folder(self, tmp_path: Path):
+        (tmp_path / "folder").touch()
+        with pytest.raises(FileExistsError), turn(tmp_path / "folder"):
+            pytest.fail("it was a file")
+
     def test_turns_are_taken_one_after_the_other(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         folder, done = tmp_path / "a/b", list[str]()
 

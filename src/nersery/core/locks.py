@@ -49,9 +49,7 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
         return
     file = folder / name
     while True:
-        if wait:
-            folder.mkdir(parents=True, exist_ok=True)
-        with _open_lock(file) as stream:
+        with _open_turn(file) if wait else _open_lock(file) as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -76,6 +74,20 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
                     with contextlib.suppress(OSError):  # the folder is not empty
                         folder.rmdir()
             return
+
+
+def _open_turn(file: Path) -> IO[bytes]:
+    """Make the folder and open the file, again whenever a process that ends its turn removes the folder meanwhile."""
+    folder = file.parent
+    while True:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            if os.path.lexists(folder) and not folder.is_dir():
+                raise
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            return _open_lock(file)
 
 
 def _open_lock(file: Path) -> IO[bytes]:

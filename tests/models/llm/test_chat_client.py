@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import pickle
 import random
@@ -167,17 +168,27 @@ def test_the_openai_key_is_sent_to_no_other_server(tmp_path: Path, monkeypatch: 
         labeller("", tmp_path).check()
 
 
+@contextlib.contextmanager
+def everything_logged() -> Iterator[io.StringIO]:
+    level, log = logging.root.level, io.StringIO()
+    handler = logging.StreamHandler(log)
+    logging.root.addHandler(handler)
+    logging.root.setLevel(logging.DEBUG)
+    yield log
+    logging.root.setLevel(level)
+    logging.root.removeHandler(handler)
+
+
 def test_the_key_appears_in_no_file_log_error_or_pickle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LLM_API_KEY", KEY)
-    caplog.set_level(logging.DEBUG)
-    with serving(tmp_path / "server", "--key", KEY) as server:
+    with serving(tmp_path / "server", "--key", KEY) as server, everything_logged() as log:
         method = labeller(server.url, tmp_path, retries=0)
         output, raw = tmp_path / "labelled.jsonl", opened(sentences("PER.1", "PER.2 !key", "LOC.1 !always500"))
         job = stage_job(_stage(method), raw, output, _options())
         job.run()
-        texts = [pickle.dumps(method).decode("latin-1"), repr(method), str(job.fingerprint), caplog.text]
+        texts = [pickle.dumps(method).decode("latin-1"), repr(method), str(job.fingerprint), log.getvalue()]
     with serving(tmp_path / "other", "--key", "another") as strict:
         with pytest.raises(NerseryError) as refused:  # the server repeats the key in its message
             labeller(strict.url, tmp_path).check()
@@ -189,6 +200,7 @@ def test_the_key_appears_in_no_file_log_error_or_pickle(
         if path.is_file() and path.parent.name != "server"
     ]
     assert "***" in str(refused.value)
+    assert "connect" in log.getvalue()
     assert not [text for text in texts if KEY in text]
 
 

@@ -250,6 +250,8 @@ class TextFile:
             least: The number of line ends that show UTF-16 if spaces do not, as in Chinese.
         """
         beginning = self._bytes(MOST_SEARCHED)
+        if 0 not in beginning:
+            return ""
         nulls = [
             part.count(0) > max(LEAST_NULLS * len(part), MOST_CHANCE_NULLS)
             for part in (beginning[:1000:2], beginning[1:1000:2])
