@@ -143,11 +143,18 @@ class TestSettings:
         Path("swept.toml").write_text(text)
         for name in ("one", "two"):
             Path(name).write_text("a\tb\n")
+        beside = load("swept.toml")
         Path("elsewhere").mkdir()
         monkeypatch.chdir("elsewhere")
         _, _, swept = load("../swept.toml").systems
         assert swept.method is not None
         assert swept.method.settings["table"] == "../two"
+        for path in ("../swept.toml", str(tmp_path / "swept.toml")):  # a run is resumed from any working directory
+            recipe = load(path)
+            assert [system.name for system in recipe.systems] == [system.name for system in beside.systems]
+            assert recipe.sweep is not None
+            assert beside.sweep is not None
+            assert recipe.sweep.tables == beside.sweep.tables
 
     @pytest.mark.parametrize(
         ("overrides", "message"),

@@ -230,7 +230,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
         )
     overrides = tuple(overrides)
     issues = [issue for override in overrides if (issue := apply(table, override))]
-    recipe, parse_issues = parse_recipe(table)
+    recipe, parse_issues = parse_recipe(table, path.parent)
     issues += parse_issues
     if recipe is None or issues:
         raise SettingsError(_listed(path, issues))
@@ -243,14 +243,14 @@ def _listed(path: Path, issues: Sequence[str]) -> str:
     return f"{path}: {plural(len(issues), 'issue')} in the recipe\n{lines}"
 
 
-def parse_recipe(table: Mapping[str, Any]) -> tuple[Recipe | None, list[str]]:
-    """The recipe in a TOML table, or None if there are issues, and all issues."""
+def parse_recipe(table: Mapping[str, Any], folder: Path = Path()) -> tuple[Recipe | None, list[str]]:
+    """The recipe in a TOML table, or None if there are issues, and all issues; see `expanded` for its folder."""
     issues = [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
     issues += [issue for key, issue in MISSING.items() if key not in table]
     entries = {key: table[key] for key in KEYS if key in table and key not in ("tagger", "systems", "select")}
     values, entry_issues = typed_settings.typed(Recipe, "", entries)
     tagger, tagger_issues = _tagger(table.get("tagger", {}))
-    expanded_table, tables, swept_issues = expanded(table)
+    expanded_table, tables, swept_issues = expanded(table, folder)
     systems, system_issues = parse_systems(expanded_table)
     issues += [*entry_issues, *_fold_issues(table), *tagger_issues, *swept_issues, *system_issues]
     data, sweep = values.get("data"), values.get("sweep")

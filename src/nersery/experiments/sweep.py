@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -83,8 +85,15 @@ class SettingsTable:
     systems: tuple[str, ...]
 
 
-def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[SettingsTable], list[str]]:
-    """A recipe's table, extended by a system for each combination of values; the tables of these systems; issues."""
+def expanded(
+    table: Mapping[str, Any], folder: Path = Path()
+) -> tuple[Mapping[str, Any], list[SettingsTable], list[str]]:
+    """A recipe's table, extended by a system for each combination of values; the tables of these systems; issues.
+
+    Args:
+        folder: The recipe's folder. Names and tables show paths from there, so that the working directory does not
+            matter: a run that is repeated from elsewhere finds its systems.
+    """
     entries = {table_methods.entry_name(entry): entry for entry in table_methods.system_entries(table)}
     issues, tables, added_systems = list[str](), list[SettingsTable](), dict[str, dict[str, Any]]()
     entries_by_folder: dict[str, Mapping[str, Any]] = {folder_key(name): entry for name, entry in entries.items()}
@@ -97,16 +106,26 @@ def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Settings
         current = {**_defaults(table, entry)[1], **entry}
         for settings in combinations(lists):
             changed = {key: value for key, value in settings.items() if value != current.get(key)}
-            name = " ".join([swept[SYSTEM], *(f"{key}={value}" for key, value in changed.items())])
+            name = " ".join([swept[SYSTEM], *(f"{key}={_as_written(value, folder)}" for key, value in changed.items())])
             if changed:
                 changed_entry = {**entry, **changed}
                 name = _folder_name(name, changed_entry, entries_by_folder)
                 added_systems[name] = {**changed_entry, "name": name}
             names.append(name)
-        tables.append(SettingsTable(swept[SYSTEM], tuple(lists), tuple(map(tuple, lists.values())), tuple(names)))
+        shown = tuple(tuple(_as_written(value, folder) for value in values) for values in lists.values())
+        tables.append(SettingsTable(swept[SYSTEM], tuple(lists), shown, tuple(names)))
     if added_systems:
         table = {**table, "systems": [*table["systems"], *added_systems.values()]}
     return table, tables, issues
+
+
+def _as_written(value: Any, folder: Path) -> Any:
+    """A value in which paths within the recipe's folder start there, as in the recipe."""
+    if isinstance(value, str):
+        return value.removeprefix(os.path.join(folder, "")) if folder != Path() else value
+    if isinstance(value, Mapping):
+        return {key: _as_written(inner, folder) for key, inner in value.items()}
+    return [_as_written(inner, folder) for inner in value] if isinstance(value, list) else value
 
 
 def _issue(swept: Any, entries: Mapping[str, Any]) -> str:
