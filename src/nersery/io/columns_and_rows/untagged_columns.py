@@ -9,18 +9,11 @@ from collections.abc import Sequence
 from nersery.core.errors import DataError, Issue
 from nersery.core.tags import ONE_LETTER_TYPES, ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
 from nersery.io.columns_and_rows.word_column import FEWEST_ROWS
+from nersery.io.input_files.foreign import foreign_formats
 from nersery.io.input_files.text_file import TextFile
 
 _BEFORE_TAG = re.compile(r"([,;|]|[^\S\t ])(?:O|[BI]-[^\s,;|]+)$")
 _BRACKET = re.compile(r"\*\)?|\([^\s()*]+(?:\*|\))")
-FROM_SIDE_BY_SIDE = (
-    r"""make columns of it: awk -F'\t' '{n = split($1, w, " "); split($2, t, " "); for (i = 1; i <= n; i++) if """
-    r"""(t[i] ~ /^(O$|[BI]-)/ && w[i] != "BOS") print w[i] "\t" t[i]; print ""}' old > new.conll"""
-)
-FROM_BRACKETS = (
-    r"""write tags for the brackets in the last column: awk '{sub(/\r$/,"")} NF{t=$NF; if(t~/^\(/){e=t; """
-    r"""gsub(/[()*]/,"",e); $NF="B-"e} else $NF=e==""?"O":"I-"e; if(t~/\)/)e=""} 1' old > new.conll"""
-)
 
 
 def _other_separator(values: Sequence[str]) -> str:
@@ -57,11 +50,11 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
     if sum(" " in column[0] for column in columns) > 1:
         fix = "for parallel text, save each language in its own file, e.g. cut -f1 pairs.tsv > text.en"
     if any(" " in column[0] and looks_like_tag(column[0].split()[0]) for column in columns):
-        fix = FROM_SIDE_BY_SIDE
+        fix = foreign_formats()["sentences with their tags beside them"].advice
     if any(holds_several(column[0]) for column in columns):
         fix = ONE_LEVEL
     if any(all(map(_BRACKET.fullmatch, column)) and "*" in column for column in columns):
-        fix = FROM_BRACKETS
+        fix = foreign_formats()["words and entities in brackets, in columns"].advice
     fix = (_other_separator(columns[0]) if len(columns) == 1 else "") or fix
     misc = " and no key in MISC, after the last tab, holds tags such as NER=B-PER" * is_conllu
     issue = Issue(f"no column looks like tags (O, B-PER, I-PER …){misc}; the first line has: {values:.100}", file.name)
