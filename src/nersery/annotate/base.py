@@ -176,7 +176,6 @@ class AnnotateStage(Stage[Sentence, Sentence]):
     raw: Iterable[Sentence] = ()
 
     def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> BatchFunction[Sentence]:
-        """See `Stage`."""
         method.fit(list(self.gold), in_job(self.training, folder, progress))
         method.fit_candidates(self.raw)
         return batch_annotation(method)

@@ -143,7 +143,6 @@ class GazetteerLabels(Annotator):
         return shares
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
-        """The sentences with the names as entities; an error before `fit`."""
         if not self._types:
             raise unfitted(self, "annotate")
         return [self._labelled(sentence) for sentence in sentences]

@@ -49,7 +49,6 @@ class GlinerLabels(TypeSettings, Annotator):
     _names: dict[str, str] = hidden(default_factory=dict)
 
     def check(self) -> None:
-        """Open the model; see `Annotator.check`."""
         _ = self._model
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
@@ -60,7 +59,6 @@ class GlinerLabels(TypeSettings, Annotator):
             raise SettingsError(f"two of gliner's types have the same definition: {', '.join(types)}")
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
-        """The sentences with the model's entities; an error before `fit`."""
         if not self._names:
             raise unfitted(self, "annotate")
         return [self._labelled(sentence) for sentence in sentences]

@@ -71,7 +71,6 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
 
     @property
     def learns(self) -> bool:
-        """Whether gold sentences or the seed matter; see `Annotator.learns`."""
         return not (self.types and self.examples == 0 and self.temperature == 0)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
@@ -84,7 +83,6 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         self._shown = chosen_examples(kept, self.examples, training.seed, name_of(self))
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
-        """Each sentence with the model's entities, or why its answer cannot be used; an error before `fit`."""
         if not self._types:
             raise unfitted(self, "annotate")
         prompts = [prompt for sentence in sentences for prompt in self._prompts(sentence)]

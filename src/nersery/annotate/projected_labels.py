@@ -88,7 +88,6 @@ class ProjectedLabels(Annotator):
         return create_within("aligner", self.aligner)
 
     def check(self) -> None:
-        """Check that the files exist, and what the aligner needs; see `Annotator.check`."""
         for name in filter(None, (self.source, self.more_source, self.more_target)):
             if not Path(name).exists():
                 raise MissingResourceError(

@@ -67,7 +67,6 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
     _has_warned: bool = hidden(default=False)
 
     def check(self) -> None:
-        """Open the model; see `Annotator.check`."""
         _ = self._model
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
@@ -95,7 +94,6 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         self._model.check_questions(self._questions.values())
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """The sentences with the answers as entities; an error before `fit`."""
         if not self._questions:
             raise unfitted(self, "annotate")
         self._warn_if_unsuited(sentences)

@@ -70,11 +70,9 @@ class TaggerLabels(Annotator):
 
     @property
     def learns(self) -> bool:
-        """Whether the tagger is trained on gold; see `Annotator.learns`."""
         return self.tagger is None
 
     def check(self) -> None:
-        """Open the tagger if one is named, or check what the teacher needs; see `Annotator.check`."""
         if self.teacher:
             self._new_teacher().check()
         if self.tagger is not None and self._tagger is None:
@@ -133,7 +131,6 @@ class TaggerLabels(Annotator):
                 warn(difference)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """The sentences with the tagger's labels; an error before `fit`."""
         if self._tagger is None:
             raise unfitted(self, "annotate")
         predict = self._tagger.predict_soft if self.labels == "soft" else self._tagger.predict

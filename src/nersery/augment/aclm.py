@@ -119,7 +119,6 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     _partners: Any = hidden(default=None)
 
     def check(self) -> None:
-        """Look for the models; see `Augmenter.check`."""
         if self.tagger is not None and self.keywords == "attention":
             from nersery.taggers.components.word_attention import with_attention
 
@@ -168,7 +167,6 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
             self._partners = _Partners(encoder, labelled, self.neighbours)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
-        """The sentences with rewritten contexts."""
         if self._writer is None:
             raise unfitted(self, "generate")
         made: list[Sentence | Reject] = [Reject(NO_GAP if s.entities else NO_ENTITIES) for s in sentences]

@@ -250,7 +250,6 @@ class AugmentStage(Stage[Sentence, Task]):
         object.__setattr__(self, "copies", int(self.copies))  # the job's journal cannot store numbers of NumPy
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> BatchFunction[Task]:
-        """See `Stage`."""
         if method.needs_whole_words:
             _warn_of_characters(name_of(method), self.gold)
         method.fit(self.gold, in_job(self.training, folder, progress))
@@ -258,15 +257,12 @@ class AugmentStage(Stage[Sentence, Task]):
 
     @property
     def items_per_row(self) -> int:
-        """One item per copy."""
         return self.copies
 
     def items(self, rows: Iterable[Sentence | Reject]) -> Iterator[Task | Reject]:
-        """Each row once per copy."""
         return tasks(rows, self.copies)
 
     def sentence_of(self, row: Sentence | Task) -> Sentence:
-        """The sentence to be changed."""
         return row if isinstance(row, Sentence) else row[0]
 
 

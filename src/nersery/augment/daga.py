@@ -69,7 +69,6 @@ class DAGA(FineTuningSettings, Augmenter):
     _languages: frozenset[str] = hidden(default=frozenset())
 
     def check(self) -> None:
-        """Look for the device; see `Augmenter.check`."""
         from nersery.models.loading import pick_device
 
         pick_device(self.device)
@@ -106,7 +105,6 @@ class DAGA(FineTuningSettings, Augmenter):
         )
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
-        """A new sentence for each, in its language."""
         if self._lm is None:
             raise unfitted(self, "generate")
         made: list[Sentence | Reject] = [Reject(OTHER_LANGUAGE) for _ in sentences]

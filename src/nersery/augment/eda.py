@@ -71,7 +71,6 @@ class EDA(SynonymSettings, Augmenter):
         return self.wordnet == WORDNET and not set(self.operations) <= set(WITH_SYNONYMS)
 
     def check(self) -> None:
-        """Look for the files; see `Augmenter.check`."""
         super().check()
         if self._needs_synonyms and not self.table and self._can_do_without:
             try:

@@ -83,7 +83,6 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     _types: tuple[str, ...] = hidden(default=())
 
     def check(self) -> None:
-        """Look for the models; see `Augmenter.check`."""
         if self.is_encoder_decoder:
             check_span_model(self)
         else:

@@ -56,7 +56,6 @@ class LabelConditioned(ConditionedPredictions, Augmenter):
         super().fit(sentences, training)
 
     def condition(self, type: str | None) -> tuple[str, ...]:
-        """The definition of the type."""
         return tuple((NO_ENTITY if type is None else definition(type, self.definitions)).split())
 
     def _warn_of_undefined(self, types: Sequence[str]) -> None:

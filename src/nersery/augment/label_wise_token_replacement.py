@@ -81,7 +81,6 @@ class LabelWiseTokenReplacement(Augmenter):
         self._languages = frozenset(languages)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """The sentence with some words replaced."""
         if not self._words:
             raise unfitted(self, "generate")
         words, tags = sentence.words, _tags(sentence)

@@ -58,7 +58,6 @@ class MentionReplacement(Augmenter):
         self._spaces = spaces_in_mentions(labelled)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """The sentence with some mentions replaced."""
         if not self._gazetteers:
             raise unfitted(self, "generate")
         if not sentence.entities:

@@ -67,7 +67,6 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     _punctuation_mentions: frozenset[tuple[str, ...]] = hidden(default=frozenset())
 
     def check(self) -> None:
-        """Look for the model; see `Augmenter.check`."""
         check_writer(self)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

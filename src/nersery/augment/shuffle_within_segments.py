@@ -34,7 +34,6 @@ class ShuffleWithinSegments(Augmenter):
     rate: Rate = 0.3
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """The sentence with some segments shuffled."""
         drawn, rate = rng.random, self.rate
         chosen = ((start, end) for start, end in segments(sentence) if end - start > 1 and drawn() < rate)
         return shuffled(sentence, chosen, rng)

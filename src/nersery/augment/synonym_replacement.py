@@ -43,7 +43,6 @@ class SynonymReplacement(SynonymSettings, Augmenter):
             check_wordnet(self.wordnet)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """The sentence with some words replaced."""
         if self._thesaurus is None:
             raise unfitted(self, "generate")
         words = sentence.words

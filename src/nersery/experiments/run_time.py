@@ -56,7 +56,6 @@ class Stopwatch(Progress):
         self.times: list[float] = []
 
     def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
-        """Record the time."""
         self.times.append(time.monotonic())
         super().advance(items, resumed=resumed, note=note)
         if self.times[-1] - self.times[0] > LONGEST_TIMING:

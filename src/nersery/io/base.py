@@ -364,11 +364,9 @@ class InMemory(Source):
         self._rows, self._name = rows, name
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
-        """The sentences as they are."""
         return checked_sentences(self._rows, self._name)
 
     def fingerprint(self) -> str:
-        """A digest of the sentences."""
         return digest_of(self._rows)
 
 

@@ -119,7 +119,6 @@ class ConllSource(base.Source):
 
     @property
     def description(self) -> str:
-        """The detected scheme and columns."""
         if self.layout is None:
             return "conll, empty"
         columns = f"word {self.layout.word + 1}, tag {self.layout.tag + 1}"
@@ -134,7 +133,6 @@ class ConllSource(base.Source):
         return f"{description}; {rivals}, {self.layout.tag + 1} is read: --tag-column"
 
     def sentences(self, findings: base.Pass) -> Iterator[Sentence]:
-        """One pass over the file."""
         if self.layout is None:
             return
         documents = DocumentNames(self.file.stem)

@@ -73,7 +73,6 @@ class Conll2012Source(ConllSource):
 
     @property
     def description(self) -> str:
-        """The detected scheme, and the fixed columns."""
         return f"conll2012, {self.scheme}, word {_WORD + 1}, entity {_ENTITY + 1}"
 
 

@@ -88,7 +88,6 @@ class ConlluSource(ConllSource):
 
     @property
     def description(self) -> str:
-        """The detected scheme, and the place of the tags."""
         if not self._key:
             return super().description
         return f"conllu, {self.scheme}, tags from {self._key}= in column {CONLLU_WIDTH}"

@@ -146,7 +146,6 @@ class CsvSource(JsonlSource):
 
     @property
     def description(self) -> str:
-        """The detected scheme and columns."""
         if self._empty:
             return "csv, empty"
         table = self._table
@@ -196,7 +195,6 @@ class CsvSource(JsonlSource):
             yield current[0][0], self._sentence(current, name)
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
-        """The issues, with the lines of their words; see `JsonlSource`."""
         if self._has_numbers:
             by_pandas = (self._by_pandas(),)
             issues = [replace(issue, fixes=by_pandas) if issue.kind == UNKNOWN_TAG else issue for issue in issues]
@@ -224,7 +222,6 @@ class CsvSource(JsonlSource):
         return f'name the tags in Python: nersery.write({corpus}, "train.jsonl")'
 
     def repaired_in(self, given: Any) -> Mapping[str, int]:
-        """See `JsonlSource`."""
         return {BLANK_WORDS: given.blank} if isinstance(given, _Sentence) and given.blank else {}
 
     def _sentence(self, numbered: Sequence[tuple[int, _TableRow]], name: Sequence[str]) -> _Sentence:

@@ -49,14 +49,12 @@ class JsonlSource(Source):
 
     @property
     def description(self) -> str:
-        """The format, and the scheme of the tags if there are any."""
         if self._empty:
             return "jsonl, empty"
         left_out = f", left out: {', '.join(self._left_out)}" if self._left_out else ""
         return f"jsonl, {self.scheme}{left_out}" if self._has_tags else f"jsonl{left_out}"
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
-        """One pass over the file."""
         for number, (line, given) in enumerate(self.values(), start=1):
             id, value = f"{self.file.stem}:{number}", None
             try:
@@ -213,7 +211,6 @@ class JsonlWriter(Writer):
     """Writes every part of a sentence."""
 
     def encode(self, sentence: Sentence) -> str:
-        """One line; raises `DataError` if a score is NaN or infinite."""
         return _line(to_object(sentence), sentence)
 
 

@@ -44,7 +44,6 @@ class RowsSource(JsonlSource):
         super().__init__(file, read_options(options, ("language", "scheme", "repair")))
 
     def values(self) -> Iterator[tuple[int, Object]]:
-        """The rows with their numbers, from 1."""
         return enumerate(self._rows(), start=1)
 
     def load(self, given: Any, line: int) -> Object:

@@ -63,11 +63,9 @@ class ParquetSource(JsonlSource):
 
     @property
     def description(self) -> str:
-        """The format, and the scheme of the tags if there are any."""
         return super().description.replace("jsonl", "parquet", 1)
 
     def values(self) -> Iterator[tuple[int, Object]]:
-        """The rows, with their numbers from 1."""
         return enumerate(self._rows(), start=1)
 
     def _rows(self) -> Iterator[Object]:

@@ -119,7 +119,6 @@ class TextSource(Source):
         return notes.get(splitting, "")
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
-        """One pass over the file."""
         blank = first = before_sentences = 0
         joined = first_joined = 0
         for number, line in enumerate(self.file.beginnings(LONGEST), start=1):

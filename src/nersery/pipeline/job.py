@@ -281,7 +281,6 @@ class _Journal(JobRecord):
     writer: io.Writer | None = None
 
     def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
-        """See `JobRecord.load`."""
         state = json.loads(text)
         recorded, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
         (output_bytes, reject_bytes), finished = state["bytes"], state["finished"]
@@ -305,7 +304,6 @@ class _Journal(JobRecord):
         self.write()
 
     def text(self) -> str:
-        """The state as JSON."""
         state = {"fingerprint": self.fingerprint, **self.tally.as_dict()}
         state |= {"bytes": [self.output_bytes, self.reject_bytes], "finished": self.finished}
         return json.dumps(state | {"columns": self.writer and self.writer.columns}, indent=1)

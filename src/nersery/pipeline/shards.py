@@ -213,7 +213,6 @@ class _Manifest(JobRecord):
         return all(path.exists() and path.stat().st_size == size for path, size in sizes.items())
 
     def text(self) -> str:
-        """The lines, without shards that no longer count."""
         total = [{TOTAL: self.tally.as_dict()}] if self.finished else []
         return "".join(map(_line, [{"job": self.fingerprint}, *self.shards, *total]))
 

@@ -78,7 +78,6 @@ class AlignmentQuality(Selector):
         return self._measure_of(sentence) >= max(self._lowest, self.threshold)
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """The filter that a sentence did not pass."""
         if not sentence.entities:
             return "no entities"
         below = self._measure_of(sentence) < self.threshold

@@ -183,11 +183,9 @@ class SelectStage(Stage[Sentence, Sentence]):
     report_history: Callable[[Mapping[str, Any]], None] | None = None
 
     def counts_rows(self, method: Selector) -> bool:
-        """False for selectors that read all candidates before the first score anyway."""
         return not method.checks_candidates
 
     def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> BatchFunction[Sentence]:
-        """See `Stage`."""
         method.fit(list(self.gold), in_job(self.training, folder, progress))
         method.fit_candidates(self.candidates)
         if self.report_history is not None and method.history:

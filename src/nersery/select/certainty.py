@@ -39,11 +39,9 @@ class Certainty(TaggerJudge, Selector):
             load_tagger(self.tagger).check_certainty()
 
     def check_tagger(self, tagger: Tagger) -> None:
-        """Refuse a tagger without dropout; see `Selector.check_tagger`."""
         if self.tagger is None:
             tagger.check_certainty()
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """The certainty of each sentence, in [0, 1]. Raises an error before `fit`."""
         shares = self.judge(sentences).certainty(sentences, passes=self.passes, seed=self._seed)
         return [certainty(words) for words in shares]

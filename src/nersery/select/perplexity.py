@@ -41,7 +41,6 @@ class Perplexity(Selector, ModelSettings):
     _is_model_checked: bool = hidden(default=False)
 
     def check(self) -> None:
-        """Check that the model and the device exist; see `Selector.check`."""
         from nersery.models.fluency import is_causal
         from nersery.models.loading import pick_device
 

@@ -51,7 +51,6 @@ class Reviewed(Selector):
     _verdicts: dict[Shown, Sentence | None] = hidden(default_factory=dict)
 
     def check(self) -> None:
-        """Check that the file exists, if one is named; see `Selector.check`."""
         if self.file is not None and not Path(self.file).is_file():
             raise MissingResourceError(f"{self.file} does not exist: expected the output of `nersery label review`")
         if self.file is not None and JSONL not in Path(self.file).suffixes:

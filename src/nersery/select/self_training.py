@@ -115,7 +115,6 @@ class SelfTraining(Selector):
             raise SettingsError("\n".join(at("second_stage", issues)))
 
     def check(self) -> None:
-        """Check the tagger and its resources, if it has its own settings; see `Selector.check`."""
         if self.tagger:
             tagger = self._new_tagger()
             tagger.check()

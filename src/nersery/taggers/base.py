@@ -244,7 +244,6 @@ class PredictStage(Stage[Sentence, Sentence]):
         return (method if isinstance(method, Tagger) else load_tagger(method, backend=self.backend)).predict
 
     def files(self) -> dict[str, str]:
-        """A hash of the tagger's folder; see `Stage`."""
         return {"tagger": content_hash(str(self.tagger))} if Path(str(self.tagger)).is_dir() else {}
 
 

@@ -110,13 +110,11 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             raise SettingsError(f"spelling_size is {self.spelling_size}, expected an even number")
 
     def check(self) -> None:
-        """Check the beginning of the vectors file, and the device; see `Tagger.check`."""
         if self.vectors is not None:
             read_head(_existing(self.vectors))
         pick_device(self.device)
 
     def check_certainty(self) -> None:
-        """See `Tagger.check_certainty`."""
         dropout_layers(nn.Dropout(self.dropout))
 
     # --- training ---------------------------------------------------------------------------------------------------

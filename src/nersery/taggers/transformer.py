@@ -113,7 +113,6 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             raise SettingsError('co_regularization needs head = "linear", because the encoders agree about each word')
 
     def check(self) -> None:
-        """Check that the pretrained model and the device exist; see `Tagger.check`."""
         self.source.tokenizer()
         pick_device(self.device)
 

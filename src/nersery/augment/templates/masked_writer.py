@@ -32,7 +32,6 @@ class MaskedWriter(TemplateWriter):
     """Fills the gaps of templates with a masked language model."""
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
-        """See `TemplateWriter`."""
         # Count gaps after dynamic masking, as when filling them: each keyword that a template loses may join two gaps.
         self._lengths = GapLengths(
             templates[s].dynamically_masked(item_rng(training.seed, "aclm gaps", s.id)) for s in gold

@@ -28,7 +28,6 @@ class Seq2SeqWriter(TemplateWriter):
     """Writes whole sentences with an encoder-decoder."""
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
-        """See `TemplateWriter`."""
         self._types = frozenset(types_in(templates))
         self._model = fine_tuned_writer(
             self._settings,
@@ -41,7 +40,6 @@ class Seq2SeqWriter(TemplateWriter):
         )
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
-        """See `TemplateWriter`."""
         options, model = self._settings, self._model
         sampling = Sampling(options.top_k, options.candidates, options.max_subwords, beams=options.decoding == "beams")
         sentences = [template.sentence for template in templates]

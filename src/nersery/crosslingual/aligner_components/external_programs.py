@@ -92,7 +92,6 @@ class Eflomal(Program):
     """eflomal, run from the command line."""
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
-        """See `Program.run`."""
         _write(folder / "source", map(_line, sources))
         _write(folder / "target", map(_line, targets))
         options = ["--model", "3", "--overwrite", "-s", "source", "-t", "target", "-f", "forward", "-r", "backward"]
@@ -104,7 +103,6 @@ class FastAlign(Program):
     """fast_align, run once in each direction. It writes links as source-target in both."""
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
-        """See `Program.run`."""
         pairs = zip(map(_line, sources), map(_line, targets), strict=True)
         _write(folder / "pairs", (f"{source} ||| {target}" for source, target in pairs))
         options = [self.find()[0], "-i", "pairs", "-d", "-o", "-v"]
@@ -117,7 +115,6 @@ class Giza(Program):
     """GIZA++ and mgiza. Both take the same files. mgiza may write its output in several parts."""
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
-        """See `Program.run`."""
         giza, mkcls = self.find()
         for name, corpus in (("source", sources), ("target", targets)):
             _write(folder / name, map(_line, corpus))

@@ -127,7 +127,6 @@ class AlignStage(Stage[Row, Row]):
         check_first(self.first)
 
     def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> BatchFunction[Row]:
-        """See `Stage`."""
         method.fit(self.pairs, in_job(self.training, folder, progress))
 
         def align_rows(rows: Sequence[Row]) -> list[Alignment | Reject]:
@@ -137,11 +136,9 @@ class AlignStage(Stage[Row, Row]):
         return align_rows  # type: ignore[return-value]  # the job only requires that it can be encoded
 
     def sentence_of(self, row: Row) -> Sentence | None:
-        """The target of a pair that failed."""
         return row.target if isinstance(row.target, Sentence) else row.target.sentence
 
     def encode(self, made: Alignment) -> str:
-        """One line of the alignment file."""
         return format_alignment(made, first=self.first, probabilities=self.probabilities) + "\n"
 
 

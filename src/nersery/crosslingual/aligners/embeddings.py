@@ -109,7 +109,6 @@ class Embeddings(Aligner, ModelSettings):
         return self.extraction or ("argmax" if self.model in CLOSE_COSINES else "softmax")
 
     def check(self) -> None:
-        """Check that the model and the device are there; see `Aligner.check`."""
         self.source.config()
         pick_device(self.device)
 

@@ -140,7 +140,6 @@ class Ensemble(Aligner, ModelSettings):
         self._informed = frozenset(informed)
 
     def check(self) -> None:
-        """Check the members; see `Aligner.check`."""
         if self._is_checked:
             return
         try:

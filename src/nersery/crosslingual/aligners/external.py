@@ -66,7 +66,6 @@ class External(Aligner):
     _answer: _Answer | None = hidden(default=None)
 
     def check(self) -> None:
-        """Check that the program is on the PATH; see `Aligner.check`."""
         PROGRAMS[self.program].find()
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:

@@ -121,7 +121,6 @@ class Statistical(Aligner):
         return True
 
     def check(self) -> None:
-        """Check that the priors are there; see `Aligner.check`."""
         if self.priors:
             check_folder(Path(self.priors))
 

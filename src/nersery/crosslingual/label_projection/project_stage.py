@@ -65,19 +65,15 @@ class ProjectStage(Stage[Task, Task]):
         require_choice(self.voting, "voting", get_args(Voting))
 
     def load(self) -> Projection:
-        """See `Stage`."""
         return self.projection
 
     def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> BatchFunction[Task]:
-        """There is nothing to learn; see `Stage`."""
         return batch_projection(method, self.voting)
 
     def files(self) -> dict[str, str]:
-        """It reads no files; see `Stage`."""
         return {}
 
     def sentence_of(self, row: Task) -> Sentence:
-        """The sentence to be labelled."""
         return row.target
 
 

@@ -199,7 +199,6 @@ class CellStage(Stage[Row, Row]):
         return None
 
     def row_name(self, row: Any) -> str:
-        """See `Stage.row_name`."""
         return str(row[0])
 
     def encode(self, made: Any) -> str:

@@ -38,7 +38,6 @@ class DocBinSource(Source):
     description = "spacy"
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
-        """One pass over the documents."""
         for number, doc in enumerate(self._documents(), start=1):
             id = f"{self.file.stem}:{number}"
             try:

@@ -102,7 +102,6 @@ class SpansSource(StandoffSource):
         return f"spans of text{left_out}"
 
     def documents(self, findings: Pass) -> Iterator[Document]:
-        """One pass over the file."""
         number, written_ids, answers = 0, Ids(), Answers()
         for line, given in values_of(self.file):
             try:
@@ -338,7 +337,6 @@ class SpansWriter(Writer):
     """
 
     def encode(self, sentence: Sentence) -> str:
-        """One line; see `strict_layout`."""
         text, offsets = strict_layout(sentence)
         label = [[offsets[start][0], offsets[end - 1][1], type_] for start, end, type_ in sentence.labels]
         value: Object = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}

@@ -36,7 +36,6 @@ class PubtatorSource(StandoffSource):
     splitting = "signs"
 
     def documents(self, findings: Pass) -> Iterator[Document]:
-        """The documents whose lines can all be read."""
         for first, lines in _parts(self.file):
             texts, spans, issues, id = list[str](), list[LabelledSpan](), list[Issue](), f"{self.file.stem}:{first}"
             for number, line in enumerate(lines, start=first):

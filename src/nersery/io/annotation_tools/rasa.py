@@ -31,7 +31,6 @@ class RasaSource(StandoffSource):
     description = "rasa"
 
     def documents(self, findings: Pass) -> Iterator[Document]:
-        """The sentences whose labels can be read."""
         for number, (line, written) in enumerate(self._examples(), start=1):
             id, text, spans = f"{self.file.stem}:{number}", "", list[LabelledSpan]()
             at = 0

@@ -120,7 +120,6 @@ class StandoffSource(Source):
         """Read the texts once and record everything that is wrong in ``findings``."""
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
-        """The lines that are not blank, in one pass."""
         first_shifted, is_decided, gains, types = "", False, Counter[tuple[str, ...]](), set[str]()
         for document in map(partial(self._recounted, findings), self.documents(findings)):
             if document.unmoved is not None and document.unmoved.apt < document.apt:

@@ -54,7 +54,6 @@ class LabelStudioWriter(Writer):
     """
 
     def encode(self, sentence: Sentence) -> str:
-        """One task, see `strict_layout`; `pack_array` makes a list of them."""
         text, offsets = strict_layout(sentence)
         results = [
             {
@@ -75,7 +74,6 @@ class ProdigyWriter(Writer):
     """Writes tasks with ``tokens`` and ``spans`` for ``ner.manual`` and ``db-in``."""
 
     def encode(self, sentence: Sentence) -> str:
-        """One task; see `strict_layout`."""
         text, offsets = strict_layout(sentence)
         tokens = [
             {"text": text[start:end], "start": start, "end": end, "id": number, "ws": has_space}
@@ -93,7 +91,6 @@ class GlinerWriter(Writer):
     """Writes training data of GLiNER: words, and entities with their last word."""
 
     def encode(self, sentence: Sentence) -> str:
-        """One example; `pack_array` makes a list of them."""
         entities = [[start, end - 1, type_] for start, end, type_ in sentence.labels]
         return f"{ENCODER.encode({'tokenized_text': list(sentence.words), 'ner': entities})}\n"
 

@@ -90,7 +90,6 @@ class WebannoSource(StandoffSource):
 
     @property
     def description(self) -> str:
-        """The format, and the column of the labels."""
         if self._layer is None:
             return "webanno, no labels"
         others = ", ".join(str(layer) for layer in self._layers if layer != self._layer)

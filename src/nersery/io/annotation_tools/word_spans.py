@@ -37,7 +37,6 @@ class WordSpansSource(JsonlSource):
 
     @property
     def description(self) -> str:
-        """The format."""
         return "entities by words, empty" if self._empty else "entities by words"
 
     def values(self) -> Iterator[tuple[int, Any]]:

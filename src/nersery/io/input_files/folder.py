@@ -123,7 +123,6 @@ class FolderSource(Source):
 
     @property
     def stems(self) -> frozenset[str]:
-        """See `Source`."""
         return frozenset(path.stem for path in self.paths)
 
     def _advised_as_the_first(self, error: DataError) -> DataError:
