@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nersery.core.errors import DataError, DiskError, JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.sentence import Corpus, Entity, Origin, Sentence
 from nersery.core.version import __version__
-
-if TYPE_CHECKING:
-    from nersery.annotate.base import annotate
-    from nersery.augment.base import augment
-    from nersery.core.warnings import without_notes
-    from nersery.crosslingual.aligners.base import align
-    from nersery.crosslingual.label_projection.project_stage import project
-    from nersery.evaluate.scores import evaluate
-    from nersery.experiments.active_learning.next_sentences import next_sentences
-    from nersery.experiments.grow.session import grow
-    from nersery.experiments.run import run
-    from nersery.experiments.sampling import sample
-    from nersery.io import read, write
-    from nersery.io.input_files.shipped import example
-    from nersery.select.base import select
-    from nersery.taggers.base import load_tagger, predict, train
 
 __all__ = [
     "Corpus", "DataError", "DiskError", "Entity", "JobFailedError", "MissingResourceError", "NerseryError", "Origin",
