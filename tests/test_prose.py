@@ -44,10 +44,11 @@ PAGES = sorted(
     [*ROOT.glob("C*.md"), ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *ROOT.glob("models/*/README.md")]
 )
 RECIPES = sorted([*(ROOT / "src" / "nersery" / "recipes").glob("*.toml"), *(ROOT / "benchmarks").glob("*.toml")])
+ADVICE = ROOT / "src" / "nersery" / "io" / "input_files" / "foreign.toml"
 MODULES = sorted((ROOT / "src" / "nersery").rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", [*PAGES, *RECIPES], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", [*PAGES, *RECIPES, ADVICE], ids=lambda path: str(path.relative_to(ROOT)))
 def test_documents_and_recipes_read_well(path: Path) -> None:
     text = " ".join(path.read_text("utf-8").split())
     assert FORBIDDEN.findall(text) == []

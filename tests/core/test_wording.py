@@ -21,6 +21,7 @@ from nersery.core.warnings import note
 from nersery.core.wording import PARAMETERS, as_parameters, command_line, either, is_command_line
 from nersery.experiments.execution.jobs import failure_text
 from nersery.io.base import ReadOptions
+from nersery.io.input_files.foreign import foreign_formats
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
 from nersery.pipeline.error_policy import reason_of
 from nersery.pipeline.stage_options import JobOptions
@@ -78,6 +79,11 @@ def test_each_option_that_a_message_names_has_a_parameter(module: str) -> None:
     for message in messages(ROOT / module):
         left = set(OPTION.findall(COMMAND.sub("", as_parameters(message))))
         assert left <= {COMMANDS_ALONE.get(module)}, message
+
+
+@pytest.mark.parametrize("name", foreign_formats())
+def test_each_option_that_the_advice_for_a_foreign_format_names_has_a_parameter(name: str) -> None:
+    assert OPTION.findall(COMMAND.sub("", as_parameters(foreign_formats()[name].advice))) == []
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS.values())
