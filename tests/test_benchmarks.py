@@ -60,9 +60,15 @@ RUNS: dict[str, list[list[str]]] = {
     "sweep_cost.py": [["--model", "MODEL"]],
     "tagger.py": [["--model", "MODEL"]],
     "training_step.py": [["--model", "MODEL"]],
+    "usual_trainers.py": [
+        [*(f"DATA/multiconer/en/{name}.conll" for name in ("100", "dev", "test")), "--model", "MODEL"]
+    ],
 }
 """How each program is run here, besides ``--quick``."""
-SLOW = {"active_learning.py", "busy.py", "encoders.py", "grow_choice.py", "memory.py", "name_lists.py", "sweep_cost.py"}
+SLOW = {
+    "active_learning.py", "busy.py", "encoders.py", "grow_choice.py", "memory.py", "name_lists.py", "sweep_cost.py",
+    "usual_trainers.py",
+}  # fmt: skip
 """Those that only `make torture` runs."""
 CODE = re.compile(r"```sh\n(.*?)```|```text\n.*?```|`([^`]+)`", re.DOTALL)
 
