@@ -51,6 +51,25 @@ def test_the_score_is_minus_the_perplexity():
     assert [reject.reason for reject in result.rejects] == ["perplexity < -20.0855"]
 
 
+def test_sentences_must_reach_a_share_of_gold():
+    """So the threshold suits every language and model."""
+    gold = [Sentence((str(number / 10),), id=str(number)) for number in range(1, 21)] + [Sentence(("-",), id="none")]
+    new = [Sentence((word,), id=word) for word in ("1.7", "1.8", "1.9", "9")]
+    result = select(new, "perplexity", gold)
+    assert [s.id for s in result.corpus] == ["1.7", "1.8"]
+    assert [reject.reason for reject in result.rejects] == ["perplexity < that of 90% of gold", "perplexity < -500"]
+    assert [s.id for s in select(new, "perplexity", gold, gold_share=1.0).corpus] == ["1.7", "1.8", "1.9"]
+    assert [s.id for s in select(new, "perplexity", gold[:19]).corpus] == ["1.7", "1.8", "1.9"]
+
+
+def test_not_all_of_much_gold_is_scored(monkeypatch: pytest.MonkeyPatch):
+    scored: list[Sequence[Sequence[str]]] = []
+    likelihoods = Reader.likelihoods
+    monkeypatch.setattr(Reader, "likelihoods", lambda self, texts: scored.append(texts) or likelihoods(self, texts))
+    Perplexity().fit([Sentence(("1",))] * 500)
+    assert [*map(len, scored)] == [167]
+
+
 def test_a_sentence_without_subwords_is_rejected():
     (reject,) = select([Sentence(("-",), id="x")], Perplexity(), []).rejects
     assert reject.reason == "perplexity is not a number"

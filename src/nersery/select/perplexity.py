@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nersery.core.progress import Progress
-from nersery.core.ranges import Negative
+from nersery.core.ranges import Negative, RateAboveZero
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -15,17 +16,21 @@ from nersery.core.typed_settings import hidden
 from nersery.models.model_settings import ModelSettings
 from nersery.select.base import Selector
 
+LEAST_GOLD, MOST_GOLD = 20, 200
+"""The least number of gold sentences that show what is usual, and about the most that are scored."""
+
 
 @dataclass
 class Perplexity(Selector, ModelSettings):
     """Scores a sentence by its negative perplexity under a language model: -20 is better than -200.
 
     A masked model gives the pseudo-perplexity, with a pass for each subword. Values depend on the model, which favours
-    its own text: compare with gold (`nersery inspect quality`) before you choose a threshold.
+    its own text: compare with gold (`nersery inspect quality`).
 
     Args:
-        threshold: Minimum score, below 0. The default suits the bundled model: most human English scores above, most
-            random text below.
+        threshold: Minimum score, below 0.
+        gold_share: Also reject sentences that score below this share of gold, in (0, 1]. Fewer than 20 gold sentences
+            reject nothing; of more than 200, every second, third, … is scored.
         model: ``bundled``, or a causal or masked language model by Hugging Face name or folder.
 
     Reference:
@@ -37,6 +42,8 @@ class Perplexity(Selector, ModelSettings):
     """
 
     threshold: Negative = -500.0
+    gold_share: RateAboveZero = 0.9
+    _lowest_of_gold: float = hidden(default=-math.inf)
     _scorer: Any = hidden(default=None)
     _is_model_checked: bool = hidden(default=False)
 
@@ -56,6 +63,12 @@ class Perplexity(Selector, ModelSettings):
         self._scorer = open_scorer(self.source, device=self.device, precision=self.precision, progress=progress)
         self._is_model_checked = False
         self._warn_if_unsuited(gold)
+        self._lowest_of_gold = self._reached_by_gold(gold)
+
+    def _reached_by_gold(self, gold: Sequence[Sentence]) -> float:
+        scores = self.score(gold[:: math.ceil(len(gold) / MOST_GOLD)]) if len(gold) >= LEAST_GOLD else []
+        ordered = sorted((score for score in scores if not math.isnan(score)), reverse=True)
+        return ordered[math.ceil(self.gold_share * len(ordered)) - 1] if ordered else -math.inf
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """The negative perplexity of each sentence. NaN (a reject) if a sentence has no subwords. Requires `fit`."""
@@ -64,6 +77,16 @@ class Perplexity(Selector, ModelSettings):
         self._warn_if_unsuited(sentences)
         likelihoods = self._scorer.likelihoods([sentence.words for sentence in sentences])
         return [-likelihood.perplexity for likelihood in likelihoods]
+
+    def accepts(self, sentence: Sentence, score: float) -> bool:
+        """Whether a sentence reaches the threshold and the share of gold."""
+        return score >= max(self.threshold, self._lowest_of_gold)
+
+    def reason(self, sentence: Sentence, score: float) -> str:
+        """What a sentence does not reach."""
+        if score < self.threshold:
+            return super().reason(sentence, score)
+        return f"{name_of(self)} < that of {100 * self.gold_share:g}% of gold"
 
     def _warn_if_unsuited(self, sentences: Sequence[Sentence]) -> None:
         from nersery.models.fluency import warn_if_unsuited
