@@ -11,6 +11,7 @@ import pytest
 
 from nersery import Sentence
 from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.locks import locked
 from nersery.core.outcome import Outcome
 from nersery.pipeline.job import FileJob
 from nersery.pipeline.stage_job import corpus_job
@@ -209,13 +210,26 @@ class TestResume:
         assert files(folder) == undisturbed
         assert not job(folder).unfinished_folder.exists()
 
-    def test_target_is_safe_after_a_kill_while_the_part_folder_is_removed(self, tmp_path: Path):
+    @pytest.mark.parametrize("left", [(), ("lock",), ("journal.json.tmp",)])
+    def test_target_is_safe_after_a_kill_while_the_part_folder_is_removed(self, left: Sequence[str], tmp_path: Path):
         job(tmp_path).run(ITEMS, step)
-        before = files(tmp_path)
-        job(tmp_path).unfinished_folder.mkdir()
+        before, unfinished = files(tmp_path), job(tmp_path).unfinished_folder
+        unfinished.mkdir()
+        for name in left:
+            (unfinished / name).touch()
         with pytest.raises(SettingsError, match="exists already"):
             job(tmp_path, seed=1).run([1], step)
         assert files(tmp_path) == before
+        assert not unfinished.exists()
+
+    def test_the_part_folder_of_a_process_that_overwrites_the_target_stays(self, tmp_path: Path):
+        job(tmp_path).run(ITEMS, step)
+        unfinished = job(tmp_path).unfinished_folder
+        unfinished.mkdir()
+        with locked(unfinished):
+            with pytest.raises(SettingsError, match=r"another process is writing .*out\.txt\.part"):
+                job(tmp_path).run(ITEMS, step)
+            assert (unfinished / "lock").exists()
 
 
 @pytest.mark.usefixtures("saves_each_batch")

@@ -20,6 +20,7 @@ from nersery import io
 from nersery.core import files
 from nersery.core.batched import batched
 from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.locks import locked
 from nersery.core.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.core.outcome import BatchFunction, Outcome, Reject, Tally
 from nersery.core.progress import Progress
@@ -149,7 +150,13 @@ class FileJob:
         )
         if not existing <= {*beginnings(JOURNAL)}:
             raise foreign_files(self.unfinished_folder, "an unfinished job")
-        self._check_existing(overwrite, moved=begun)
+        try:
+            self._check_existing(overwrite, moved=begun)
+        except SettingsError:
+            if not begun and self.unfinished_folder.is_dir():  # a kill came after the files had moved
+                with locked(self.unfinished_folder):
+                    self._clear()
+            raise
 
     def _check_existing(self, overwrite: bool, *, moved: bool) -> None:
         """Refuse files that may not be overwritten, except those that a killed call may have ``moved`` there."""
