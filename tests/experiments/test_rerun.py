@@ -265,6 +265,13 @@ class TestRepeated:
         assert files(Path("run")) == before
         assert memory == []
 
+    def test_the_report_names_rejects_that_were_removed(self, ended: Path):
+        """They are not made again, because nothing is trained on them."""
+        rejects = "seed-0/both/generated.jsonl.rejects.jsonl"
+        (ended / rejects).unlink()
+        assert execute()["notes"] == [f"{rejects} was removed, so its sentences do not count as rejected"]
+        assert not (ended / rejects).exists()
+
     def test_refuses_a_folder_with_other_files(self, memory: Trainings):
         Path("thesis").mkdir()
         Path("thesis/thesis.tex").write_text("precious")

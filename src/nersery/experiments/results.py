@@ -51,7 +51,13 @@ def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
         command=_command(run),
         recipe=recipe.as_dict(),
         seeds=recipe.seeds,
-        notes=[*run.notes, *_empty_notes(recipe, systems), *_version_notes(run, recorded_versions), *_grid_notes(run)],
+        notes=[
+            *run.notes,
+            *_empty_notes(recipe, systems),
+            *_removed_notes(run),
+            *_version_notes(run, recorded_versions),
+            *_grid_notes(run),
+        ],
         data={split: _split(run, split, hashes) for split, hashes in inputs.items()},
         sample=SampleReport.model_validate(recipe.sample),
         systems=systems,
@@ -102,6 +108,20 @@ def _empty_notes(recipe: Recipe, systems: Sequence[SystemReport]) -> list[str]:
         if untrained := [str(training.seed) for training in system.training if training.untrained]:
             notes.append(f"{system.name}: {NOTHING_LEARNT} (seed {', '.join(untrained)})")
     return notes
+
+
+def _removed_notes(run: RunFolder) -> list[str]:
+    """Notes on files of rejects that were removed after their system was scored."""
+    paths = (
+        run.path(seed, system, name)
+        for system in run.recipe.systems
+        for seed in run.recipe.seeds
+        for name in _result(run, seed, system).get("bytes", {})
+    )
+    removed = (path for path in paths if path.name.endswith(".rejects.jsonl") and not path.exists())
+    return [
+        f"{path.relative_to(run.folder)} was removed, so its sentences do not count as rejected" for path in removed
+    ]
 
 
 def _version_notes(run: RunFolder, first: Mapping[str, str]) -> list[str]:
