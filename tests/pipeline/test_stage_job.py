@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,24 @@ def test_an_input_that_changes_during_the_job_is_an_error(
     assert not output.exists()
     forced = JobOptions(shards, quiet=True, force=True)
     assert stage_job(STAGE, io.open_corpus(file), output, forced).run().read == 24
+
+
+def test_a_job_whose_input_was_removed_resumes_once_it_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, output = tmp_path / "gold.jsonl", tmp_path / "more.jsonl"
+    outcomes = io.Source.outcomes
+
+    def removing(source: io.Source) -> Iterator[Any]:
+        yield from outcomes(source)
+        file.unlink()
+
+    io.write(GOLD, file)
+    with monkeypatch.context() as patch:
+        patch.setattr(stage_module, "_count", lambda *_: len(GOLD))
+        patch.setattr(io.Source, "outcomes", removing)
+        with pytest.raises(NerseryError, match=r"gold\.jsonl was removed while the job ran\. Put it back, and repeat"):
+            stage_job(STAGE, io.open_corpus(file), output, JobOptions(quiet=True)).run()
+    io.write(GOLD, file)
+    assert stage_job(STAGE, io.open_corpus(file), output, JobOptions(quiet=True)).run().written
 
 
 def test_number_of_workers_has_a_maximum() -> None:

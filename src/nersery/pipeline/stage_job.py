@@ -258,6 +258,8 @@ def unchanged(rows: Rows, before: Any) -> Iterator[Any]:
     """
     yield from rows.outcomes()
     if before is not None and not isinstance(rows, io.InMemory) and plain(rows) != before:
+        if isinstance(rows, io.Source) and not rows.file.path.exists():
+            raise NerseryError(f"{rows.file.name} was removed while the job ran. Put it back, and repeat the command")
         name = f"the input {rows.file.name}" if isinstance(rows, io.Source) else "an input"
         raise NerseryError(
             f"{name} changed while the job ran, so the output would mix two versions. Start over (--force)"
