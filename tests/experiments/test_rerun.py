@@ -219,8 +219,10 @@ class TestRepeated:
     @pytest.mark.parametrize("content", ["", "x", "[]", "{}", '{"recipe": 3}'])
     def test_refuses_an_invalid_record(self, ended: Path, content: str):
         Path("run/run.json").write_text(content)
-        with pytest.raises(SettingsError, match=r"run\.json is damaged, or another version wrote it"):
+        before = files(ended)
+        with pytest.raises(SettingsError, match=r"run\.json is damaged, or another .*Restore run\.json from a backup"):
             execute()
+        assert files(ended) == before
 
     @pytest.mark.parametrize("content", ["", "{", "{}", "[]", "3", '{"scores": {}}'])
     def test_refuses_a_damaged_result(self, ended: Path, content: str):

@@ -48,6 +48,14 @@ def removed(folder: Path) -> DiskError:
     return DiskError(f"{folder} was removed while it was used. Delete what is left of it, and repeat the command")
 
 
+def unreadable(record: Path) -> str:
+    """The end of the message for a record that cannot be read: what that means, and what to do."""
+    return (
+        f"so the job cannot resume. Restore {record.name} from a backup, or choose another folder (--out). What this "
+        "folder holds stays and can be used"
+    )
+
+
 def beginnings(record: str) -> tuple[str, str]:
     """The names of the files that a job leaves in its folder if it is killed before its record is written."""
     return LOCK, f"{record}.tmp"

@@ -175,6 +175,17 @@ def test_a_damaged_plan_is_named_as_such(grown: GrowResult, damage: Callable[[Pa
         grow(minutes=10)
 
 
+@pytest.mark.parametrize("content", [b"", b"\0" * 99, b'{"fingerprint": {', b"[]", b"{}"])
+def test_a_damaged_record_changes_nothing_in_the_folder(grown: GrowResult, content: bytes) -> None:
+    Path("out/grow.json").write_bytes(content)
+    before = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*")}
+    with pytest.raises(
+        SettingsError, match=r"^out/grow\.json is damaged, .* Restore grow\.json from a backup, or choose"
+    ):
+        grow(minutes=10)
+    assert {path: path.stat().st_mtime_ns for path in Path("out").rglob("*")} == before
+
+
 @pytest.mark.parametrize("name", ["train", "raw", "test"])
 @pytest.mark.parametrize("change", [Path.unlink, cut])
 def test_a_job_whose_data_were_removed_or_damaged_cannot_resume(

@@ -37,7 +37,7 @@ from nersery.core.files import (
     write_json,
 )
 from nersery.core.locks import locked
-from nersery.core.other_jobs import differences, other_settings, refuse_occupied, removed
+from nersery.core.other_jobs import differences, other_settings, refuse_occupied, removed, unreadable
 from nersery.core.progress import print_line, time_limit
 from nersery.core.ranges import Range
 from nersery.core.registry import BUNDLED
@@ -233,7 +233,7 @@ class GrowJob:
             record: dict[str, Any] = json.loads(path.read_text("utf-8"))
             old = record["fingerprint"]
         except (ValueError, LookupError, TypeError):
-            raise SettingsError(f"{path} is damaged. Choose another folder (--out)") from None
+            raise SettingsError(f"{path} is damaged, {unreadable(path)}") from None
         if "recipe" not in record and old != json.loads(json.dumps(fingerprint)):  # nothing has begun
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
         if difference := self._differences(old, json.loads(json.dumps(fingerprint))):

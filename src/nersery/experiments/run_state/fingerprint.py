@@ -13,7 +13,7 @@ from typing import Any
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash, refuse_unwritable, remove_folder
-from nersery.core.other_jobs import differences, other_settings, refuse_occupied
+from nersery.core.other_jobs import differences, other_settings, refuse_occupied, unreadable
 from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS
@@ -55,7 +55,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
         recorded = json.loads(path.read_text("utf-8"))
         old = comparable({key: recorded[key] for key in fingerprint})
     except (ValueError, LookupError, TypeError):
-        raise SettingsError(f"{path} is damaged, or another version wrote it. Choose another folder (--out)") from None
+        raise SettingsError(f"{path} is damaged, or another version wrote it, {unreadable(path)}") from None
     new = comparable(json.loads(json.dumps(fingerprint)))  # as if read: tuples become lists
     systems = old["recipe"]["systems"]
     removed = [name for name in systems if name not in new["recipe"]["systems"]]
