@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from nersery.core.errors import DataError
-from nersery.core.word_lists import read_names, read_words
+from nersery.core.errors import DataError, MissingResourceError
+from nersery.core.word_lists import check_file, read_names, read_words
 
 
 def test_words_are_read_in_lower_case(tmp_path: Path):
@@ -42,3 +42,17 @@ def test_a_header_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         (tmp_path / f"{noted}-{len(text)}.csv").write_text(text, "utf-8", newline="")
         read_names(tmp_path / f"{noted}-{len(text)}.csv")
         assert ("is 'Name'. If it is the header of a table, remove it" in capsys.readouterr().err) == noted
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("nmes.txt", r"does not exist: did you mean names\.txt\?"),
+        ("x", "does not exist: correct the setting that names it"),
+        ("C:\\x\temp.txt", r"C:\\x\\temp\.txt does not exist: its name has a control character"),
+    ],
+)
+def test_the_name_of_a_missing_file_is_corrected(tmp_path: Path, name: str, advice: str):
+    (tmp_path / "names.txt").touch()
+    with pytest.raises(MissingResourceError, match=advice):
+        check_file(tmp_path / name)

@@ -257,6 +257,8 @@ select = ["agrement", 5]
             ('name = "é"'.encode("latin-1"), "is not a TOML file in UTF-8"),
             (b"a = " + b"[" * 100_000, "is not a TOML file in UTF-8"),
             (b"a = " + b"1" * 5000, "is not a TOML file in UTF-8"),
+            (rb'train = "C:\Users\me.conll"', "write it in 'single quotes', or with / in place of"),
+            (rb'train = "C:\data\me.conll"', "write it in 'single quotes', or with / in place of"),
             (b"", "the section \\[data\\] is missing"),
         ],
     )
@@ -274,6 +276,11 @@ select = ["agrement", 5]
     def test_suggests_a_shipped_recipe(self):
         with pytest.raises(SettingsError, match='did you mean "demo"'):
             load("dmeo")
+
+    def test_suggests_a_recipe_with_a_similar_name(self, tmp_path: Path):
+        (tmp_path / "mine.toml").touch()
+        with pytest.raises(SettingsError, match=r"did you mean mine\.toml\?"):
+            load(str(tmp_path / "mien.toml"))
 
     def test_refuses_a_folder_as_recipe(self, tmp_path: Path):
         with pytest.raises(SettingsError, match="neither a file nor"):

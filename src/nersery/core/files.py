@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
 import hashlib
 import json
@@ -28,6 +29,8 @@ PACKED = ".packed"
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error codes for a full disk, an exhausted quota, and a file that is too large for the disk."""
 
+_ESCAPED = re.compile(r"[\x07-\x0d]")
+"""Matches what TOML and Python read for a backslash before a letter, as in "C:\\temp"."""
 _NO_FOLDER = "A file or a broken link has the name of an expected folder. Choose another place"
 _NO_ACCESS = "Allow access to it, or choose another place"
 _MORE_FILES = "Allow more (ulimit -n), and repeat the command"
@@ -247,6 +250,17 @@ def unexpanded_home(path: Path) -> str:
     first = next(iter(path.parts), "")
     is_home = first.startswith("~") and os.path.expanduser(first) != first and not os.path.lexists(first)
     return f"{first} does not stand for a home folder here: write that folder's whole name" if is_home else ""
+
+
+def advice_for_missing(path: Path) -> str:
+    """How to correct the name of a missing file: a similar one in its folder, or what is wrong with it, or nothing."""
+    if _ESCAPED.search(str(path)):
+        return "its name has a control character, because \\t in double quotes is a tab: write / in place of \\"
+    siblings = list(path.parent.iterdir()) if path.parent.is_dir() else []
+    stems = difflib.get_close_matches(path.stem, {sibling.stem for sibling in siblings}, n=len(siblings) or 1)
+    alike = [sibling.name for sibling in siblings if sibling.stem in stems and sibling.suffix != ".part"]
+    close = difflib.get_close_matches(path.name, alike, n=1)
+    return f"did you mean {close[0]}?" if close else unexpanded_home(path)
 
 
 def refuse_unwritable(path: Path) -> None:

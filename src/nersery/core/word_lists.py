@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nersery.core.errors import DataError, Issue, MissingResourceError
+from nersery.core.errors import DataError, Issue, MissingResourceError, printable
+from nersery.core.files import advice_for_missing
 from nersery.core.warnings import warn
 
 CONTROL = re.compile("[\x00-\x1f\x7f]")
@@ -21,8 +22,12 @@ HEADERS = {"entity", "label", "mention", "name", "names", "term", "terms", "text
 def check_file(path: str | Path) -> None:
     """Raise `MissingResourceError` if a file is named but missing; for the ``__post_init__`` of methods."""
     if path and not Path(path).is_file():
-        why = "is not a regular file: save it to one" if Path(path).exists() else "does not exist"
-        raise MissingResourceError(f"the file {path} {why}. Correct the setting that names it")
+        if Path(path).exists():
+            raise MissingResourceError(
+                f"the file {path} is not a regular file: save it to one. Correct the setting that names it"
+            )
+        advice = advice_for_missing(Path(path)) or "correct the setting that names it"
+        raise MissingResourceError(f"the file {printable(str(path))} does not exist: {advice}")
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:

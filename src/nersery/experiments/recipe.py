@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from nersery.core import typed_settings
 from nersery.core.counting import plural
 from nersery.core.errors import SettingsError, at, did_you_mean
-from nersery.core.files import address_in, advice_for_address, unexpanded_home
+from nersery.core.files import address_in, advice_for_address, advice_for_missing, unexpanded_home
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.warnings import warn
 from nersery.experiments.grid import grid_issues
@@ -45,6 +45,9 @@ PAPERS = {
     "naamapadam": "Naamapadam (Mhaske et al. 2023)",
 }
 """The papers whose experiments are shipped as recipes."""
+
+BACKSLASHES = ". If this is a path of Windows, write it in 'single quotes', or with / in place of \\"
+"""The advice for a path such as "C:\\Users", in which TOML reads the beginning of a character's number."""
 
 MOST_FOLDS = 100
 Size = Annotated[int, Field(ge=1)]
@@ -195,8 +198,8 @@ def find(name: str) -> Path:
     if address := address_in(Path(name)):
         fix = advice_for_address(address, "download it, and name that file")
         raise SettingsError(f"{name} is an address, expected a file: {fix}")
-    if home := unexpanded_home(Path(name)):
-        raise SettingsError(f"there is no recipe {name}: {home}")
+    if advice := advice_for_missing(Path(name)) if name.endswith(".toml") else unexpanded_home(Path(name)):
+        raise SettingsError(f"there is no recipe {name}: {advice}")
     raise SettingsError(f'there is no recipe "{name}": neither a file nor a shipped one; {did_you_mean(name, recipes)}')
 
 
@@ -216,7 +219,8 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
     try:
         table = tomllib.loads(path.read_text("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # also for a number with thousands of digits
-        raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}") from error
+        advice = BACKSLASHES if str(error).startswith(("Invalid hex value", "Unescaped '\\'")) else ""
+        raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}{advice}") from error
     if issues := [*null_issues(table)]:
         raise SettingsError(_listed(path, issues))
     table = with_paths(table, path.parent)

@@ -14,7 +14,7 @@ from nersery import io
 from nersery.core import typed_settings
 from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
-from nersery.core.files import content_hash
+from nersery.core.files import advice_for_missing, content_hash
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.jsonl import rejects_of
 from nersery.io.temporary_tables.sentence_table import SentenceTable
@@ -81,7 +81,8 @@ def _text_of(path: str | Path) -> str:
     try:
         return Path(path).read_text("utf-8-sig")
     except (FileNotFoundError, IsADirectoryError):
-        raise MissingResourceError(f"the file {path} does not exist. Correct the option that names it") from None
+        advice = advice_for_missing(Path(path)) or "correct the option that names it"
+        raise MissingResourceError(f"the file {path} does not exist: {advice}") from None
     except UnicodeDecodeError as error:
         raise DataError(Issue(f"this is not UTF-8: {error.reason}", str(path)), fix="save it as UTF-8") from None
 

@@ -133,6 +133,10 @@ class TestOverrides:
             settings_from([pair])
         assert settings_from(["table=[1].tsv", "x=[]", "y={}"]) == {"table": "[1].tsv", "x": [], "y": {}}
 
+    def test_a_path_of_windows_needs_other_slashes(self):
+        with pytest.raises(SettingsError, match="For a path of Windows, write / in place of"):
+            settings_from(['files={ PER = "C:\\Users\\names.txt" }'])
+
     def test_sets_single_entries_of_a_table(self):
         pairs = ['vectors={ en = "a.vec" }', "vectors.hi=b.vec", "definitions.Gene.x=part of DNA"]
         assert settings_from(pairs) == {

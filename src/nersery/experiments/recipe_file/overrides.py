@@ -103,6 +103,7 @@ def _issue(pair: str, example: str) -> str:
             f"--set '{key.strip()}={example}'"
         )
         hint = either(in_shell, f": {key.strip()}={example}")
+        hint = ". For a path of Windows, write / in place of \\" if "\\" in text and '"' in text else hint
         return f"--set {pair}: this {shape} cannot be read. Put text in double quotes{hint}"
     return ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import difflib
 import re
 import shutil
 import sys
@@ -18,7 +17,7 @@ from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
-from nersery.core.files import address_in, advice_for_address, naming_the_full_disk, unexpanded_home
+from nersery.core.files import address_in, advice_for_address, advice_for_missing, naming_the_full_disk
 from nersery.core.wording import either
 from nersery.io.input_files import binary
 from nersery.io.input_files.garbled import note_of_garbled
@@ -210,16 +209,12 @@ class TextFile:
             if address := address_in(self.path):
                 fix = advice_for_address(address, "download it, and name that file")
                 return DataError(Issue("this is an address, expected a file", self.name), fix=fix)
-            siblings = list(self.path.parent.iterdir()) if self.path.parent.is_dir() else []
-            stems = difflib.get_close_matches(self.path.stem, {path.stem for path in siblings}, n=len(siblings) or 1)
-            alike = [path.name for path in siblings if path.stem in stems and path.suffix != ".part"]
             if self.path.is_symlink():
                 target = self.path.readlink()
                 return DataError(
                     Issue(f"this is a link to {target}, which is missing", self.name), fix="correct the link"
                 )
-            close = difflib.get_close_matches(self.path.name, alike, n=1)
-            fix = f"did you mean {close[0]}?" if close else unexpanded_home(self.path) or CHECK_NAME
+            fix = advice_for_missing(self.path) or CHECK_NAME
             if fix == CHECK_NAME and " " in self.name:
                 fix = either(fix, f"{fix}; to use text in memory, give Corpus.from_texts([text])")
             return DataError(Issue("there is no such file", self.name), fix=fix)
