@@ -42,6 +42,18 @@ def issues(path: Path, *repair: str) -> list[str]:
     return [str(issue) for issue in error.value.issues]
 
 
+@pytest.mark.parametrize("entities", [[], [{"start": 0, "end": 3, "label": "PER"}]])
+def test_parts_of_speech_of_spacys_tokens_are_no_labels(tmp_path: Path, entities: list[Any]) -> None:
+    """Of ``Doc.to_json`` after a tagger: such tokens look like labels."""
+    tagged = (("Ada", 0, "NNP"), ("met", 4, "VBD"))
+    tokens = [
+        {"id": n, "start": start, "end": start + 3, "tag": tag, "pos": "X"} for n, (_, start, tag) in enumerate(tagged)
+    ]
+    doc = {"text": "Ada met ", "ents": entities, "tokens": tokens}
+    read_ = read(save(tmp_path / "doc.jsonl", doc, {**doc, "text": "Eve met "}))
+    assert [sentence.labels for sentence in read_] == [((0, 1, "PER"),) if entities else ()] * 2
+
+
 @pytest.mark.parametrize(
     "value",
     [

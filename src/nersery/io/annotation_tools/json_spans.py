@@ -234,7 +234,8 @@ def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
     labels_by_key = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
     labels_by_key = {key: content for key, content in labels_by_key.items() if labelled or has_parts(content)}
     lists = {key: content for key, content in value.items() if isinstance(content, list) and "suggestion" not in key}
-    labels_by_key |= {key: content for key, content in lists.items() if any(map(is_label, content))}
+    lists = {key: items for key, items in lists.items() if any(map(is_label, items))}
+    labels_by_key |= {key: items for key, items in lists.items() if key != "tokens" or not _are_tagged_words(items)}
     if len(labels_by_key) > 1:
         raise wrong_object(line, f"labels are under {' and '.join(labels_by_key)}, expected one of them")
     for key, labels in labels_by_key.items():
@@ -268,6 +269,11 @@ def _spans(label: Any, line: int) -> Iterator[LabelledSpan]:
     if not right or not isinstance(text, str | None):
         raise wrong_object(line, f"a label is {label!r:.60}, expected {EXPECTED_LABEL}")
     yield from (LabelledSpan(start, end, type_, line, text) for type_ in types)
+
+
+def _are_tagged_words(tokens: Sequence[Any]) -> bool:
+    """Whether tokens are those of spaCy's ``Doc.to_json``, whose ``tag`` is a part of speech."""
+    return all(isinstance(token, dict) and {"id", "tag"} <= token.keys() for token in tokens)
 
 
 def _is_triple(label: Sequence[Any]) -> bool:
