@@ -100,6 +100,13 @@ def test_the_page_gets_types_order_and_originals(monkeypatch: pytest.MonkeyPatch
     assert list(beside.items()) == [("o", ["o", "a"]), ("a", ["a"]), ("n", ["n"])]
 
 
+def test_an_added_type_like_one_of_the_corpus_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    decides(monkeypatch)
+    notes = call("label", "review", "in.jsonl", "out.jsonl", "--types", "PERS,WORK").err
+    assert 'note: --types adds PERS, which no sentence has; did you mean "PER"? Known: PER\n' in notes
+    assert "WORK" not in notes
+
+
 def test_tags_of_corpus_types_are_refused_as_types() -> None:
     io.write([Sentence(("steel",), (Entity(0, 1, "ALLOY"),), id="a")], "alloys.jsonl")
     result = call("label", "review", "alloys.jsonl", "out.jsonl", "--types", "B-ALLOY")

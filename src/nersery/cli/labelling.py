@@ -20,7 +20,7 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import INTERRUPTIONS, Terminated, label_group
 from nersery.core.definitions import check_types
-from nersery.core.errors import NerseryError, SettingsError, printable
+from nersery.core.errors import NerseryError, SettingsError, did_you_mean, printable
 from nersery.core.files import check_writable, content_hash, review_folder
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence, types_in
@@ -194,7 +194,12 @@ def review(
     with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode, start_over=force) as decisions:
         loader = ReviewLoader(corpus, decisions, originals, by, goal)
         loader.start()
-        check_types((name for name in names if name not in loader.types), "--types", beside=loader.types)
+        added = [name for name in names if name not in loader.types]
+        check_types(added, "--types", beside=loader.types)
+        hints = {name: did_you_mean(name, loader.types) for name in added}
+        for name, hint in hints.items():
+            if hint.startswith("did you mean"):
+                note(f"--types adds {name}, which no sentence has; {hint}")
         server = _server(Review(decisions, loader, names, source), port) if page else None
         if server is None:
             loader.finish()
