@@ -429,3 +429,20 @@ def test_one_error_names_all_columns_that_a_table_lacks(tmp_path: Path) -> None:
         only_by_header = "only a column named sentence ends a sentence" in caught.value.fix
         assert "header such as sentence;word;tag" in caught.value.fix, "commas would not separate the rows below"
         assert (only_by_header, "--word-column" in caught.value.fix) == (header, not header)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "text,entity,type\nAda met Bob in Oslo.,Oslo,LOC\nEve left.,Eve,PER\nMax saw Kim in Bonn.,Kim,PER\n",
+        "sentence,PER,LOC\nAda met Bob in Oslo.,Ada;Bob,Oslo\nNo one came.,,\n",
+        "text;label\nAda met Bob in Oslo.;PER,LOC\nNo one came.;\n",
+    ],
+)
+def test_a_table_of_whole_texts_is_one_error(tmp_path: Path, table: str) -> None:
+    (tmp_path / "texts.csv").write_text(table)
+    with pytest.raises(
+        DataError, match=r"have whole texts, such as \'Ada met Bob in Oslo\.\'[^$]*write JSONL"
+    ) as error:
+        read(tmp_path / "texts.csv")
+    assert len(error.value.issues) == 1

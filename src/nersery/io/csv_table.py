@@ -25,7 +25,7 @@ from nersery.io.columns_and_rows.column_names import HEADER_WORDS, TAG_NAMES, TE
 from nersery.io.columns_and_rows.columns import DOCUMENT_MARK, SAMPLE_LINES, check_named_columns
 from nersery.io.columns_and_rows.conll_writer import TAB
 from nersery.io.columns_and_rows.objects import Object
-from nersery.io.columns_and_rows.table_cells import cell_holds_several, holds_tags, tags_of, word_cutter
+from nersery.io.columns_and_rows.table_cells import cell_holds_several, holds_tags, tags_of, whole_text, word_cutter
 from nersery.io.columns_and_rows.word_column import NEARLY_ALL
 from nersery.io.formats import FileHead, Format
 from nersery.io.input_files.foreign import refuse_foreign
@@ -50,6 +50,10 @@ _ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
 _TAG_NUMBER = re.compile(r"-?\d+")
 MOST_WORDS = 200
 """The maximum number of words in one sentence at the start of a table. More show that nothing ends it."""
+_TEXTS_FIX = (
+    'for texts with entities, write JSONL with their first character and the one after the last: {"text": "Ada left.", '
+    '"label": [[0, 3, "PER"]]}. For raw text, save only that column, one sentence per line'
+)
 _TableRow = Sequence[str]
 
 
@@ -273,6 +277,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile, del
     has_header = not TAG_NAMES.isdisjoint(first)
     tag = _only(options.tag_column, first, TAG_NAMES, _like_tags(rows[has_header:]))
     if tag is None:
+        _refuse_texts(rows, file)
         raise _unclear("tag", first, rows, file, delimiter)
     top, below = _cell(rows[0], tag), {_cell(row, tag) for row in rows[1:]}
     names = [] if top in below or any(map(looks_like_tag, tags_of(top))) else first
@@ -283,6 +288,8 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile, del
     word = _only(options.word_column, names, word_names, unnamed)
     if word is None:
         raise _unclear("word", names, rows, file, delimiter)
+    if not by_sentence:
+        _refuse_texts([[_cell(row, word)] for row in sample], file)
     others = {at: name for at, name in enumerate(names) if at not in (word, tag)}
     texts = {"sentence"} if by_sentence else set()  # beside lists of words
     naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name) and name not in texts]
@@ -334,6 +341,14 @@ def _unclear(role: str, names: _TableRow, rows: Sequence[_TableRow], file: TextF
     columns = ", ".join(names) or "without a header"
     fix = f"name the columns {by}. For raw text, save only that column, one sentence per line"
     return DataError(Issue(f"it is not clear which column has the {role}s: {columns:.100}", file.name), fix=fix)
+
+
+def _refuse_texts(rows: Sequence[_TableRow], file: TextFile) -> None:
+    if text := whole_text(rows):
+        message = (
+            f"its rows have whole texts, such as {text!r:.60}, expected a word and its tag, or a tag for each word"
+        )
+        raise DataError(Issue(message, file.name), fix=_TEXTS_FIX)
 
 
 def _like_tags(rows: Sequence[_TableRow]) -> list[int]:

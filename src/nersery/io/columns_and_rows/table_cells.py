@@ -7,11 +7,14 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 
 from nersery.core.tags import looks_like_tag
 
 _LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
 """The beginning of a list of quoted items or numbers, and an item."""
+LEAST_WORDS = 3
+"""The minimum number of words in a cell with a whole text."""
 _Cut = Callable[[str], list[str]]
 
 
@@ -58,6 +61,20 @@ def holds_tags(cell: str) -> bool:
 def are_tags(parts: Sequence[str]) -> bool:
     """Whether there are parts, and all of them have the form of a tag."""
     return bool(parts) and all(map(looks_like_tag, parts))
+
+
+def whole_text(rows: Sequence[Sequence[str]]) -> str:
+    """The first text in a column of which more than half of the cells are texts; empty if there is none.
+
+    >>> whole_text([["1", "Ada met Bob."], ["2", "She left."], ["3", "Bob left Ada."]])
+    'Ada met Bob.'
+    """
+    for cells in zip_longest(*rows, fillvalue=""):
+        written = [cell for cell in cells if cell.strip() and not holds_tags(cell)]
+        texts = [cell for cell in written if len(cell.split()) >= LEAST_WORDS]
+        if len(texts) > len(written) / 2:
+            return texts[0]
+    return ""
 
 
 def word_cutter(rows: Sequence[tuple[str, str]]) -> _Cut:
