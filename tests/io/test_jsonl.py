@@ -547,3 +547,17 @@ def test_reports_tags_that_are_numbers_once_for_all_rows(tmp_path: Path) -> None
         read(tmp_path / "a.jsonl")
     assert len(caught.value.issues) == 30
     assert str(caught.value).count("numbers must be turned into tags first") == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "advice"),
+    [
+        ({"body": "Ada met Bob", "marks": []}, """jq -c '.text = .["body"]'"""),
+        ({"version": 1, "data": [{"tokens": ["Ada"], "ner_tags": ["B-PER"]}]}, """jq -c '.["data"][]'"""),
+    ],
+)
+def test_says_how_to_correct_unknown_keys(tmp_path: Path, value: dict[str, Any], advice: str) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps(value))
+    with pytest.raises(DataError) as error:
+        read(tmp_path / "rows.jsonl")
+    assert advice in error.value.fix

@@ -134,7 +134,7 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
         if not has_words(row) and (name := next((name for name in _OTHER_WORDS if _is_filled(row.get(name))), "")):
             row = {"tokens" if key == name else key: content for key, content in row.items()}
     if messages := [*_issues(row)]:
-        raise wrong_object(line, *messages)
+        raise wrong_object(line, *messages, fixes=tuple(_advice(row)))
     others = _others(row, key_of_tags(row))
     columns = [key for key in others if "columns" not in row and _is_column(row[key], row)]
     usual: Object = {key: content for key, content in row.items() if key not in others}
@@ -265,6 +265,21 @@ def _issues(row: Any) -> Iterator[str]:
         yield f"expected only one of {', '.join(_LABELS)}"
     if "entities" in row and (doubled := [key for key in row if key in _PREFERRED_TAGS and _seem_tags(row[key], row)]):
         yield f"expected only one of entities, {', '.join(doubled)}"
+
+
+def _advice(row: Any) -> Iterator[str]:
+    """How to correct an object that has its text under another key, or that holds a list of rows."""
+    if not isinstance(row, dict) or has_words(row):
+        return
+    if key := next((key for key, text in row.items() if _text(text) and len(text.split()) > 2), ""):
+        rename = f"""jq -c '.text = .["{key}"]' old > new.jsonl"""
+        yield f'if "{key}" has the text, rename it, and the key of its labels likewise: {rename}'
+    elif key := next((key for key, items in row.items() if _are_objects(items)), ""):
+        yield f'if "{key}" has the sentences, put each on a line of its own: jq -c \'.["{key}"][]\' old > new.jsonl'
+
+
+def _are_objects(items: Any) -> bool:
+    return isinstance(items, list) and set(map(type, items)) == {dict}
 
 
 def _are_numbers(tags: Any) -> bool:
