@@ -192,3 +192,11 @@ def test_a_list_of_a_type_that_gold_lacks_is_noted(capsys: pytest.CaptureFixture
     gold = [Sentence(("Rio", "won"), (Entity(0, 1, "PLACE"),), id="g")]
     assert labels("in Paris", gold, files={"PLACES": "places.txt"}) == ((1, 2, "PLACES"),)
     assert 'a list of PLACES, which gold does not have; did you mean "PLACE"? Known: PLACE' in capsys.readouterr().err
+
+
+def test_names_that_the_text_lacks_are_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    forget_notes()
+    raw = Corpus([Sentence(("She", "saw", place), id=place) for place in ("Oslo", "Bonn")])
+    annotate(raw, "gazetteer_labels", [], files={"PER": "people.txt"})
+    note = "no name is in the first 2 sentences, such as 'She saw Oslo'. Known: 2 names, such as 'Paris'. "
+    assert note in capsys.readouterr().err

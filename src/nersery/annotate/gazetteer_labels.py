@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain, takewhile
 
 from nersery.annotate.base import Annotator
+from nersery.core.counting import plural
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.inflection import inflection
@@ -54,6 +55,7 @@ class GazetteerLabels(Annotator):
     _ignores_case: bool = hidden(default=False)
     _types: dict[str, dict[str, float]] = hidden(default_factory=dict)
     _longest: int = hidden(default=0)
+    _is_judged: bool = hidden(default=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,7 +147,16 @@ class GazetteerLabels(Annotator):
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
         if not self._types:
             raise unfitted(self, "annotate")
-        return [self._labelled(sentence) for sentence in sentences]
+        outcomes = [self._labelled(sentence) for sentence in sentences]
+        if not self._is_judged and len(sentences) > 1:
+            self._is_judged = True
+            if all(outcome == Reject(NO_NAME) for outcome in outcomes):
+                name, text = next(iter(self._types)), sentences[0].text
+                warn(
+                    f"no name is in the first {len(sentences)} sentences, such as {text!r:.60}. Known: "
+                    f"{plural(len(self._types), 'name')}, such as {name!r:.60}. List names as they are in the text"
+                )
+        return outcomes
 
     def _labelled(self, sentence: Sentence) -> Sentence | Reject:
         entities = []
