@@ -365,3 +365,14 @@ def test_neither_an_endless_file_nor_an_endless_line_fills_the_memory(tmp_path: 
     *message, megabytes = run.stdout.splitlines()
     assert "has more than" in "".join(message), run
     assert int(megabytes) < 250
+
+
+def test_paragraphs_are_noted(tmp_path: Path) -> None:
+    paragraph = "Ada met Bob in Oslo. They spoke about the budget of the city. Then Ada left for Rome. " * 3
+    (tmp_path / "a.txt").write_text(f"Heading\n\n{paragraph}\n\n{paragraph}\n")
+    assert (
+        "several sentences, as line 3 has, and each is read as one (put each"
+        in open_corpus(tmp_path / "a.txt").description
+    )
+    (tmp_path / "a.txt").write_text("Dr. J. R. R. Tolkien, who met Ada " + "and others " * 20 + "there.\nShe left.\n")
+    assert "several" not in open_corpus(tmp_path / "a.txt").description

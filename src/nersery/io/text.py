@@ -53,9 +53,15 @@ INNER_BREAKS = (
     "line is read as one sentence. If it is several, convert such breaks: python3 -c 'import sys; "
     'print(*sys.stdin.read().splitlines(), sep="\\n")\' < raw.txt > text.txt'
 )
+_END = re.compile(r"[.!?](?<!\b[\w.].)(?=\s+\W?[^\W\d_a-z])|[।۔؟。！？]")
+"""The end of a sentence before another one, or in scripts that mark it clearly; not that of an abbreviated name."""
+LEAST_CHARACTERS = 200
+"""The minimum length of a paragraph, in characters."""
 LEAST_ROWS = 2
 """The minimum number of rows in a table. A single line may have a tab by chance."""
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
+
+PARAGRAPHS = f"; most lines have several sentences, as line {{}} has, and each is read as one ({SPLIT_HINT})"
 
 
 class TextSource(Source):
@@ -99,6 +105,7 @@ class TextSource(Source):
         entity = next(filter(None, map(_ENTITY.search, texts)), None)
         markup = TAGGED if len([*filter(_TAG.match, texts)]) > len(texts) / 2 else ""
         markup += BARRED if sum("|||" in text for text in texts) > len(texts) / 2 else ""
+        markup += _paragraphs(texts)
         return self._oddity_of_words(texts) + _tabbed(texts) + markup + (ESCAPED.format(entity[0]) if entity else "")
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
@@ -152,6 +159,13 @@ class TextSource(Source):
             lines = f"{before_sentences:,} blank lines, the first is" if before_sentences > 1 else "a blank line,"
             fix = "delete the same lines from its translation, if there is one"
             warn(f"{self.file.name}: left out {lines} line {first:,}; {fix}")
+
+
+def _paragraphs(lines: Sequence[str]) -> str:
+    """A note on lines that are whole paragraphs, as programs for writing export them; empty for other lines."""
+    numbered = [(number, line) for number, line in enumerate(lines, start=1) if not is_blank(line)]
+    long = [number for number, line in numbered if len(line) > LEAST_CHARACTERS and len(_END.findall(line)) > 2]
+    return PARAGRAPHS.format(long[0]) if len(long) > len(numbered) / 2 else ""
 
 
 def word_offsets(words: Iterable[str], line: str) -> Iterator[tuple[int, int]]:
