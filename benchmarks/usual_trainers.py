@@ -1,7 +1,7 @@
 """Compare taggers of `nersery train` with those that users train without nersery, on the same sentences.
 
-    python benchmarks/usual_trainers.py TRAIN DEV TEST [--model MODEL] [--steps N] [--seeds N] [--language CODE]
-        [--quick]
+    python benchmarks/usual_trainers.py TRAIN DEV TEST [--trainers NAME...] [--model MODEL] [--steps N] [--seeds N]
+        [--language CODE] [--quick]
 
 *transformers* is the usual loop: `AutoModelForTokenClassification`, the same encoder and number of steps as nersery,
 batches of 16, AdamW with a learning rate that falls linearly to zero. *spaCy* is ``spacy train`` with its default
@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean, stdev
@@ -157,11 +156,15 @@ def by_spacy(parts: dict[str, list[Sentence]], folder: Path, options: argparse.N
     return f1(parts["test"], found)
 
 
+TRAINERS: dict[str, Callable[..., float]] = {"nersery": by_nersery, "transformers": by_transformers, "spaCy": by_spacy}
+
+
 def main() -> None:
     """Print the F1 of each training, and their means."""
     parser = measuring.parser(__doc__)
     for part in ("train", "dev", "test"):
         parser.add_argument(part)
+    parser.add_argument("--trainers", nargs="+", choices=TRAINERS, default=[*TRAINERS])
     parser.add_argument("--model", default="bundled")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=3)
@@ -171,13 +174,12 @@ def main() -> None:
         options.steps, options.seeds = 2, 1
     measuring.print_machine()
     parts = {part: list(io.read(getattr(options, part))) for part in ("train", "dev", "test")}
-    kinds: dict[str, Callable[..., float]] = {"nersery": by_nersery, "transformers": by_transformers, "spaCy": by_spacy}
-    results: dict[str, list[float]] = {kind: [] for kind in kinds}
+    results: dict[str, list[float]] = {kind: [] for kind in options.trainers}
     for seed in range(options.seeds):
-        for kind, run in kinds.items():
+        for kind in options.trainers:
             begun = time.perf_counter()
             with tempfile.TemporaryDirectory() as folder:
-                results[kind].append(partial(run, parts, Path(folder), options)(seed))
+                results[kind].append(TRAINERS[kind](parts, Path(folder), options, seed))
             print(f"{kind}, seed {seed}: F1 {results[kind][-1]:.1f}, {time.perf_counter() - begun:.0f} s", flush=True)
     for kind, scores in results.items():
         print(f"{kind}: F1 {mean(scores):.1f} ± {stdev(scores) if len(scores) > 1 else 0:.1f}")
