@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -554,10 +556,24 @@ def test_reports_tags_that_are_numbers_once_for_all_rows(tmp_path: Path) -> None
     [
         ({"body": "Ada met Bob", "marks": []}, """jq -c '.text = .["body"]'"""),
         ({"version": 1, "data": [{"tokens": ["Ada"], "ner_tags": ["B-PER"]}]}, """jq -c '.["data"][]'"""),
+        ({"features": [], "rows": [{"n": 0, "row": {"tokens": ["Ada"]}}]}, """jq -c '.["rows"][]["row"]'"""),
+        ({"tokens": [["Ada"], ["He"]], "ner_tags": [["B-PER"], ["O"]]}, "import pandas"),
+        ({"tokens": {"0": ["Ada"]}, "ner_tags": {"0": ["B-PER"]}}, "import pandas"),
     ],
 )
-def test_says_how_to_correct_unknown_keys(tmp_path: Path, value: dict[str, Any], advice: str) -> None:
+def test_says_how_to_correct_keys(tmp_path: Path, value: dict[str, Any], advice: str) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps(value))
     with pytest.raises(DataError) as error:
         read(tmp_path / "rows.jsonl")
     assert advice in error.value.fix
+
+
+def test_says_how_to_remove_commas_between_objects(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"words": ["Ada"]},\n{"words": ["He"]}, \n{"words": ["She"]}\n')
+    with pytest.raises(DataError) as error:
+        read(tmp_path / "a.jsonl")
+    command = re.search(r"sed -E '.*?'", error.value.fix)
+    assert command
+    done = subprocess.run(f"{command[0]} a.jsonl > b.jsonl", shell=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0
+    assert len(read(tmp_path / "b.jsonl")) == 3

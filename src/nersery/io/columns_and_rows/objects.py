@@ -75,6 +75,8 @@ def parsed(given: Any, line: int) -> Any:
             before = given.count("\n", 0, min(error.pos, end))  # in an object on several lines
         known = lone_return(given.split("\n")[before], line + before) or inner_mark(given, line)
         fixes = ("if it has several objects, put each on a line of its own: jq -c . old > new",) if before else ()
+        if given.rstrip(BLANKS).endswith("},"):
+            fixes = ("put no comma between objects: sed -E 's/[}],([[:space:]]*)$/}\\1/' old > new.jsonl",)
         raise BrokenError(known or Issue(reason, line=line + before, kind="not JSON", fixes=fixes)) from None
 
 

@@ -66,6 +66,9 @@ def _text(value: Any) -> bool:
 
 _TAGS = ("tags", "ner_tags")
 _LABELS = ("entities", *_TAGS)
+ROWS_OF_COLUMNS = (
+    """python3 -c 'import pandas; pandas.read_json("old.json").to_json("new.jsonl", orient="records", lines=True)'"""
+)
 ROWS_OF_JSONL = 'map(json.loads, open("old.jsonl"))'
 """The code with which a user reads the rows of a file in Python."""
 _NUMBERS = (
@@ -268,14 +271,21 @@ def _issues(row: Any) -> Iterator[str]:
 
 
 def _advice(row: Any) -> Iterator[str]:
-    """How to correct an object that has its text under another key, or that holds a list of rows."""
-    if not isinstance(row, dict) or has_words(row):
+    """How to correct an object that has its text under another key, or that holds a list of rows, or columns."""
+    if not isinstance(row, dict):
+        return
+    if has_words(row):
+        words = row.get("words", row.get("tokens"))
+        if isinstance(words, dict) or (isinstance(words, list) and {*map(type, words)} == {list}):
+            yield f"if each key has the values of all sentences, write a row for each: {ROWS_OF_COLUMNS}"
         return
     if key := next((key for key, text in row.items() if _text(text) and len(text.split()) > 2), ""):
         rename = f"""jq -c '.text = .["{key}"]' old > new.jsonl"""
         yield f'if "{key}" has the text, rename it, and the key of its labels likewise: {rename}'
     elif key := next((key for key, items in row.items() if _are_objects(items)), ""):
-        yield f'if "{key}" has the sentences, put each on a line of its own: jq -c \'.["{key}"][]\' old > new.jsonl'
+        inner = next((name for name, one in row[key][0].items() if isinstance(one, dict) and has_words(one)), "")
+        path = f'.["{key}"][]' + (f'["{inner}"]' if inner else "")
+        yield f"if \"{key}\" has the sentences, put each on a line of its own: jq -c '{path}' old > new.jsonl"
 
 
 def _are_objects(items: Any) -> bool:
