@@ -35,6 +35,12 @@ def code_lines(path: Path) -> int:
     return len(left)
 
 
+def words() -> int:
+    """The words of README and docs; the bars of tables do not count."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    return sum(any(map(str.isalnum, word)) for page in pages for word in page.read_text("utf-8").split())
+
+
 def measure() -> dict[str, str]:
     """Each measure and its value, as shown in the documentation."""
     files = sorted(SOURCE.rglob("*.py"))
@@ -43,9 +49,6 @@ def measure() -> dict[str, str]:
     long = sum(length > LONG_FUNCTION for length in lengths)
     names = [path for path in SOURCE.iterdir() if not path.name.startswith(("_", "py.typed"))]
     tests = sum(map(lines, (ROOT / "tests").rglob("*.py")))
-    pages = [*ROOT.glob("README.md"), *(ROOT / "docs").glob("*.md")]
-    texts = [page.read_text("utf-8").split() for page in pages]
-    words = sum(any(map(str.isalnum, word)) for text in texts for word in text)  # the bars of tables do not count
     return {
         "lines of Python in `src`": f"{sum(sizes):,}",
         "of code among them": f"{sum(map(code_lines, files)):,}",
@@ -53,7 +56,7 @@ def measure() -> dict[str, str]:
         "files, median and longest": f"{len(files)}, {statistics.median(sizes):.0f} and {max(sizes)} lines",
         "functions above 50 lines": f"{long} of {len(lengths):,} ({100 * long / len(lengths):.1f} %)",
         "names directly under `src/nersery`": str(len(names)),
-        "words in README and docs": f"{words:,}",
+        "words in README and docs": f"{words():,}",
     }
 
 

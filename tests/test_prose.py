@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from measure import words
 
 ROOT = Path(__file__).parent.parent
 PHRASES = (
@@ -52,6 +53,11 @@ MODULES = sorted((ROOT / "src" / "nersery").rglob("*.py"))
 def test_documents_and_recipes_read_well(path: Path) -> None:
     text = " ".join(path.read_text("utf-8").split())
     assert FORBIDDEN.findall(text) == []
+
+
+def test_documents_are_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
+    assert words() <= 25_000
 
 
 def test_messages_and_docstrings_read_well() -> None:
