@@ -57,7 +57,7 @@ def test_reports_all_issues_of_a_file_with_line_and_sentence(path: Path) -> None
     assert "the number of columns is 3, expected 2 (word 1, tag 2): 'c', 'O', 'O'" in found[1]
     with pytest.raises(DataError) as caught:
         read(path)
-    for name in ("underscore", "ragged-lines", "lost-prefix", "bare-dash", "orphan-inside", "drop-sentence"):
+    for name in ("underscore", "ragged-lines", "lost-prefix", "bare-dash", "orphan-inside"):
         assert f"--repair {name} " in caught.value.fix
 
 
@@ -278,3 +278,26 @@ def test_fix_converts_bracketed_entities_to_tags(tmp_path: Path, name: str) -> N
     subprocess.run(command, shell=True, check=True, cwd=tmp_path)
     first, second = read(tmp_path / "new.conll")
     assert (first.labels, second.labels) == (((1, 2, "PERSON"), (3, 5, "GPE")), ((0, 1, "PERSON"),))
+
+
+@pytest.mark.parametrize(("good", "is_advised"), [(True, True), (False, False)])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_dropping_sentences_is_advised_only_if_some_are_left(
+    path: Path, good: bool, is_advised: bool, is_first: bool
+) -> None:
+    sentences = ["a B_X\n", "b O\n" if good else "b O\nc -X\n"]
+    path.write_text("\n".join(reversed(sentences) if is_first else sentences), "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert ("--repair drop-sentence" in caught.value.fix) is is_advised
+    assert "--repair underscore" in caught.value.fix
+
+
+def test_an_empty_tag_in_a_column_can_be_repaired(path: Path) -> None:
+    """Spreadsheets and pandas write no value for O."""
+    text = "Ada\tB-X\nran\t\n.\t\n\nso\t\n"
+    path.write_text(text, "utf-8")
+    with pytest.raises(DataError, match="the tag '' cannot be read: it is empty") as caught:
+        read(path)
+    assert "--repair bare-dash (-, _ or nothing becomes O)" in caught.value.fix
+    assert labels(path, text, repair=["bare-dash"]) == [(("Ada", "ran", "."), ((0, 1, "X"),)), (("so",), ())]

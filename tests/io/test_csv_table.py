@@ -446,3 +446,11 @@ def test_a_table_of_whole_texts_is_one_error(tmp_path: Path, table: str) -> None
     ) as error:
         read(tmp_path / "texts.csv")
     assert len(error.value.issues) == 1
+
+
+def test_an_empty_tag_can_be_repaired(tmp_path: Path) -> None:
+    path = save(tmp_path, "sentence,word,tag\n1,Ada,B-PER\n1,ran,\n2,so,\n")
+    with pytest.raises(DataError, match="it is empty") as caught:
+        read(path)
+    assert "--repair bare-dash (-, _ or nothing becomes O)" in caught.value.fix
+    assert [sentence.labels for sentence in read(path, repair="bare-dash")] == [((0, 1, "PER"),), ()]

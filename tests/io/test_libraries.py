@@ -217,7 +217,7 @@ def test_repairs_work_as_for_files() -> None:
 
 def test_fix_for_broken_lists_mentions_no_files_or_commands() -> None:
     with pytest.raises(DataError) as caught:
-        Corpus.from_bio([["Ada", "wrote"], ["Bo"]], [["B_PER", "O"], ["PER"]])
+        Corpus.from_bio([["Ada", "wrote"], ["Bo"], ["so"]], [["B_PER", "O"], ["PER"], ["O"]])
     fix = caught.value.fix
     assert fix.startswith('correct the sentences; repair="underscore" (')
     assert fix.endswith('; repair="drop-sentence" leaves each broken sentence out')

@@ -18,7 +18,7 @@ from nersery.core.sentence import Entity
 from nersery.core.sentence_validation import LETTERS, is_type_name
 
 OUTSIDE = "O"
-EMPTY = ("-", "_")
+EMPTY = ("", "-", "_")
 """Values that some files have in place of ``O``."""
 _TAG = re.compile(rf"O|[{LETTERS}]-.+", re.DOTALL)
 _IN_NAMES = "_-.:/&\u200c\u200d"
@@ -308,7 +308,7 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
     elif holds_several(tag):
         why, fix = "it holds several tags", ONE_LEVEL
     elif tag in EMPTY:
-        repair, why = "bare-dash", "letter and type are missing"
+        repair, why = "bare-dash", "letter and type are missing" if tag else "it is empty"
     elif tag[:1] == "-":
         repair, why = "lost-prefix", "its letter is missing"
     elif has_small_letter(tag, scheme.letters):

@@ -200,6 +200,8 @@ class Pass:
         """Notes to print at the end, each with ``{}`` in place of a number, and these numbers."""
         self.layer = ""
         """The layer with the labels in the first file of a folder, for a format with several layers."""
+        self.may_drop = False
+        """Whether a sentence was read without issues, so that something is left if broken sentences are dropped."""
         self._ids = Ids()
         self.overruled: Sequence[str] = ()
         """Fixes that single issues suggest, but that do not suit the whole file."""
@@ -267,14 +269,14 @@ class Pass:
     def error(self) -> DataError:
         """The error with all issues of the file and their fixes."""
         fixes = [self.instead.get(fix, fix) for fix in self._fixes if fix not in self.overruled]
-        drop = f"--repair {repairs.DROP_SENTENCE}"
+        does = "leaves each broken sentence out"
+        if not self.file.in_memory:
+            does = either("moves each broken sentence to the rejects", does)
+        fixes += [f"--repair {repairs.DROP_SENTENCE} {does}"] * self.may_drop
         if self.file.in_memory:
-            fix = "; ".join(["correct the sentences", *fixes, f"{drop} leaves each broken sentence out"])
-            return DataError(self.issues, fix=as_parameters(fix))
-        does = either("moves each broken sentence to the rejects", "leaves each broken sentence out")
-        advice = "; ".join([*fixes, f"{drop} {does}"])
-        start = either("correct the file; ", "correct the file, or read it with other arguments of nersery.read: ")
-        return DataError(self.issues, fix=start + advice)
+            return DataError(self.issues, fix=as_parameters("; ".join(["correct the sentences", *fixes])))
+        others = either("; ", ", or read it with other arguments of nersery.read: ") if fixes else ""
+        return DataError(self.issues, fix=f"correct the file{others}{'; '.join(fixes)}")
 
 
 class Source(ABC):
@@ -325,6 +327,7 @@ class Source(ABC):
             for sentence in repairs.in_nfc(self.sentences(findings), self.options.repair, findings.repaired):
                 yield from findings.rejects[passed:]
                 passed = len(findings.rejects)
+                findings.may_drop = True
                 if not findings.issues:
                     yield sentence
             if findings.issues:

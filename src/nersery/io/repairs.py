@@ -117,7 +117,7 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         "underscore": Repair("B_PER becomes B-PER", _underscore),
         "lost-prefix": Repair("-PER becomes I-PER after a PER entity's word, else B-PER", _lost_prefix),
         "bare-type": Repair("PER becomes I-PER after a PER entity's word, else B-PER", _bare_type),
-        "bare-dash": Repair("- or _ becomes O", _bare_dash),
+        "bare-dash": Repair("-, _ or nothing becomes O", _bare_dash),
         "orphan-inside": Repair("I-PER (M-, E-) that continues nothing begins an entity", _orphan_inside),
         "open-end": Repair("an entity without its E- or L- ends at its last word", _open_end_repair),
         CONTROL_CHARACTERS: Repair("a word loses its control characters, such as NUL"),

@@ -25,6 +25,11 @@ SPLIT = {
 LABELS = {"Ada": "PER", "Oslo": "LOC", "Sjögren": "PER", "Rome": "LOC"}
 
 
+def advised(error: DataError) -> list[str]:
+    """The repairs that an error advises, but for that of the sentences that are still broken."""
+    return [name for name in re.findall(r"--repair (\S+)", error.fix) if name != "drop-sentence"]
+
+
 def save(path: Path, counted: str, *, utf16: bool = False) -> Path:
     """The text with labels whose offsets were counted in another form of it."""
     starts = {name: counted.index(name) for name in LABELS}
@@ -105,7 +110,7 @@ def test_suggests_only_the_repair_that_makes_labels_fit(tmp_path: Path, unit: st
     path = counted(tmp_path, unit)
     with pytest.raises(DataError) as caught:
         read(path)
-    assert re.findall(r"--repair (\S+)", caught.value.fix) == [repair, "drop-sentence"]
+    assert advised(caught.value) == [repair]
     [sentence] = read(path, repair=(repair,))
     assert [sentence.mention(entity) for entity in sentence.entities] == [("Ada",), ("Bo",)]
 
@@ -131,7 +136,7 @@ def test_suggests_offsets_in_the_other_unicode_form(
     with pytest.raises(DataError) as caught:
         read(path)
     repair = f"{counted_in.lower()}-offsets"
-    assert re.findall(r"--repair (\S+)", caught.value.fix) == [repair, "drop-sentence"]
+    assert advised(caught.value) == [repair]
     [sentence] = read(path, repair=(repair,))
     assert [sentence.mention(entity) for entity in sentence.entities] == [(normalize(form, mention),)]
 
@@ -149,7 +154,7 @@ def test_bytes_and_nfd_are_distinguished(tmp_path: Path) -> None:
         path.write_text(json.dumps({"text": text, "label": labels}), "utf-8")
         with pytest.raises(DataError) as caught:
             read(path)
-        assert re.findall(r"--repair (\S+)", caught.value.fix) == [f"{repair}-offsets", "drop-sentence"]
+        assert advised(caught.value) == [f"{repair}-offsets"]
 
 
 def test_does_not_suggest_nfc_offsets_for_a_label_within_a_word(tmp_path: Path) -> None:
@@ -157,7 +162,7 @@ def test_does_not_suggest_nfc_offsets_for_a_label_within_a_word(tmp_path: Path) 
     path.write_text(json.dumps({"text": normalize("NFD", "In Köln met Adas"), "label": [[14, 17, "X"]]}), "utf-8")
     with pytest.raises(DataError) as caught:
         read(path)
-    assert re.findall(r"--repair (\S+)", caught.value.fix) == ["whole-words", "cut-words", "drop-sentence"]
+    assert advised(caught.value) == ["whole-words", "cut-words"]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +270,7 @@ def test_uses_all_texts_of_a_file_to_find_how_it_counts(tmp_path: Path, unit: st
     path.write_text("\n".join([*lines, json.dumps({"text": "😀 Oslos", "label": [[2, 6, "LOC"]]})]), "utf-8")
     with pytest.raises(DataError) as caught:
         read(path)
-    assert re.findall(r"--repair (\S+)", caught.value.fix) == [repair, "drop-sentence"]
+    assert advised(caught.value) == [repair]
 
 
 def test_does_not_suggest_utf8_offsets_for_part_of_a_word(tmp_path: Path) -> None:
@@ -273,7 +278,7 @@ def test_does_not_suggest_utf8_offsets_for_part_of_a_word(tmp_path: Path) -> Non
     path.write_text(json.dumps({"text": "Häuser in Öslo", "label": [[0, 3, "X"]]}), "utf-8")
     with pytest.raises(DataError) as caught:
         read(path)
-    assert re.findall(r"--repair (\S+)", caught.value.fix) == ["whole-words", "cut-words", "drop-sentence"]
+    assert advised(caught.value) == ["whole-words", "cut-words"]
 
 
 def test_suggests_another_split_only_if_it_fits(tmp_path: Path) -> None:

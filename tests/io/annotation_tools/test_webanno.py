@@ -159,3 +159,9 @@ def test_reports_bare_carriage_returns(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
     with pytest.raises(DataError, match=r"end with carriage returns, expected line feeds\nFix: .*tr "):
         read(path)
+
+
+def test_a_label_without_a_type_names_a_fix(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="a label of 'Ada' has no type") as caught:
+        read(save(tmp_path, "T_SP=webanno.custom.X|value", rest=tokens("*", "_", "_")))
+    assert "give each label a value in the tool, and export again" in caught.value.fix

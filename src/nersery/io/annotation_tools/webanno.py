@@ -32,6 +32,9 @@ _FIRST_LAYER = 4
 """The column of the first layer, from 1. The columns before it are number, characters and word."""
 
 
+_TYPE_FIX = ("give each label a value in the tool, and export again; or write it, or _ for no label, in that column",)
+
+
 class _Layer(NamedTuple):
     """A column of labels.
 
@@ -157,7 +160,7 @@ class WebannoSource(StandoffSource):
             for type_, number in _labels(row, layer):
                 if not type_:
                     message = f"a label of {row.word!r:.60} has no type in column {layer}"
-                    issues[sentence].append(Issue(message, line=row.line, kind="label without type"))
+                    issues[sentence].append(Issue(message, line=row.line, kind="label without type", fixes=_TYPE_FIX))
                     continue
                 earlier = spans.get((type_, number), LabelledSpan(start, start, type_, row.line, ""))
                 covered = (earlier.text or "")[: start - earlier.start] + text[earlier.end : start] + row.word

@@ -343,7 +343,7 @@ def _tag_position(sample: _Sample, tags: Sequence[int]) -> int:
 
 def _looks_like_tags(column: Sequence[str], share: float, broken: bool) -> bool:
     values = [value.strip(" ") for value in column] if broken else column
-    tag_count = sum(looks_like_tag(value, broken=broken) for value in values)
+    tag_count = sum(looks_like_tag(value, broken=broken) or (broken and not value) for value in values)
     return tag_count >= share * len(column) and any(map(looks_like_tag, values))
 
 
