@@ -46,6 +46,15 @@ class TestSettings:
         assert names == ["gold", "one", "one copies=1", "one copies=3", "one rate=1.0", "one rate=1.0 copies=1"]
         assert len(memory) == len(names)
 
+    def test_names_and_tables_show_values_as_in_the_recipe(self):
+        entry = {"name": "one", "method": "flipda"}
+        values = {"select": [[], ["duplicates", "agreement"]], "in_turn": [True, False]}
+        _, [one], issues = expanded({"systems": [entry], "sweep": {"settings": [{"system": "one", **values}]}})
+        assert not issues
+        assert 'one select=["duplicates", "agreement"]' in one.systems[2]
+        assert not any("True" in name or "False" in name or "'" in name for name in one.systems)
+        assert one.values == (("[]", '["duplicates", "agreement"]'), ("true", "false"))
+
     def test_tables_have_a_column_for_each_value(self):
         report = sweep(ONE, SETTINGS).execute()
         assert [one.name for one in report.tables] == ["systems", "1-copies", "2-rate-copies"]
@@ -93,12 +102,12 @@ class TestSettings:
             f'{{ system = "one", second_stage = {stages} }}]',
         ]
         sweep(*overrides).execute()
-        made = "one select=['duplicates']", "one second_stage={'steps': 1}", "one second_stage={'steps': 2}"
+        made = 'one select=["duplicates"]', *(f'one second_stage={{ "steps" = {steps} }}' for steps in (1, 2))
         names = {path.name for path in Path("sweep/run/seed-0").iterdir()}
         assert names == {"gold", "one", "sample", *made}
-        assert table("1-select")[0][1::2] == ["select = ['duplicates']", "select = []"]
+        assert table("1-select")[0][1::2] == ['select = ["duplicates"]', "select = []"]
         assert all(table("1-select")[1][1::2])
-        assert table("2-second_stage")[0][1::2] == ["second_stage = {'steps': 2}", "second_stage = {'steps': 1}"]
+        assert table("2-second_stage")[0][1::2] == ['second_stage = { "steps" = 2 }', 'second_stage = { "steps" = 1 }']
 
     @pytest.mark.parametrize(
         ("settings", "message"),

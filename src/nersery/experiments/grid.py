@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nersery.core.files import write_json
+from nersery.experiments.recipe_file.overrides import as_toml
 from nersery.experiments.run_state.made_files import read_record
 from nersery.experiments.systems import MethodSettings, System
 from nersery.taggers.components.second_stage import foreign_settings
@@ -69,10 +70,10 @@ def combinations(
 def described(settings: Settings) -> str:
     """The settings as text for readers.
 
-    >>> described({"batch_size": 8, "learning_rate": 1e-5})
-    'batch_size = 8, learning_rate = 1e-05'
+    >>> described({"batch_size": 8, "learning_rate": 1e-5, "in_turn": True})
+    'batch_size = 8, learning_rate = 1e-05, in_turn = true'
     """
-    return ", ".join(f"{key} = {value}" for key, value in settings.items())
+    return ", ".join(f"{key} = {as_toml(value)}" for key, value in settings.items())
 
 
 def grid_record(folder: Path, system: System) -> Path:

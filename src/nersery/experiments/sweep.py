@@ -17,6 +17,7 @@ from nersery.core.errors import did_you_mean
 from nersery.experiments.grid import combinations, is_varied
 from nersery.experiments.recipe_file import table_methods
 from nersery.experiments.recipe_file.data_files import SPLITS, DataSettings
+from nersery.experiments.recipe_file.overrides import as_toml
 from nersery.experiments.systems import LONGEST_NAME, System, folder_key
 
 MOST_SETTINGS = 2
@@ -81,7 +82,7 @@ class SettingsTable:
 
     system: str
     keys: tuple[str, ...]
-    values: tuple[tuple[Any, ...], ...]
+    values: tuple[tuple[str, ...], ...]
     systems: tuple[str, ...]
 
 
@@ -106,17 +107,23 @@ def expanded(
         current = {**_defaults(table, entry)[1], **entry}
         for settings in combinations(lists):
             changed = {key: value for key, value in settings.items() if value != current.get(key)}
-            name = " ".join([swept[SYSTEM], *(f"{key}={_as_written(value, folder)}" for key, value in changed.items())])
+            name = " ".join([swept[SYSTEM], *(f"{key}={_shown(value, folder)}" for key, value in changed.items())])
             if changed:
                 changed_entry = {**entry, **changed}
                 name = _folder_name(name, changed_entry, entries_by_folder)
                 added_systems[name] = {**changed_entry, "name": name}
             names.append(name)
-        shown = tuple(tuple(_as_written(value, folder) for value in values) for values in lists.values())
+        shown = tuple(tuple(_shown(value, folder) for value in values) for values in lists.values())
         tables.append(SettingsTable(swept[SYSTEM], tuple(lists), shown, tuple(names)))
     if added_systems:
         table = {**table, "systems": [*table["systems"], *added_systems.values()]}
     return table, tables, issues
+
+
+def _shown(value: Any, folder: Path) -> str:
+    """A value as in the recipe, without quotation marks around text."""
+    written = _as_written(value, folder)
+    return written if isinstance(written, str) else as_toml(written)
 
 
 def _as_written(value: Any, folder: Path) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from nersery.experiments.grow.grow_data import GrowData, copies_of
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, STAGE_STEPS, Schedule, schedule_text
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
+from nersery.experiments.recipe_file.overrides import as_toml
 from nersery.experiments.run_time import RunTime
 from nersery.experiments.text_profile import note_of_encoder
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
@@ -341,18 +341,10 @@ class _PlanDraft:
 def recipe_text(table: Mapping[str, Any]) -> str:
     """A recipe's table as TOML."""
     plain = {key: value for key, value in table.items() if not isinstance(value, dict) and key != "systems"}
-    lines = [f"{key} = {_toml(value)}" for key, value in plain.items()]
+    lines = [f"{key} = {as_toml(value)}" for key, value in plain.items()]
     for key, section in table.items():
         if isinstance(section, dict):
-            lines += ["", f"[{key}]", *(f"{name} = {_toml(value)}" for name, value in section.items())]
+            lines += ["", f"[{key}]", *(f"{name} = {as_toml(value)}" for name, value in section.items())]
     for entry in table["systems"]:
-        lines += ["", "[[systems]]", *(f"{name} = {_toml(value)}" for name, value in entry.items())]
+        lines += ["", "[[systems]]", *(f"{name} = {as_toml(value)}" for name, value in entry.items())]
     return "\n".join(lines) + "\n"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_toml(key)} = {_toml(part)}" for key, part in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML has no surrogates, and refuses DEL

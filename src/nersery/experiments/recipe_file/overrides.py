@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +182,17 @@ def toml_value(text: str) -> Any:
     except (ValueError, RecursionError):  # also for a number with thousands of digits
         return float(text) if SHORT_NUMBER.fullmatch(text) else text
     return table["value"] if len(table) == 1 else text
+
+
+def as_toml(value: Any) -> str:
+    """A value as TOML writes it.
+
+    >>> as_toml([True, "PER", {"LOC": 0.5}])
+    '[true, "PER", { "LOC" = 0.5 }]'
+    """
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{as_toml(key)} = {as_toml(part)}" for key, part in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    text = json.dumps(value, ensure_ascii=False, default=str)  # a date cannot be a setting, as its check says
+    return text.replace("\x7f", "\\u007f")  # TOML has no surrogates, and refuses DEL
