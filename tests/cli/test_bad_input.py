@@ -70,6 +70,13 @@ class TestBadInput:
         assert result.code == 3
         assert "bad.conll" in result.err
 
+    def test_types_of_many_files_are_in_several_tables(self, folder: Path):
+        names = [f"part{number}.conll" for number in range(10)]
+        for name in names:
+            Path(name).write_text("Bo\tB-PER\n")
+        heads = [line.split() for line in call("inspect", "stats", *names).out.splitlines() if line.startswith("type")]
+        assert heads == [["type", *names[:4]], ["type", *names[4:8]], ["type", *names[8:]]]
+
     def test_fixes_of_several_files_are_separated(self, folder: Path):
         Path("bad.conll").write_bytes(BAD["broken"])
         assert "check the name and the folder; " in call("inspect", "stats", "xyzzy", "bad.conll").err

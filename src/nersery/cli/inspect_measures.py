@@ -11,6 +11,7 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import Command, inspect_group
+from nersery.core.batched import batched
 from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.progress import Progress
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 """The name of a file and its figures."""
+FILES_IN_TABLE = 4
+"""The most files in a table, so that their names fit beside each other."""
 _DIFFERENT = (
     "texts that occur several times with different labels: {:,}. Keep one labelling of each. To compare two people, "
     "save the sentences of each to a file of their own, in the same order: nersery inspect agreement"
@@ -265,7 +268,9 @@ def _note_forms(rows: list[dict[str, Any]], words: list[str]) -> None:
 
 def _print_types(rows: list[dict[str, Any]]) -> None:
     """Print how often each type occurs in each file, so that splits can be compared."""
-    shown = tables.table("type", *(row["file"] for row in rows), figures_from=1)
-    for type_ in sorted({type_ for row in rows for type_ in row["types"]}):
-        shown.add_row(tables.text(type_), *(f"{row['types'].get(type_, 0):,}" for row in rows))
-    tables.show(shown)
+    types = sorted({type_ for row in rows for type_ in row["types"]})
+    for few in batched(rows, FILES_IN_TABLE):
+        shown = tables.table("type", *(row["file"] for row in few), figures_from=1)
+        for type_ in types:
+            shown.add_row(tables.text(type_), *(f"{row['types'].get(type_, 0):,}" for row in few))
+        tables.show(shown)

@@ -78,7 +78,7 @@ def table(*head: str, figures_from: int | None = None, gaps: bool = False) -> Ta
     result = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, leading=int(gaps))
     for number, title in enumerate(head):
         figures = figures_from is not None and number >= figures_from
-        result.add_column(text(title), justify="right" if figures else "left")
+        result.add_column(text(title), justify="right" if figures else "left", overflow="fold")
     return result
 
 
