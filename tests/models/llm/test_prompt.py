@@ -19,6 +19,8 @@ ENTITIES = '{"entities": [{"text": "Ada", "type": "PER"}]}'
         f"{{{{ {ENTITIES} }}}}",
         ENTITIES.replace("}]", "},]").replace("]}", "],}"),
         f"Here it is: ```{ENTITIES.replace(chr(34), chr(39))}```",
+        ENTITIES.replace("}]", "},  // a person, not a place\n]"),
+        "{ // see http://x\n'entities': [{'text': 'Ada', 'type': 'PER'}]}",
         ENTITIES[13:-1],
         f"```json\n{ENTITIES[13:-1]}\n```",
     ],
@@ -96,3 +98,11 @@ def test_the_cache_key_depends_on_everything_that_changes_the_answer() -> None:
 
 def prompt_parts(prompt: Prompt) -> tuple[object, ...]:
     return prompt.messages, prompt.schema, "", 7
+
+
+def test_slashes_in_a_text_begin_no_comment() -> None:
+    answer = '{"sentences": ["see http://x"], // one\n}'
+    assert Completion(answer).content("sentences") == ["see http://x"]
+    assert Completion("{'sentences': ['see http://x'],}").content("sentences") == ["see http://x"]
+    hidden = '{"entities": [\n// {"text": "Bo", "type": "PER"},\n{"text": "Ada", "type": "PER"},\n]}'
+    assert Completion(hidden).content("entities") == [{"text": "Ada", "type": "PER"}]

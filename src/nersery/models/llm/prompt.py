@@ -22,6 +22,8 @@ WRONG_FORM = Reject("the answer has no JSON of the expected form")
 PLACEHOLDERS = frozenset({"n/a", "none", "not applicable", "null", "undefined", "unknown"})
 """What a model writes, in lower case, if there is no entity to name."""
 _NO_ENTITIES = re.compile(r"(there (are|is) )?no (named )?entit(y|ies)( (found|present|here|in (this|the) \w+))*", re.I)
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//.*')
+"""A string in double quotes, in which // is no comment; or a comment up to the end of its line."""
 _THOUGHTS = re.compile(r".*</think>|\A\s*<think>.*", re.DOTALL)
 """Thoughts of a model, which may contain drafts of the answer. They may have no end if the answer is cut off."""
 
@@ -110,12 +112,18 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def loose_objects(text: str) -> list[dict[str, Any]]:
     """The object from the first to the last brace of a text, if it is valid in Python and no key has several values.
 
-    Small models write single quotes, or commas after the last item, which JSON does not allow.
+    Small models write single quotes, commas after the last item, or comments, which JSON does not allow.
 
     >>> loose_objects("Here it is: {'entities': ['Ada', 'Grace',],}")
     [{'entities': ['Ada', 'Grace']}]
+    >>> loose_objects('{"entities": ["Ada"]  // a person\\n}')
+    [{'entities': ['Ada']}]
     """
     written = text[text.find("{") : text.rfind("}") + 1]
+    return _read_as_python(written) or _read_as_python(_COMMENT.sub(r"\1", written))
+
+
+def _read_as_python(written: str) -> list[dict[str, Any]]:
     try:
         with warnings.catch_warnings(action="ignore"):  # Python's, of escapes that only JSON has
             tree = ast.parse(written, mode="eval")
