@@ -110,6 +110,8 @@ class TestExitCodes:
             (4, ["predict", "no/such/tagger", "train.conll", "x.jsonl"], "there is no folder no/such/tagger: expected"),
             (4, ["predict", "train.conll", "train.conll", "x.jsonl"], "train.conll is not a tagger"),
             (4, ["train", "train.conll", "t", "--set", "model=./nothing"], "there is no model folder ./nothing"),
+            (4, ["train", "train.conll", "t", "--set", "model=~/nothing"], "~ does not stand for a home folder"),
+            (4, ["predict", "~/nothing", "train.conll", "x.jsonl"], "~ does not stand for a home folder"),
             (
                 4,
                 ["augment", "train.conll", "x.jsonl", "--method", "synonym_replacement", "--set", "wordnet=/none"],

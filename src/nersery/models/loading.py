@@ -20,7 +20,7 @@ import torch
 from nersery.core.counting import plural
 from nersery.core.errors import MissingResourceError, SettingsError, is_lack_of_memory
 from nersery.core.file_settings import paths_in
-from nersery.core.files import content_hash
+from nersery.core.files import content_hash, unexpanded_home
 from nersery.core.registry import BUNDLED
 from nersery.core.typed_settings import ModelName, Precision
 from nersery.core.warnings import warn
@@ -209,7 +209,8 @@ class ModelSource:
     def _load(self, loader: Callable[..., T], **settings: Any) -> T:
         location = self.location
         if os.sep in location and location.startswith((".", os.sep, "~")) and not Path(location).is_dir():
-            raise MissingResourceError(f"there is no model folder {location}. Expected a folder with a config.json")
+            fix = unexpanded_home(Path(location)) or "Expected a folder with a config.json"
+            raise MissingResourceError(f"there is no model folder {location}. {fix}")
         if self.revision is not None:
             settings["revision"] = self.revision
         try:

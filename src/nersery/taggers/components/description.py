@@ -11,6 +11,7 @@ from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
 from nersery.core.files import DESCRIPTION as DESCRIPTION
+from nersery.core.files import unexpanded_home
 from nersery.core.registry import BUNDLED, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import setting_fields
@@ -63,7 +64,7 @@ def missing_folder(name: str) -> str:
     path = Path(name)
     if name in BUNDLED or path.is_dir():
         return ""
-    expected = "expected a folder that `nersery train` wrote"
+    expected = unexpanded_home(path) or "expected a folder that `nersery train` wrote"
     if path.exists():
         raise MissingResourceError(f"{name} is not a tagger: {expected}")
     close = [str(path.with_name(other)) for other in difflib.get_close_matches(path.name, _folders_in(path.parent))]
