@@ -285,3 +285,6 @@ select = ["agrement", 5]
     def test_refuses_a_folder_as_recipe(self, tmp_path: Path):
         with pytest.raises(SettingsError, match="neither a file nor"):
             load(str(tmp_path))
+        (tmp_path / "recipe.toml").touch()
+        with pytest.raises(SettingsError, match=r"is a folder, expected a recipe: did you mean .*recipe\.toml\?"):
+            load(str(tmp_path))

@@ -282,6 +282,9 @@ class TestRepeated:
         with pytest.raises(SettingsError, match=r"thesis\.tex is a file"):
             execute(out="thesis/thesis.tex")
         assert files(Path("thesis")) == {"thesis.tex": b"precious"}
+        Path("thesis/grow.json").touch()
+        with pytest.raises(SettingsError, match="thesis holds a job of nersery grow, not a run: choose another folder"):
+            execute(out="thesis")
         assert not memory
 
     def test_accepts_an_empty_folder_and_a_nested_new_one(self):

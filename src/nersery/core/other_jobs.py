@@ -14,6 +14,8 @@ MOST_SHOWN = 120
 """The most characters of a setting that a message shows."""
 _DIGEST = re.compile("[0-9a-f]{64}")
 """Matches the hash of a file's content."""
+_RECORDS = {"run.json": "run", "grow.json": "grow"}
+"""The commands that write many files into a folder, by their records."""
 
 
 def other_settings(folder: Path, content: str, difference: str, fix: str) -> str:
@@ -65,6 +67,9 @@ def refuse_occupied(folder: Path, job: str, record: str) -> None:
     """Raise `SettingsError` if a path without the record of a job is a file, or a folder with other files."""
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file. Choose a folder (--out)")
+    if other := next((name for name in _RECORDS if name != record and (folder / name).is_file()), ""):
+        fix = "choose another folder (--out), or resume that job by its own command"
+        raise SettingsError(f"{folder} holds a job of nersery {_RECORDS[other]}, not a {job}: {fix}")
     if folder.exists() and any(path.name not in beginnings(record) for path in folder.iterdir()):
         raise SettingsError(f"{folder} is not empty and holds no {job}. Choose another folder (--out)")
 
