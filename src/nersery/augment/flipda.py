@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 NO_AGREEMENT = "no candidate with its labels"
 NOT_NEW = "no candidate with new words"
-STUTTERS = "no candidate without a word twice in a row"
+STUTTERS = "the best candidate repeats a word"
 Judged = tuple[tuple[int, float], Sentence | Reject]
 """A rank (higher is better), and the candidate or its reject. Of rejects with the same rank, the last one counts."""
 FAILED = (0, 0.0)
