@@ -376,3 +376,13 @@ def test_paragraphs_are_noted(tmp_path: Path) -> None:
     )
     (tmp_path / "a.txt").write_text("Dr. J. R. R. Tolkien, who met Ada " + "and others " * 20 + "there.\nShe left.\n")
     assert "several" not in open_corpus(tmp_path / "a.txt").description
+
+
+def test_lines_without_spaces_among_others_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("We saw them there again\n" * 9 + "李明在上海工作。\n", "utf-8")
+    note = "; in 1 of its first lines, such as line 10, whole phrases are taken for words"
+    assert note in open_corpus(path).description
+    assert open_corpus(path, ReadOptions(split="characters")).description == "text"
+    path.write_text("We saw them there again\n" * 9 + "We saw 李明 there\n北京\n", "utf-8")
+    assert open_corpus(path).description == "text"

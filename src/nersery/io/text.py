@@ -35,6 +35,10 @@ SPLIT_OFF = '; punctuation is split off (the split "spaces" keeps it in the word
 LEFT_IN = "; punctuation stays in the words, as in the labelled sentences"
 CHARACTERS = '; its script has no spaces, so each {} is a word (the split "spaces" cuts only at spaces)'
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "{}" cuts them)'
+SOME_PHRASES = (
+    "; in {:,} of its first lines, such as line {}, whole phrases are taken for words, because their script has no "
+    'spaces (the split "characters" cuts them)'
+)
 ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
 ESCAPED = (
     "; it has characters as HTML writes them, as in {} (decode them: python3 -c "
@@ -110,7 +114,7 @@ class TextSource(Source):
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
         if self.options.split is None:
-            return self.note_of_split(self.suggested)
+            return self.note_of_split(self.suggested) + _phrases(texts) * (self.suggested != "characters")
         lines = [*map(self.split, texts)]
         if runs_on([*chain.from_iterable(lines)]):
             return PHRASES.format(self.suggested)
@@ -159,6 +163,12 @@ class TextSource(Source):
             lines = f"{before_sentences:,} blank lines, the first is" if before_sentences > 1 else "a blank line,"
             fix = "delete the same lines from its translation, if there is one"
             warn(f"{self.file.name}: left out {lines} line {first:,}; {fix}")
+
+
+def _phrases(lines: Sequence[str]) -> str:
+    """A note on lines without spaces among others, as Chinese ones among English ones; empty if there is none."""
+    running = [number for number, line in enumerate(lines, start=1) if runs_on(line.split())]
+    return SOME_PHRASES.format(len(running), running[0]) if running else ""
 
 
 def _paragraphs(lines: Sequence[str]) -> str:

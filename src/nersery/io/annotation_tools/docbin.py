@@ -65,7 +65,9 @@ class DocBinSource(Source):
             raise self.file.unreadable(error) from None
         except _DAMAGED as error:
             message = f"this cannot be read as spaCy's DocBin: {error}"
-            raise DataError(Issue(message, self.file.name), fix="name its format by --format") from None
+            raise DataError(
+                Issue(message, self.file.name), fix="save it again in spaCy, or name its format by --format"
+            ) from None
 
 
 def _refuse_bomb(content: bytes) -> None:
