@@ -137,7 +137,7 @@ def test_is_a_dataclass_with_a_threshold(name):
     cls = registry.get("select", name)
     assert type(SELECTORS[name]()) is cls
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
-    assert isinstance(fields["threshold"].default, float)
+    assert isinstance(fields["threshold"].default, float | None)
 
 
 def test_keeps_something_and_rejects_something(name):

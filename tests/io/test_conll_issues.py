@@ -214,7 +214,8 @@ def test_reports_a_header_as_a_header(path: Path) -> None:
     text = "Token\tTag\nAda\tB-PER\nwrote\tO\n\n"
     with pytest.raises(DataError, match=r"1.*looks like the header of a table.*'Token', 'Tag'") as caught:
         list(opened(path, text))
-    assert "delete the line" in str(caught.value)
+    assert 'delete the line, or read the file as a table: format="csv"' in str(caught.value)
+    assert next(iter(read(path, format="csv"))).words == ("Ada", "wrote")
     assert "bare-type" not in str(caught.value)
     assert labels(path, "token\tO\ntag\tB-X\n\n") == [(("token", "tag"), ((1, 2, "X"),))]
 

@@ -57,9 +57,20 @@ def test_sentences_must_reach_a_share_of_gold():
     new = [Sentence((word,), id=word) for word in ("1.7", "1.8", "1.9", "9")]
     result = select(new, "perplexity", gold)
     assert [s.id for s in result.corpus] == ["1.7", "1.8"]
-    assert [reject.reason for reject in result.rejects] == ["perplexity < that of 90% of gold", "perplexity < -500"]
+    assert [reject.reason for reject in result.rejects] == ["perplexity < that of 90% of gold"] * 2
     assert [s.id for s in select(new, "perplexity", gold, gold_share=1.0).corpus] == ["1.7", "1.8", "1.9"]
-    assert [s.id for s in select(new, "perplexity", gold[:19]).corpus] == ["1.7", "1.8", "1.9"]
+    few = select(new, "perplexity", gold[:19])
+    assert [s.id for s in few.corpus] == ["1.7", "1.8", "1.9"]
+    assert [reject.reason for reject in few.rejects] == ["perplexity < -500"]
+    assert len(select(new, "perplexity", gold, threshold=-9000.0).corpus) == 4, "a threshold replaces gold"
+
+
+def test_gold_may_score_less_than_usual():
+    """Fluent Chinese has such scores under small models."""
+    gold = [Sentence(("8",), id=str(number)) for number in range(20)]
+    assert [s.id for s in select([Sentence((word,), id=word) for word in ("8", "8.1")], "perplexity", gold).corpus] == [
+        "8"
+    ]
 
 
 def test_not_all_of_much_gold_is_scored(monkeypatch: pytest.MonkeyPatch):

@@ -265,7 +265,9 @@ def _header(paragraph: Paragraph, layout: Layout) -> Issue:
     )
     word = next(at for at, name in enumerate(row) if name.casefold() in HEADER_WORDS)
     fix = "delete the line"
-    if word != layout.word and layout.tabs:
+    if word == layout.word and layout.tabs:
+        fix += ", or read the file as a table: --format csv"
+    elif layout.tabs:
         fix += f", and name the columns: --word-column {word + 1} --tag-column {layout.tag + 1}"
     elif word != layout.word:
         fix = "separate the columns with tabs, so that the file is read as a table"

@@ -39,7 +39,8 @@ class Selector(Method, ABC):
     default. The job handles batches and rejects. The score of a sentence must not depend on its batch.
     """
 
-    threshold: float
+    threshold: float | None
+    """None only for a selector whose own `accepts` and `reason` decide then."""
     checks_candidates: ClassVar[bool] = False
     """Whether `fit_candidates` reads all candidates before any costly work, so that no separate pass checks them."""
     avoids_held_out: ClassVar[bool] = False
@@ -70,7 +71,7 @@ class Selector(Method, ABC):
 
     def accepts(self, sentence: Sentence, score: float) -> bool:
         """Whether to keep a sentence with this score: by default, if the score reaches the threshold."""
-        return score >= self.threshold
+        return self.threshold is None or score >= self.threshold
 
     def reason(self, sentence: Sentence, score: float) -> str:
         """The reason for rejecting a sentence with this score: short, and the same for all such sentences."""

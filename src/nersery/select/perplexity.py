@@ -18,6 +18,8 @@ from nersery.select.base import Selector
 
 LEAST_GOLD, MOST_GOLD = 20, 200
 """The least number of gold sentences that show what is usual, and about the most that are scored."""
+WITHOUT_GOLD = -500.0
+"""The minimum score if there is less gold: that of a fluent English sentence, with room to spare."""
 
 
 @dataclass
@@ -28,9 +30,9 @@ class Perplexity(Selector, ModelSettings):
     its own text: compare with gold (`nersery inspect quality`).
 
     Args:
-        threshold: Minimum score, below 0.
-        gold_share: Also reject sentences that score below this share of gold, in (0, 1]. Fewer than 20 gold sentences
-            reject nothing; of more than 200, every second, third, … is scored.
+        threshold: Minimum score, below 0. None: the score that ``gold_share`` of gold reaches, or -500 with fewer than
+            20 gold sentences.
+        gold_share: Share in (0, 1]; of more than 200 gold sentences, every second, third, … is scored.
         model: ``bundled``, or a causal or masked language model by Hugging Face name or folder.
 
     Reference:
@@ -41,9 +43,9 @@ class Perplexity(Selector, ModelSettings):
         - The paper only reports perplexity.
     """
 
-    threshold: Negative = -500.0
+    threshold: Negative | None = None
     gold_share: RateAboveZero = 0.9
-    _lowest_of_gold: float = hidden(default=-math.inf)
+    _lowest_of_gold: float | None = hidden(default=None)
     _scorer: Any = hidden(default=None)
     _is_model_checked: bool = hidden(default=False)
 
@@ -65,10 +67,12 @@ class Perplexity(Selector, ModelSettings):
         self._warn_if_unsuited(gold)
         self._lowest_of_gold = self._reached_by_gold(gold)
 
-    def _reached_by_gold(self, gold: Sequence[Sentence]) -> float:
-        scores = self.score(gold[:: math.ceil(len(gold) / MOST_GOLD)]) if len(gold) >= LEAST_GOLD else []
+    def _reached_by_gold(self, gold: Sequence[Sentence]) -> float | None:
+        if self.threshold is not None or len(gold) < LEAST_GOLD:
+            return None
+        scores = self.score(gold[:: math.ceil(len(gold) / MOST_GOLD)])
         ordered = sorted((score for score in scores if not math.isnan(score)), reverse=True)
-        return ordered[math.ceil(self.gold_share * len(ordered)) - 1] if ordered else -math.inf
+        return ordered[math.ceil(self.gold_share * len(ordered)) - 1] if ordered else None
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """The negative perplexity of each sentence. NaN (a reject) if a sentence has no subwords. Requires `fit`."""
@@ -79,14 +83,17 @@ class Perplexity(Selector, ModelSettings):
         return [-likelihood.perplexity for likelihood in likelihoods]
 
     def accepts(self, sentence: Sentence, score: float) -> bool:
-        """Whether a sentence reaches the threshold and the share of gold."""
-        return score >= max(self.threshold, self._lowest_of_gold)
+        """Whether a sentence reaches the threshold or, by default, the score of most gold."""
+        return score >= (self._fixed if self._lowest_of_gold is None else self._lowest_of_gold)
 
     def reason(self, sentence: Sentence, score: float) -> str:
         """What a sentence does not reach."""
-        if score < self.threshold:
-            return super().reason(sentence, score)
-        return f"{name_of(self)} < that of {100 * self.gold_share:g}% of gold"
+        of_gold = f"that of {100 * self.gold_share:g}% of gold"
+        return f"{name_of(self)} < {f'{self._fixed:g}' if self._lowest_of_gold is None else of_gold}"
+
+    @property
+    def _fixed(self) -> float:
+        return WITHOUT_GOLD if self.threshold is None else self.threshold
 
     def _warn_if_unsuited(self, sentences: Sequence[Sentence]) -> None:
         from nersery.models.fluency import warn_if_unsuited
