@@ -158,6 +158,19 @@ def test_words_that_brat_s_reader_splits_are_noted(tmp_path: Path, capsys: pytes
     assert capsys.readouterr().err == ""
 
 
+def test_characters_that_brat_s_reader_splits_alike_are_not_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "raw.txt").write_text("王小明在北京工作很多年。\n他的老师住在AK-47街。\n", "utf-8")
+    raw = read(tmp_path / "raw.txt")
+    write(raw, tmp_path / "brat", format="brat")
+    assert "does not store words" not in capsys.readouterr().err
+    assert [s.words for s in read(tmp_path / "brat")] == [s.words for s in raw]
+    whole = Sentence(("王小明", "在", "北京", "工作"), offsets=((0, 3), (3, 4), (4, 6), (6, 8)), id="1")
+    write([whole], tmp_path / "words", format="brat")
+    assert '"王小明" is split' in capsys.readouterr().err
+
+
 def test_brat_puts_entities_where_they_were(tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "brat", format="brat")
     assert sorted(path.name for path in (tmp_path / "brat").iterdir()) == [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from operator import itemgetter
@@ -85,6 +85,11 @@ def splits_alike(text: str, sentence: Sentence) -> bool:
     return all(tuple(splitter(name, sentence.language)(text)) == sentence.words for name in splittings)
 
 
+def are_in_characters(lines: Sequence[str], *, run_on: bool) -> bool:
+    """Whether the lines of a file are split into characters; see `StandoffSource.run_on`."""
+    return (run_on and any(map(lacks_spaces, lines))) or suggested_splitting(lines) == "characters"
+
+
 class StandoffSource(Source):
     """Sentences from texts with labels by code points.
 
@@ -107,8 +112,7 @@ class StandoffSource(Source):
     @cached_property
     def _suggested(self) -> str:
         lines = [*self.first_lines(Pass(self.file, self.options))]
-        is_alike = self.run_on and any(map(lacks_spaces, lines))
-        return "characters" if is_alike or suggested_splitting(lines) == "characters" else self.splitting
+        return "characters" if are_in_characters(lines, run_on=self.run_on) else self.splitting
 
     def first_lines(self, findings: Pass) -> Iterator[str]:
         """The lines that show how the texts are split."""

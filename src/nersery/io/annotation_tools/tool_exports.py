@@ -18,14 +18,14 @@ from nersery.core.sentence_validation import LONGEST_SENTENCE
 from nersery.core.spacing import spaces_in
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Offsets
-from nersery.io.annotation_tools.standoff import layout, splits_alike, strict_layout
+from nersery.io.annotation_tools.standoff import are_in_characters, layout, splits_alike, strict_layout
 from nersery.io.annotation_tools.word_spans import WordSpansSource, recognises
 from nersery.io.base import ReadOptions, Writer
 from nersery.io.columns_and_rows.objects import ENCODER, Object
 from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, PLAIN, WORDS, Format
 from nersery.io.input_files.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.jsonl import JsonlSource
-from nersery.io.word_splitting.tokenization import splitter
+from nersery.io.word_splitting.tokenization import splitter, suggested_splitting
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 LONGEST_NAME = 200
@@ -109,9 +109,9 @@ def pack_brat(lines: Path, target: Path) -> None:
     documents: dict[str, list[Sentence]] = {}
     corpus = Corpus(JsonlSource(TextFile(lines), ReadOptions()))
     _check_names(corpus.types)
-    _note_lost_words(corpus)
     for sentence in corpus:
         documents.setdefault(sentence.document, []).append(sentence)
+    _note_lost_words([*documents.values()])
     target.mkdir(exist_ok=True)
     names: set[str] = set()
     for document, sentences in documents.items():
@@ -125,16 +125,20 @@ def pack_brat(lines: Path, target: Path) -> None:
         (target / f"{name}{LABELS}").write_text(labels, "utf-8", newline="\n")
 
 
-def _note_lost_words(corpus: Corpus) -> None:
+def _note_lost_words(documents: Sequence[Sequence[Sentence]]) -> None:
     """Warn about a word that is split when brat's files, which hold no words, are read."""
-    texts = [(sentence, layout(sentence, spaced=True)[0]) for sentence in corpus]
-    read = ((sentence, splitter("signs", sentence.language)(text)) for sentence, text in texts)
-    lost = (word for sentence, words in read for word in sentence.words if word not in {*words})
-    if (word := next(lost, None)) is None:
-        return
-    is_spaced = all(tuple(text.split()) == sentence.words for sentence, text in texts)
-    advice = "read them with --split spaces" if is_spaced else "write .jsonl"
-    warn(f'brat does not store words: "{word}" is split when its files are read. To keep such words, {advice}')
+    texts = [[layout(sentence, spaced=True)[0] for sentence in sentences] for sentences in documents]
+    run_on = suggested_splitting(chain.from_iterable(texts)) == "characters"
+    is_spaced, lost = True, ""
+    for sentences, lines in zip(documents, texts, strict=True):
+        splitting = "characters" if are_in_characters(lines, run_on=run_on) else "signs"
+        for sentence, line in zip(sentences, lines, strict=True):
+            words = {*splitter(splitting, sentence.language)(line)}
+            lost = lost or next((word for word in sentence.words if word not in words), "")
+            is_spaced = is_spaced and tuple(line.split()) == sentence.words
+    if lost:
+        advice = "read them with --split spaces" if is_spaced else "write .jsonl"
+        warn(f'brat does not store words: "{lost}" is split when its files are read. To keep such words, {advice}')
 
 
 def _check_names(types: Sequence[str]) -> None:
