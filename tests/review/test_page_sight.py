@@ -139,3 +139,11 @@ def test_selected_words_are_marked_in_high_contrast(review) -> None:
     style = page.locator(".chosen").evaluate("word => getComputedStyle(word).outlineStyle")
     page.emulate_media(forced_colors="none")
     assert style == "solid"
+
+
+def test_a_type_with_a_long_name_leaves_the_page_as_wide_as_the_window(review) -> None:
+    page, _ = review
+    page.once("dialog", lambda dialog: dialog.accept("long" * 60))
+    press(page, "ArrowRight", "t")
+    assert page.locator("#type option").count() == 4
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
