@@ -87,7 +87,7 @@ class GrowResult:
                 is_scored = self.test_f1 is not None and self.test_f1[1] is not None
                 return (
                     "best: not known, because the trainings of the search were too short: no tagger found a correct "
-                    "entity (F1 0.0 on held-out sentences). The final tagger, trained for longer on all sentences, "
+                    "entity (F1 0.0 on held-out sentences). The final tagger, trained on all sentences, "
                     f"{'does' if is_scored else 'may, but was not scored'}. To compare systems, {more}"
                 )
             return (
