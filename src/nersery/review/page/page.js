@@ -339,6 +339,9 @@ $("sentence").addEventListener("pointerover", (event) => {
   if (i !== null && event.buttons & 1 && pressed !== null && i !== pressed) choose(pressed, i);
 });
 $("note").addEventListener("change", () => save(one.verdict));
+new ResizeObserver(([bar]) => {  // where buttons wrap, the bar is higher, and must not hide the selected word
+  document.documentElement.style.scrollPaddingBottom = `${bar.borderBoxSize[0].blockSize + 16}px`;
+}).observe(document.querySelector("main > .actions"));
 for (const [id, work] of [["filter", showMatching], ["type", find], ["method", find]]) {
   $(id).addEventListener("change", () => {
     $("sentence").focus();  // else the next key would choose another filter
