@@ -222,6 +222,7 @@ class TestSettings:
             ({"threshold": float("nan")}, "threshold is nan"),
             ({"definitions": {"PER": " "}}, "definitions has no text for PER"),
             ({"definitions": {"P\nER": "x"}}, "definitions has the type 'P\\\\nER': a type is a name"),
+            ({"types": ["P\u2028ER"]}, "types has the type 'P\\\\u2028ER': a type is a name"),
             ({"types": ["PER", ""]}, "types has the type '': a type is a name"),
         ],
     )

@@ -345,7 +345,7 @@ def test_notes_types_that_differ_in_case_or_separators(tmp_path: Path):
     path = tmp_path / "types.jsonl"
     io.write([Sentence(("a",), (Entity(0, 1, name),)) for name in names], path)
     result = call("inspect", "stats", str(path))
-    assert 'note: "trade_name" may be typos of "Trade name"' in result.err
+    assert 'note: "trade_name" may be a typo of "Trade name"' in result.err
     (found,) = json.loads(call("inspect", "stats", str(path), "--json").out)
     assert found["similar_types"] == [["Trade name", "trade_name"]]
 

@@ -226,8 +226,9 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
         for type_, count in zip(tables.padded(types), types.values(), strict=True):
             print(f"    {type_}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
         for first, *others in row["similar_types"]:
-            if listed := " and ".join(f'"{other}"' for other in others if composed(other) != composed(first)):
-                note(f'{listed} may be typos of "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
+            if listed := [f'"{other}"' for other in others if composed(other) != composed(first)]:
+                are = f"{' and '.join(listed)} may be {'a typo' if len(listed) == 1 else 'typos'}"
+                note(f'{are} of "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
         note(note_of_length(printable(row["file"]), row["words"], row["sentences"]))
         if count := row["texts_with_different_labels"]:
             note(f"{printable(row['file'])}: {_DIFFERENT.format(count)}")

@@ -158,7 +158,7 @@ def is_type_name(name: str) -> bool:
     >>> is_type_name("Big City"), is_type_name("City "), is_type_name(""), is_type_name("City|B-ORG")
     (True, False, False, False)
     """
-    if name == "" or name != name.strip() or "\t" in name or "\n" in name or "\r" in name:
+    if name.splitlines() != [name] or name != name.strip() or "\t" in name:
         return False
     return _OF_SEVERAL.search(name) is None
 

@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import pickle
+import zlib
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,11 @@ def test_reports_text_that_only_another_encoding_can_read(tmp_path: Path) -> Non
         (pickle.dumps([("Ada", "B-PER")]), "this is a pickle of Python objects", "save them as JSONL"),
         (b"7z\xbc\xaf'\x1c\0\x04", "this is compressed (7z)", "unpack it first"),
         (b"Rar!\x1a\x07\x01\0\xff", "this is compressed (rar)", "unpack it first"),
+        (
+            zlib.compress(b"DocBin"),
+            "this is compressed (zlib), perhaps spaCy's DocBin",
+            "read it as such: --format spacy",
+        ),
         (b"GIF89a\x01\0\x80", "this is a picture", "recognize its text"),
         (b"PK\x03\x04\xff" + b"\0" * 25 + b"[Content_Types].xml", "this is a Word or Office document", "save it as"),
         (b"PK\x03\x04\xff" + b"\0" * 25 + b"keyword/train.conll", "this is compressed (zip)", "unpack it first"),

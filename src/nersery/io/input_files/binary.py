@@ -31,6 +31,7 @@ _COMPRESSED = {
 }
 _KINDS = {
     PARQUET: ("Parquet", "read it as such: --format parquet"),
+    b"x\x9c": ("compressed (zlib), perhaps spaCy's DocBin", "read it as such: --format spacy"),
     b"%PDF-": ("PDF, expected text", f"extract its text, e.g. with pdftotext, and {_AS_TEXT}"),
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": _OFFICE,
     **{mark: (f"compressed ({name})", "unpack it first") for mark, name in _COMPRESSED.items()},
