@@ -225,7 +225,7 @@ def sample(
     *,
     source: options.Source,
     target: options.Target,
-    size: Annotated[int, Option(min=1, help="Sentences to draw.")],
+    size: Annotated[int, Option("--size", "-n", min=1, help="Sentences to draw.")],
     protocol: Annotated[
         str, Option(metavar="PROTOCOL", help="How to draw, from `nersery list protocols`.")
     ] = "stratified",
