@@ -95,6 +95,17 @@ def test_dragging_selects_words_even_over_an_entity(review) -> None:
     assert page.inner_text("#announcement") == "selected: &amp; Ada Lovelace (PER)"
 
 
+def test_a_finger_that_moves_along_a_line_selects_words(review) -> None:
+    page, _ = review
+    boxes = [page.locator(f".word >> nth={number}").bounding_box() for number in range(4)]
+    touch = page.context.new_cdp_session(page)
+    points = [[{"x": box["x"] + box["width"] / 2, "y": box["y"] + 8}] for box in boxes[1:]]
+    for kind, places in zip(("touchStart", "touchMove", "touchMove", "touchEnd"), (*points, []), strict=True):
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
+    page.wait_for_selector(".chosen >> nth=2")
+    assert page.inner_text("#announcement") == "selected: &amp; Ada (PER) Lovelace"
+
+
 @pytest.mark.parametrize("undo", ["u", "Control+z", "button"])
 def test_undo_reverts_the_last_changes_wherever_they_were_made(review, undo: str) -> None:
     page, decisions = review

@@ -6,7 +6,7 @@ import pytest
 
 from nersery.review.decisions import Decision
 from tests.browser import in_browser, sync_api
-from tests.review.conftest import EVIL, SETTLED, press
+from tests.review.conftest import EVIL, LONG, SETTLED, is_in_view, press
 
 pytestmark = in_browser
 
@@ -85,3 +85,36 @@ def test_a_tag_is_not_a_type(review, name: str, message: str) -> None:
     assert page.locator("#types button:not(.plain)").count() == 2, "no button offers it"
     press(page, "a")
     assert decisions[EVIL] == Decision("accept", ((2, 3, "PER"),))
+
+
+def test_a_second_decision_before_the_next_sentence_arrives_skips_none(review) -> None:
+    page, decisions = review
+    page.route("**/sentence/1", lambda route: (page.wait_for_timeout(200), route.continue_()))
+    page.keyboard.press("a")
+    page.wait_for_timeout(100)  # milliseconds: the decision is saved, the next sentence on its way
+    page.keyboard.press("r")
+    press(page)
+    assert page.inner_text("#place") == "2 of 3"
+    assert decisions[EVIL].verdict == "reject"
+
+
+def test_a_note_that_is_too_long_is_refused_not_cut(review) -> None:
+    page, decisions = review
+    press(page, "n")
+    page.keyboard.insert_text("x" * 501)
+    press(page, "Enter")
+    assert "501 characters, expected at most 500" in page.inner_text("#error")
+    assert len(page.input_value("#note")) == 501
+    press(page, "n", "End", "Backspace", "Enter")
+    assert decisions[EVIL].note == "x" * 500
+
+
+@pytest.mark.parametrize(("key", "expected"), [("a", "This change was not saved"), ("j", "Decisions are kept")])
+def test_a_lost_command_is_reported_in_view(review, key: str, expected: str) -> None:
+    page, _ = review
+    page.evaluate(LONG)
+    page.route("**/sentence/*", lambda route: route.abort())
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    press(page, key)
+    assert expected in page.inner_text("#error")
+    assert is_in_view(page, "#error")

@@ -5,19 +5,10 @@ from __future__ import annotations
 import pytest
 
 from nersery.review.decisions import Decision
-from tests.browser import in_browser, sync_api
-from tests.review.conftest import EVIL, press
+from tests.browser import in_browser
+from tests.review.conftest import EVIL, LONG, is_in_view, press
 
 pytestmark = in_browser
-LONG = "take({...one, id: 'long', words: Array.from({length: 900}, (_, i) => `w${i}`), labels: [], corrected: []}, at)"
-IS_IN_VIEW = (
-    "element => element.getBoundingClientRect().top >= 0 && element.getBoundingClientRect().bottom <= innerHeight"
-)
-
-
-def is_in_view(page: sync_api.Page, selector: str) -> bool:
-    """Whether the whole element lies in the window."""
-    return bool(page.locator(selector).first.evaluate(IS_IN_VIEW))
 
 
 def test_arrow_keys_keep_the_selected_word_in_view(review) -> None:

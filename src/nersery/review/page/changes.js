@@ -39,7 +39,8 @@ function send(number, said, version) {
 }
 
 async function decide(verdict) {
-  if (await save(verdict)) await move(1, verdict ? "open" : null);
+  const from = at;
+  if (await save(verdict)) await move(1, verdict ? "open" : null, from);
 }
 
 // Takes back the last change of this page, on whatever sentence it was.

@@ -33,7 +33,8 @@ async function ask(path, body) {
   try {
     answer = await fetch(path, request);
   } catch {
-    throw new Error("The command that serves this page has ended. Run it again to continue; decisions are kept.");
+    const lost = body?.labels ? "This change was not saved, but earlier ones are kept." : "Decisions are kept.";
+    throw new Error(`The command that serves this page has ended. ${lost} Run it again to continue.`);
   }
   const value = await answer.json();
   if (!answer.ok) throw Object.assign(new Error(value.error), { now: value.now });
@@ -48,6 +49,7 @@ function inTurn(work) {
     failed = work;
     $("error").textContent = error.message;
     $("error").hidden = false;
+    if (work !== readOn) $("error").scrollIntoView({ block: "nearest" });  // it may stand above a long sentence
   });
   return waiting;
 }
@@ -225,11 +227,12 @@ async function relabel(start, end, type) {
 }
 
 // The next sentence that the filter shows; behind a decision the next that is not reviewed, from the beginning again.
-async function move(step, wanted) {
-  const count = all.verdicts.length;
-  const from = at;
-  const filter = wanted && $("filter").value === "all" ? wanted : $("filter").value;
+// If the page has left the sentence meanwhile, it stays where it is: a second key must not skip a sentence.
+async function move(step, wanted, from = at) {
   await inTurn(async () => {
+    if (at !== from) return;
+    const count = all.verdicts.length;
+    const filter = wanted && $("filter").value === "all" ? wanted : $("filter").value;
     for (let i = 1; i <= count; i += 1) {
       const number = (from + step * i + count * i) % count;
       if (!matches(number, filter)) continue;
@@ -328,6 +331,7 @@ document.addEventListener("pointerdown", () => { pressed = null; }, true);  // d
 $("sentence").addEventListener("pointerdown", (event) => {
   const i = place(event);
   if (i === null) return;
+  event.target.releasePointerCapture(event.pointerId);  // else a finger would stay on the word where it went down
   pressed = event.shiftKey && chosen ? chosen[0] : i;
   const [start, end] = unit(i);
   const isAgain = chosen && Math.min(...chosen) === start && Math.max(...chosen) === end;
