@@ -264,3 +264,46 @@ def test_long_names_and_words_stay_on_the_screen(visit):
 def test_restarts_a_browser_that_died(window) -> None:
     window[0].page.context.browser.close()
     assert window[0].page.evaluate("1 + 1") == 2
+
+
+@pytest.mark.parametrize("key", ["Tab", "Shift+Tab"])
+def test_the_navigation_hides_nothing_that_the_keyboard_reaches(visit, key):
+    page = visit(build())
+    page.set_viewport_size({"width": 640, "height": 300})
+    page.emulate_media(media="screen", reduced_motion="reduce")
+    page.locator("summary").nth(4).focus()
+    for _ in range(25):
+        page.keyboard.press(key)
+        link = page.locator("main :is(a, summary):focus")
+        if link.count():
+            edge = page.get_by_role("navigation", name="Sections").bounding_box()["height"]
+            assert link.bounding_box()["y"] >= edge
+
+
+def test_printed_examples_name_their_system(visit):
+    page = visit(build())
+    page.emulate_media(media="print")
+    for name in ("gold only", "label_wise_token_replacement", "mention_replacement", "synonym_replacement"):
+        assert page.locator("#errors summary").get_by_text(f"{name}: 2 examples").is_visible()
+
+
+def test_letters_of_twice_the_size_fit_the_screen(visit):
+    page = visit(build(), NARROW)
+    page.evaluate("document.documentElement.style.fontSize = '32px'")
+    assert fits(page)
+
+
+def test_legends_and_bars_keep_their_colours_in_high_contrast(visit):
+    page = visit(build())
+    page.emulate_media(media="screen", forced_colors="active")
+    seen = [
+        brightness(page, name, "backgroundColor")
+        for name in ("body", "#results .dot", "details[open] tbody:nth-of-type(1) > .kept .bar")
+    ]
+    page.emulate_media(media="screen", forced_colors="none")
+    assert seen[1] != seen[0] != seen[2]
+
+
+def test_every_column_has_a_heading(visit):
+    headings = visit(build()).locator("thead th").all_text_contents()
+    assert all(heading.strip() for heading in headings)

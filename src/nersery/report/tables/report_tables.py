@@ -276,7 +276,9 @@ def _stages(report: Report) -> Iterator[ReportTable]:
 def _data(report: Report) -> Iterator[ReportTable]:
     sizes, mentions = split_rows(report.data)
     counted = [Column(name) for name in report.data]
-    yield ReportTable("data", "Sentences, words and entities by split", [Column("", TEXT), *counted], sizes, "narrow")
+    yield ReportTable(
+        "data", "Sentences, words and entities by split", [Column("Count", TEXT), *counted], sizes, "narrow"
+    )
     yield ReportTable("data-types", "Mentions by type and split", [Column("Type", TYPE), *counted], mentions, "narrow")
 
 
@@ -293,7 +295,7 @@ def _run_time(report: Report) -> Iterator[ReportTable]:
         Column("Method", NAME), Column("Estimated per seed", DURATION), Column("Time per seed", DURATION),
         Column("Total time", DURATION), Column("Parameters of the tagger", PARAMETERS),
         Column("Of the method's models", PARAMETERS, remark="Of the method's models: pretrained, without their heads."),
-        Column("", TEXT),
+        Column("Note", TEXT),
     ]  # fmt: skip
     systems = {system.name: system for system in report.systems}
     rows = []
