@@ -7,10 +7,8 @@ import doctest
 import functools
 import importlib
 import importlib.util
-import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -323,17 +321,3 @@ def test_the_example_of_a_method_works(tmp_path: Path, monkeypatch) -> None:
     assert [sentence.text for sentence in result.corpus] == ["PER.2 PER.3 LOC.5"]
     assert result.corpus[0].labels == ((0, 2, "PER"), (2, 3, "LOC"))
     assert [reject.reason for reject in result.rejects] == ["no word left"]
-
-
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(
-        build, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    )
-    assert done.returncode == 0, done.stderr
-    start = (tmp_path / "site" / "index.html").read_text("utf-8")
-    assert 'href="methods.html#melm"' in start
-    assert (tmp_path / "site" / "models" / "qa_head.html").exists()
-    assert '<div class="language-sh highlight">' in start, "site.css wraps long commands by this class"
-    for card in ROOT.glob("models/*/README.md"):
-        assert f'href="models/{card.parent.name}.html" class="md-nav__link"' in start, "mkdocs.yml lists each card"
