@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from nersery.augment.base import Augmenter
 from nersery.augment.label_wise_token_replacement import LabelWiseTokenReplacement
 from nersery.augment.melm import MELM
 from nersery.core.errors import DataError, SettingsError
+from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.taggers.bilstm_crf import BiLSTMCRF
@@ -35,7 +37,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "train": lambda seed: nersery.train(GOLD, seed=seed),
     "next_sentences": lambda seed: nersery.next_sentences(GOLD, "no-such-tagger", seed=seed),
 }
-NO_CORPORA: list[Any] = [None, b"ab", ["a"], [GOLD], {"a": 1}, np.array([1, 2])]
+NO_CORPORA: list[Any] = [None, nersery.Corpus, b"ab", ["a"], [GOLD], {"a": 1}, np.array([1, 2])]
 READERS: dict[str, Callable[[Any], Any]] = {
     "Corpus": nersery.Corpus,
     "write": lambda corpus: nersery.write(corpus, "never-written.jsonl"),
@@ -263,6 +265,46 @@ def test_converters_refuse_objects_of_a_wrong_type() -> None:
             nersery.Corpus.from_spacy(value)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="document 1 is 'A', expected a Doc of spaCy"):
         nersery.Corpus.from_spacy("Ada")  # type: ignore[arg-type]
+
+
+def test_converters_refuse_a_column_a_name_and_a_table() -> None:
+    column = datasets.Dataset.from_dict({"tokens": [["Ada"]]})["tokens"]
+    with pytest.raises(DataError, match=r"row 1 is \['Ada'\], expected a mapping"):
+        nersery.Corpus.from_dataset(column)
+    with pytest.raises(SettingsError, match="the dataset is 'conll2003', expected a split"):
+        nersery.Corpus.from_dataset("conll2003")  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match=r"expected a DataFrame of pandas: frame\.to_pandas\(\)"):
+        nersery.Corpus.from_pandas(datasets.Dataset.from_dict({"word": ["Ada"]}).data.table)  # of pyarrow
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_list_is_named_by_its_column(missing: Any) -> None:
+    for name in ("words", "tags"):
+        frame = pandas.DataFrame({"words": [["Ada"], ["Bo"]], "tags": [["O"], ["O"]]}, dtype=object)
+        frame.at[1, name] = missing
+        with pytest.raises(DataError, match=f'"{name}" is missing'):
+            nersery.Corpus.from_pandas(frame)
+        assert len(nersery.Corpus.from_pandas(frame, repair="drop-sentence")) == 1
+
+
+def test_a_frame_of_texts_names_what_reads_texts() -> None:
+    with pytest.raises(DataError, match=r"texts without labels are read by Corpus\.from_texts"):
+        nersery.Corpus.from_pandas(pandas.DataFrame({"text": ["Ada is here"], "spans": [[]]}))
+
+
+@pytest.mark.parametrize("recipe", [None, 3, {"data": {}}, ["demo"]])
+def test_run_refuses_what_is_not_a_recipe(recipe: Any) -> None:
+    with pytest.raises(SettingsError, match=r"^recipe is .*, expected a TOML file, or the name of a shipped recipe$"):
+        nersery.run(recipe)
+
+
+def test_a_method_without_dataclass_is_refused() -> None:
+    class Plain(Augmenter):
+        def generate(self, sentence: Sentence, rng: random.Random) -> Sentence:
+            return sentence
+
+    with pytest.raises(SettingsError, match="method Plain is not a dataclass, expected @dataclass above its class"):
+        nersery.augment(GOLD, Plain)
 
 
 def test_from_pandas_reads_numbers_as_words() -> None:

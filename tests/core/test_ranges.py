@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -30,6 +31,11 @@ def test_all_numbers_out_of_range_are_named_at_once() -> None:
         "price is 0, expected a number above 0",
         "score is 0, expected a number below 0",
     ]
+
+
+def test_a_range_of_whole_numbers_is_worded_as_one() -> None:
+    (issue,) = range_issues("workers", Annotated[int, Range(1, 9)], "2")
+    assert issue == "workers is '2', expected a whole number in [1, 9]"
 
 
 @pytest.mark.parametrize("rate", [0, 1, 0.5, np.float32(0.5), np.int64(1)])

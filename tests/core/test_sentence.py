@@ -255,6 +255,8 @@ def test_a_corpus_gives_ids_and_keeps_order() -> None:
     corpus = Corpus([Sentence(("a",)), Sentence(("b",), (Entity(0, 1, "X"),), "x"), Sentence(("c",))])
     assert [sentence.id for sentence in corpus] == ["1", "x", "3"]
     assert corpus.by_id["x"].text == "b"
+    with pytest.raises(TypeError):
+        corpus.by_id["y"] = corpus[0]  # type: ignore[index]
     assert corpus[1] in corpus
     assert Sentence(("a",), id="x") not in corpus
     assert "x" not in corpus

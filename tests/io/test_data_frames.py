@@ -74,7 +74,7 @@ def test_lists_that_a_csv_file_has_made_text_are_lists(tmp_path: Path) -> None:
     frame.assign(tokens=frame.tokens.map(np.array), tags=[[1, 2, 0, 3, 0], [1, 1, 0, 0], [0]]).to_csv(path)
     read = pd.read_csv(path)
     assert content(Corpus.from_pandas(read, names=["O", "B-PER", "I-PER", "B-MISC"])) == content(CORPUS)
-    with pytest.raises(DataError, match=r'(?s)"ner_tags" has the number 1 without a name.*names='):
+    with pytest.raises(DataError, match=r'(?s)"tags" has the number 1 without a name.*names='):
         Corpus.from_pandas(read)
     marks = pd.DataFrame({"id": [1, 1], "word": ["[1]", "['x']"], "tag": ["B-X", "O"]})
     assert [s.words for s in Corpus.from_pandas(marks)] == [("[1]", "['x']")]

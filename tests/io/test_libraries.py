@@ -324,7 +324,7 @@ def test_leaves_out_scores_of_other_sentences() -> None:
 def test_unlabelled_rows_are_not_sentences_without_entities(tmp_path: Path) -> None:
     parts = [{"tokens": [["Oslo"]], "ner_tags": [["B-LOC"]]}, {"tokens": [["Rome"]]}]
     dataset = datasets.concatenate_datasets([*map(datasets.Dataset.from_dict, parts)])
-    with pytest.raises(DataError, match='"ner_tags" is None, expected a list'):
+    with pytest.raises(DataError, match='"ner_tags" is missing, expected a list'):
         Corpus.from_dataset(dataset)
     dataset.to_parquet(str(tmp_path / "a.parquet"))
     dataset.to_json(str(tmp_path / "a.jsonl"))

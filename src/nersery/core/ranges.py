@@ -70,4 +70,8 @@ def range_issues(name: str, hint: Any, value: Any) -> Iterator[str]:
             if isinstance(limits, Range) and (needs_whole or value not in limits):
                 is_whole_float = isinstance(value, float) and value.is_integer() and not needs_whole
                 shown = f"{value:g}" if is_whole_float else f"{value!r:.60}"
-                yield f"{name} is {shown}, expected {'a whole number of ' if needs_whole else ''}{limits}"
+                expected = str(limits)
+                if needs_whole:
+                    number, is_number, bounds = expected.partition("a number ")
+                    expected = f"a whole number {bounds}" if is_number else f"a whole number of {number}"
+                yield f"{name} is {shown}, expected {expected}"

@@ -179,6 +179,8 @@ def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | Non
     0.3
     """
     cls, name = (get(kind, method), method) if isinstance(method, str) else (method, name_of(method))
+    if not is_dataclass(cls):
+        raise SettingsError(f"the {kind} method {name} is not a dataclass, expected @dataclass above its class")
     return typed_settings.build(cls, name, settings or {})
 
 

@@ -299,7 +299,7 @@ def checked_sentences(rows: Iterable[Any], name: str = "the corpus") -> Iterator
     Raises:
         SettingsError: If an item is not a sentence, or the rows cannot be iterated.
     """
-    if isinstance(rows, str | bytes) or not hasattr(rows, "__iter__"):
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise SettingsError(f"{name} is {rows!r:.60}, expected sentences, such as a list or a Corpus")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Sentence):
@@ -388,7 +388,7 @@ class Corpus(Conversions, Sequence[Sentence]):
     @property
     def by_id(self) -> Mapping[str, Sentence]:
         """The sentences by their ids."""
-        return self._by_id
+        return MappingProxyType(self._by_id)
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -27,8 +27,9 @@ def pandas_sentences(
     frame: Any, words: str | None, tags: str | None, sentence: str | None, names: Any, options: Mapping[str, Any]
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_pandas`."""
-    if not hasattr(frame, "columns"):
-        raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas")
+    if not (hasattr(frame, "columns") and hasattr(frame, "iloc")):
+        advice = ": frame.to_pandas()" * hasattr(frame, "to_pandas")
+        raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas{advice}")
     columns = list(frame.columns)
     word_column = libraries.column_named(columns, words, "words", WORDS, RARE_WORDS)
     tag_column = libraries.column_named(columns, tags or _only_tags(frame), "tags", TAGS, RARE_TAGS)

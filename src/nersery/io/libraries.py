@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 from nersery.core import tags as tag_schemes
@@ -36,10 +37,20 @@ _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
 
 
 class RowsSource(JsonlSource):
-    """Rows in memory, read and checked like lines of JSONL."""
+    """Rows in memory, read and checked like lines of JSONL.
 
-    def __init__(self, name: str, rows: Callable[[], Iterable[Object]], options: Mapping[str, Any]) -> None:
-        self._rows, file = rows, TextFile(name)
+    Args:
+        columns: The user's names of the columns ``tokens`` and ``ner_tags``, for messages.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rows: Callable[[], Iterable[Object]],
+        options: Mapping[str, Any],
+        columns: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._rows, self._columns, file = rows, columns, TextFile(name)
         file.in_memory = True
         super().__init__(file, read_options(options, ("language", "scheme", "repair")))
 
@@ -47,11 +58,16 @@ class RowsSource(JsonlSource):
         return enumerate(self._rows(), start=1)
 
     def load(self, given: Any, line: int) -> Object:
-        """The row, checked like a line of JSONL. A tag that is still a number is a separate issue."""
+        """The row, checked like a line of JSONL. Missing values and tags that are still numbers are separate issues."""
+        for key, column in self._columns.items():
+            value = given.get(key, given.get("words") if key == "tokens" else "")  # raw text has no key for tags
+            if value is None or value != value:  # NaN, which data frames have for missing values
+                raise BrokenError(Issue(f'"{column}" is missing, expected a list', line=line, kind=WRONG_OBJECT))
         for key in given.keys() & {"tags", "ner_tags"}:
             tags = given[key] if isinstance(given[key], list) else []
             if numbers := [tag for tag in tags if isinstance(tag, int | float)]:
-                raise BrokenError(_unnamed(key, IGNORED if IGNORED in numbers else numbers[0], line))
+                number = IGNORED if IGNORED in numbers else numbers[0]
+                raise BrokenError(_unnamed(self._columns.get(key, key), number, line))
         return super().load(given, line)
 
 
@@ -72,7 +88,7 @@ def dataset_sentences(
     """See `nersery.Corpus.from_dataset`."""
     if hasattr(dataset, "keys"):
         raise _no_rows(dataset, {words, tags, *WORDS, *TAGS})
-    if not hasattr(dataset, "__iter__"):
+    if isinstance(dataset, str) or not hasattr(dataset, "__iter__"):
         raise SettingsError(
             f"the dataset is {dataset!r:.60}, expected a split of a dataset, or rows with words and tags"
         )
@@ -82,14 +98,16 @@ def dataset_sentences(
     tag_column = column_named(columns, tags, "tags", (*TAGS[:2], "entities"))
     labelled = "entities" if tag_column == "entities" else "ner_tags"
     renamed: dict[Any, str] = {word_column: "tokens", tag_column: labelled}
+    named = {new: str(old) for old, new in renamed.items()}
     unread = _READ_BY_NAME.intersection(columns) - renamed.keys()
     numbers = numbered(names)
     labels = {"ner_tags": numbers} if numbers else {}
-    for column, feature in (getattr(rows, "features", None) or {}).items():
+    features = getattr(rows, "features", None)
+    for column, feature in features.items() if isinstance(features, Mapping) else ():  # a column has a single one
         of_items = feature[0] if isinstance(feature, list) else getattr(feature, "feature", feature)
         class_names = getattr(of_items, "names", None)
         if class_names and column not in unread:
-            labels.setdefault(renamed.get(column, column), dict(enumerate(class_names)))
+            labels.setdefault(renamed.get(column) or column, dict(enumerate(class_names)))
 
     def objects() -> Iterator[Object]:
         for number, row in enumerate(rows, start=1):
@@ -101,7 +119,7 @@ def dataset_sentences(
             plain["id"] = id_text(plain.get("id"))
             yield with_names(without_nulls(plain), labels)
 
-    return iter(RowsSource(str(getattr(dataset, "split", None) or "dataset"), objects, options))
+    return iter(RowsSource(str(getattr(dataset, "split", None) or "dataset"), objects, options, named))
 
 
 def _no_rows(dataset: Any, columns: set[str | None]) -> DataError:
@@ -176,6 +194,11 @@ def no_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequ
     """The error for a column that is missing."""
     message = f"there is no column {wanted or ' or '.join(known)}; columns: {', '.join(map(str, columns))}"
     of_words = "name the columns of words and tags: words=..., tags=..."
+    if role == "words" and not wanted and "text" in columns:
+        of_words += (
+            "; texts without labels are read by Corpus.from_texts, and texts with character offsets by nersery.read, "
+            "from a JSONL file with these rows"
+        )
     of_sentences = "name the column that says which sentence a word belongs to: sentence=..."
     return DataError(message, fix=of_sentences if role == "sentence" else of_words)
 

@@ -81,7 +81,7 @@ def opened(
     """
     if isinstance(corpus, str | Path):
         return open_text(corpus, attached_share=attached_share) if raw else open_corpus(corpus)
-    if not hasattr(corpus, "__iter__"):
+    if not isinstance(corpus, Iterable):
         raise SettingsError(f"{name} is {corpus!r:.60}, expected sentences, or the name of a file or folder")
     if iter(corpus) is corpus:
         raise SettingsError(
