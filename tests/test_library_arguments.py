@@ -6,6 +6,7 @@ import os
 import random
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -305,6 +306,17 @@ def test_a_method_without_dataclass_is_refused() -> None:
 
     with pytest.raises(SettingsError, match="method Plain is not a dataclass, expected @dataclass above its class"):
         nersery.augment(GOLD, Plain)
+
+
+def test_a_method_that_workers_cannot_import_is_refused(tmp_path: Path) -> None:
+    @dataclass
+    class Local(Augmenter):
+        def generate(self, sentence: Sentence, rng: random.Random) -> Sentence:
+            return sentence
+
+    message = r"workers cannot be sent the method: .*at the top level of a module or script, or leave out `shards`$"
+    with pytest.raises(SettingsError, match=message):
+        nersery.augment(GOLD, Local, output=tmp_path / "a.jsonl", shards=10, quiet=True)
 
 
 def test_from_pandas_reads_numbers_as_words() -> None:

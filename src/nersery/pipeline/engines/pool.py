@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from nersery import io
-from nersery.core.errors import JobFailedError
+from nersery.core.errors import JobFailedError, SettingsError
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import print_line
 from nersery.core.warnings import warn
@@ -46,6 +46,17 @@ class _Slot(Generic[AnyWorker, Row]):
     worker: AnyWorker
     is_ready: bool = False
     batches: deque[_Batch[Row]] = field(default_factory=deque)
+
+
+def _pickled(task: object) -> bytes:
+    """The task for a worker. Raise `SettingsError` if it cannot be sent, because of a user's method or settings."""
+    try:
+        return pickle.dumps(task)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise SettingsError(
+            f"workers cannot be sent the method: {error}. Define its class and functions at the top level of a module "
+            "or script, or leave out --shards"
+        ) from error
 
 
 class Pool(Generic[AnyWorker, Row, Item]):
@@ -153,7 +164,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         room = (1 if self._task.is_first else self._worker_limit) - len(self._slots)
         starting = sum(not slot.is_ready for slot in self._slots)
         for _ in range(min(room, len(self._todo) - starting)):
-            self._slots.append(_Slot(self._engine.start(pickle.dumps(self._task))))
+            self._slots.append(_Slot(self._engine.start(_pickled(self._task))))
 
     def _receive(self, seconds: float | None) -> None:
         by_worker = {id(slot.worker): slot for slot in self._slots if slot.batches or not slot.is_ready}
