@@ -52,12 +52,22 @@ CORPUS = Corpus(Sentence(("w",) * n, id=f"s{n}") for n in range(1, 6))
         ((score for score in [1.0]), "^Broken answered with <generator object .*expected a list of scores"),
         (("x",), "^sentence s1: Broken answered with the score 'x', expected a number"),
         ((None,), "^sentence s1: Broken answered with the score None, expected a number"),
+        ((10**400,), "^sentence s1: Broken answered with the score 1000.*, expected a number"),
         ((1j,), "^sentence s1: Broken answered with the score 1j, expected a number"),
     ],
 )
 def test_scores_that_are_not_a_list_of_numbers_are_an_error(answer, expected):
     with pytest.raises(NerseryError, match=expected):
         select(CORPUS[:1], Broken(answer=answer))
+
+
+def test_a_reason_that_is_not_text_is_an_error():
+    class Wordless(Length):
+        def reason(self, sentence, score):
+            return None
+
+    with pytest.raises(NerseryError, match=r"^sentence s1: Wordless answered with a Reject whose reason is None"):
+        select(CORPUS, Wordless(threshold=100.0))
 
 
 def test_below_the_threshold_is_rejected_and_at_it_kept():

@@ -19,7 +19,7 @@ from nersery.core.training_context import NO_TRAINING, Training, in_job, trainin
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.reading import Sentences, opened, opened_if_given, opened_together
-from nersery.pipeline.error_policy import one_for_each
+from nersery.pipeline.error_policy import one_for_each, outcome_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import run_stage
 from nersery.pipeline.stage_options import split_options
@@ -153,13 +153,14 @@ def batch_selection(selector: Selector) -> BatchFunction[Sentence]:
 def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> Outcome:
     try:
         score = float(score)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         message = f"{name} answered with the score {score!r:.60}, expected a number"
         raise MethodError(Issue(message, sentence=sentence.id)) from None
     if not math.isfinite(score):  # JSON cannot represent it
         return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)
     scored = sentence if sentence.scores.get(name) == score else sentence.with_scores(**{name: score})
-    return scored if selector.accepts(scored, score) else Reject(selector.reason(sentence, score), scored)
+    is_accepted = selector.accepts(scored, score)
+    return outcome_of(name, sentence, scored if is_accepted else Reject(selector.reason(sentence, score), scored))
 
 
 @dataclass(frozen=True)

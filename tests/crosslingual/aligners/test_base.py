@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 import nersery
 from nersery import Corpus, Sentence
-from nersery.core.errors import ContractError
+from nersery.core.alignments import Link
+from nersery.core.errors import ContractError, MethodError
 from nersery.core.outcome import Reject
-from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair, checked
 
 TEXT = Corpus([Sentence(("a", "b")), Sentence(("c",))])
 
@@ -46,3 +48,14 @@ def test_a_job_raises_the_error_if_every_pair_fails() -> None:
 def test_an_aligner_must_answer_for_each_pair() -> None:
     with pytest.raises(ContractError, match="Short was given 2 items and answered with 1 alignments"):
         nersery.align(TEXT, TEXT, Short())
+
+
+@pytest.mark.parametrize("answer", ["0-0", 5, [(0, 0)], (Link(0, 9, 0.5),), (Link(-1, 0, 0.5),)])
+def test_answers_that_are_no_links_between_the_words_are_an_error(answer: Any) -> None:
+    @dataclass
+    class Wrong(Aligner):
+        def align(self, pairs: Sequence[Pair]) -> Any:
+            return [answer] * len(pairs)
+
+    with pytest.raises(MethodError, match=r"Wrong answered with .*, expected links such as \(Link\(0, 0, 0\.8\),\)"):
+        checked(Wrong(), [Pair(("a", "b"), ("c",), "1")])

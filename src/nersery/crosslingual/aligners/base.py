@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
+from nersery.core.errors import Issue, MethodError
 from nersery.core.files import as_path
 from nersery.core.outcome import BatchFunction, Reject, Tally
 from nersery.core.progress import Progress
@@ -90,6 +91,24 @@ def aligned(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Rej
     return one_for_each(name_of(aligner), pairs, aligner.align(pairs), "alignments")
 
 
+def checked(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
+    """Like `aligned`. Raises `MethodError` if an outcome is neither a reject nor links between words of its pair."""
+    name, outcomes = name_of(aligner), aligned(aligner, pairs)
+    for pair, outcome in zip(pairs, outcomes, strict=True):
+        if not isinstance(outcome, Reject) and not _links_words_of(pair, outcome):
+            words = f"the {len(pair.source)} source and {len(pair.target)} target words"
+            message = f"{name} answered with {outcome!r:.60}, expected links such as (Link(0, 0, 0.8),) between {words}"
+            raise MethodError(Issue(message, sentence=pair.id))
+    return outcomes
+
+
+def _links_words_of(pair: Pair, answer: Any) -> bool:
+    return isinstance(answer, list | tuple) and all(
+        isinstance(link, Link) and 0 <= link.source < len(pair.source) and 0 <= link.target < len(pair.target)
+        for link in answer
+    )
+
+
 def _with_target(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
     """The outcome; a reject without a sentence gets the target sentence."""
     if not isinstance(outcome, Reject) or outcome.sentence is not None or isinstance(row.target, Reject):
@@ -130,7 +149,7 @@ class AlignStage(Stage[Row, Row]):
         method.fit(self.pairs, in_job(self.training, folder, progress))
 
         def align_rows(rows: Sequence[Row]) -> list[Alignment | Reject]:
-            outcomes = aligned(method, [pair_of(row) for row in rows])
+            outcomes = checked(method, [pair_of(row) for row in rows])
             return [_with_target(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
 
         return align_rows  # type: ignore[return-value]  # the job only requires that it can be encoded
