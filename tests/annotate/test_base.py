@@ -84,6 +84,21 @@ def test_rejects_answers_that_are_not_sentences() -> None:
     assert reject.reason == "failed: MethodError: Capitals answered with None, expected a Sentence or Reject"
 
 
+@dataclass
+class Sorting(Capitals):
+    """Sorts its batch, as for speed, and forgets to restore the order."""
+
+    def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
+        assert isinstance(sentences, list)
+        sentences.sort(key=len)
+        return super().annotate(sentences)
+
+
+def test_a_method_that_changes_its_batch_does_not_mix_up_sentences() -> None:
+    found = [(sentence.id, sentence.words) for sentence in annotate(RAW, Sorting()).corpus]
+    assert found == [(sentence.id, sentence.words) for sentence in RAW]
+
+
 def test_too_few_outcomes_are_an_error() -> None:
     class Short(Capitals):
         def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:

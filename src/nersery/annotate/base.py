@@ -131,7 +131,7 @@ def batch_annotation(annotator: Annotator) -> BatchFunction[Sentence]:
     name = name_of(annotator)
 
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
-        labelled = one_for_each(name, batch, annotator.annotate(batch))
+        labelled = one_for_each(name, batch, annotator.annotate([*batch]))
         return [_labelled(name, *pair) for pair in zip(batch, labelled, strict=True)]
 
     return run_batch

@@ -144,7 +144,7 @@ def batch_selection(selector: Selector) -> BatchFunction[Sentence]:
         if not all(sentence.id for sentence in batch):
             raise NerseryError("a sentence without an id cannot be judged: take those of a Corpus, which gives ids")
         batch = selector.transform(batch)
-        scores = one_for_each(name, batch, selector.score(batch), "scores")
+        scores = one_for_each(name, batch, selector.score([*batch]), "scores")
         return [_judged(selector, name, *pair) for pair in zip(batch, scores, strict=True)]
 
     return run_batch

@@ -88,7 +88,7 @@ class Aligner(Method, ABC):
 
 def aligned(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
     """The outcome of each pair. Raises `ContractError` if the aligner returns more or fewer outcomes than pairs."""
-    return one_for_each(name_of(aligner), pairs, aligner.align(pairs), "alignments")
+    return one_for_each(name_of(aligner), pairs, aligner.align([*pairs]), "alignments")
 
 
 def checked(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
