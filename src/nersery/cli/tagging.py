@@ -116,12 +116,13 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
-    """Print notes on unlabelled files, mismatched types, odd lengths, and sentences in both train and dev."""
+    """Print notes on oddities of the training files, and on sentences in both train and dev."""
     from nersery.experiments import corpus_notes as notes
 
     gold = [sentence for part in files.values() for sentence in part]
     note(notes.note_of_unlabelled(files))
     note(notes.note_of_tag_sets(files))
+    note(notes.note_of_labellings("train", gold))
     note(notes.note_of_length("train", sum(map(len, gold)), len(gold)))
     note(notes.note_of_types("dev", dev, types_in(gold)))
     note(notes.note_of_overlap("dev", dev, "train", gold))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
@@ -18,6 +18,8 @@ CLEAR_DIFFERENCE = 0.6
 """Minimum difference between two shares of attached punctuation that is worth a note."""
 PARAGRAPH = 100
 """Mean number of words from which on sentences count as paragraphs. No text has sentences that long."""
+EXAMPLE_WORDS = 8
+"""Words of a sentence that a note quotes."""
 FEWEST = 3
 """Minimum number of sentences for a meaningful mean length."""
 
@@ -48,6 +50,19 @@ def note_of_unlabelled(files: Mapping[str, Iterable[Sentence]]) -> str:
         return ""
     words = "so all words there count as outside entities: leave out unlabelled files"
     return f"no sentence of {', '.join(bare)} has an entity, {words}"
+
+
+def note_of_labellings(label: str, part: Iterable[Sentence]) -> str:
+    """A note on texts that occur several times with different labels, as when two people label; else empty."""
+    labellings = defaultdict[tuple[str, ...], set[object]](set)
+    for sentence in part:
+        labellings[sentence.words].add(sentence.labels)
+    different = [words for words, labels in labellings.items() if len(labels) > 1]
+    if not different:
+        return ""
+    example = printable(" ".join(different[0][:EXAMPLE_WORDS]))
+    counted = f"texts that occur several times in {label} with different labels: {len(different):,}"
+    return f'{counted}, e.g. "{example}". Keep one labelling of each'
 
 
 def note_of_length(label: str, words: int, sentences: int) -> str:

@@ -456,3 +456,12 @@ def test_new_ids_also_replace_parent_ids_of_the_same_file(tmp_path: Path) -> Non
     joined = read_data(names, None, None, io.ReadOptions(), 30).gold
     origins = {sentence.id: sentence.origin.parents for sentence in joined if sentence.origin}
     assert origins == {f"more/{s.id}~x-1": (f"more/{s.id}",) for s in gold}
+
+
+def test_a_text_with_two_labellings_is_noted_once(tmp_path: Path) -> None:
+    first, *others = sentences(20)
+    other_labels = [replace(first, id=f"again-{number}", entities=()) for number in range(2)]
+    for repeats, noted in ([replace(first, id="same")], False), (other_labels, True):
+        io.write([first, *others, *repeats], tmp_path / "train.jsonl")
+        notes = read_data([str(tmp_path / "train.jsonl")], None, None, io.ReadOptions(), 30).notes
+        assert any("several times in train with different labels: 1, e.g." in note for note in notes) == noted

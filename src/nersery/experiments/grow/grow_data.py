@@ -81,6 +81,7 @@ def read_data(
         corpus_notes.note_of_types("test", test_corpus, gold.types),
         corpus_notes.note_of_overlap("test", test_corpus, "train", gold),
         note_of_language("train", gold),
+        corpus_notes.note_of_labellings("train", gold),
         corpus_notes.note_of_length("train", sum(map(len, gold)), len(gold)),
     ]
     notes = [*relabelled, *data_notes(gold.sentences), *filter(None, oddities)]

@@ -8,7 +8,13 @@ from typing import Any
 
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, types_in
-from nersery.experiments.corpus_notes import note_of_length, note_of_overlap, note_of_punctuation, note_of_types
+from nersery.experiments.corpus_notes import (
+    note_of_labellings,
+    note_of_length,
+    note_of_overlap,
+    note_of_punctuation,
+    note_of_types,
+)
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import CorpusByFile, parts_of, sentences_of, train_of
@@ -26,6 +32,7 @@ def input_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
         *_size_notes(recipe, parts),
         note_of_documents(Corpus(train), folds) if folds else "",
         *(note_of_types(file.label, part, known) for file, part in parts_of(parts, "train", "dev", "test")),
+        *(note_of_labellings(file.label, part) for file, part in parts_of(parts, "train")),
         *_overlap_notes(parts),
         *(note_of_language(file.label, part) for file, part in parts.items()),
         *(note_of_length(file.label, sum(map(len, part)), len(part)) for file, part in parts_of(parts, "train", "raw")),
