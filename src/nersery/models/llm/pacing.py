@@ -67,6 +67,9 @@ def pause_after(attempt: int, headers: Mapping[str, str]) -> float:
 
     >>> pause_after(0, {"retry-after": "7"})
     7.0
+    >>> date, later = "Mon, 01 Jan 2024 10:00:00 GMT", "Mon, 01 Jan 2024 10:00:09 GMT"
+    >>> pause_after(0, {"retry-after": later, "date": date})
+    9.0
     >>> 4 <= pause_after(3, {}) <= 8
     True
     >>> pause_after(0, {"retry-after": "nan"}) <= 1
@@ -87,6 +90,8 @@ def _asked_for(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         pass
     try:
-        return (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
+        # The server's own clock, because the one here may be wrong by hours.
+        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
+        return (parsedate_to_datetime(value) - now).total_seconds()
     except (ValueError, TypeError, OverflowError):
         return None
