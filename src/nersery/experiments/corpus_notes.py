@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
+from nersery import io
 from nersery.core.counting import plural
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence, types_in
@@ -22,6 +23,18 @@ EXAMPLE_WORDS = 8
 """Words of a sentence that a note quotes."""
 FEWEST = 3
 """Minimum number of sentences for a meaningful mean length."""
+
+
+def notes_of_reading(label: str, source: io.Source) -> list[str]:
+    """Notes on what was repaired in a file, and on what was left out of it, after a full pass over it."""
+    repaired, skipped = (
+        ", ".join(f"{reason} {count}" for reason, count in sorted(counts.items()))
+        for counts in (source.repaired, source.skipped)
+    )
+    dropped = len(source.rejects) - source.skipped.total()
+    notes = [f"{label} was repaired as requested: {repaired}"] if repaired else []
+    notes += [f"{label}: {plural(dropped, 'sentence')} rejected by the repair drop-sentence"] if dropped else []
+    return notes + ([f"{label}: left out, because the file marks them so: {skipped}"] if skipped else [])
 
 
 def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -465,3 +466,15 @@ def test_a_text_with_two_labellings_is_noted_once(tmp_path: Path) -> None:
         io.write([first, *others, *repeats], tmp_path / "train.jsonl")
         notes = read_data([str(tmp_path / "train.jsonl")], None, None, io.ReadOptions(), 30).notes
         assert any("several times in train with different labels: 1, e.g." in note for note in notes) == noted
+
+
+def test_sentences_that_a_file_marks_as_unusable_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "reviewed.jsonl"
+    spans = [{"start": 2, "end": 6, "label": "LOC"}]
+    answers = ["accept"] * 6 + ["reject"] * 2
+    rows = [{"text": f"{n} Oslo", "spans": spans, "answer": answer} for n, answer in enumerate(answers)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    data = read_data([str(path)], None, path, io.ReadOptions(), 30)
+    assert len(data.gold) == 6
+    for label in (str(path), "test"):
+        assert f"{label}: left out, because the file marks them so: answered reject 2" in data.notes

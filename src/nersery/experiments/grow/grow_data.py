@@ -75,7 +75,7 @@ def read_data(
     _check_types("a list of names", names or {}, gold)
     for path in (names or {}).values():
         read_names(path)
-    test_corpus = _tested(test, options, gold) if test else Corpus([])
+    test_corpus, test_notes = _tested(test, options, gold) if test else (Corpus([]), [])
     text = profile(gold, options.language)
     oddities = [
         corpus_notes.note_of_types("test", test_corpus, gold.types),
@@ -84,7 +84,7 @@ def read_data(
         corpus_notes.note_of_labellings("train", gold),
         corpus_notes.note_of_length("train", sum(map(len, gold)), len(gold)),
     ]
-    notes = [*relabelled, *data_notes(gold.sentences), *filter(None, oddities)]
+    notes = [*relabelled, *test_notes, *data_notes(gold.sentences), *filter(None, oddities)]
     unlabelled = Corpus([])
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
@@ -121,9 +121,10 @@ def _check_types(what: str, types: Iterable[str], gold: Corpus) -> None:
         )
 
 
-def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
-    """The sentences of test; a `DataError` if nothing can be scored on them."""
-    corpus = Corpus(io.open_corpus(test, options))
+def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> tuple[Corpus, list[str]]:
+    """The sentences of test, and notes on how they were read; a `DataError` if nothing can be scored on them."""
+    source = io.open_corpus(test, options)
+    corpus = Corpus(source)
     if not corpus:
         raise DataError(Issue("the file is empty", str(test)), fix="give labelled sentences, or leave out --test")
     if not corpus.types:
@@ -132,7 +133,7 @@ def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
         types = ", ".join(map(printable, corpus.types))
         message = f"the types of train ({', '.join(map(printable, gold.types))}) do not occur, only {types}"
         raise DataError(Issue(message, str(test)), fix="give sentences with the types of train, or leave out --test")
-    return corpus
+    return corpus, corpus_notes.notes_of_reading("test", source)
 
 
 def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:
@@ -159,7 +160,11 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
         for sentence in corpus:
             if last_file[unspaced(sentence.words)] == number:
                 kept[new_ids[sentence.id]] = _with_new_ids(sentence, new_ids)
-    notes = []
+    notes = [
+        note
+        for name, source in zip(train, sources, strict=True)
+        for note in corpus_notes.notes_of_reading(name, source)
+    ]
     if left_out := len(ids) - len(kept):
         counted = plural(left_out, "sentence")
         notes.append(f"{counted} left out, because a later train file has the same text: its labels are used")
@@ -188,7 +193,7 @@ def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, m
         corpus_notes.note_of_punctuation(gold, corpus),
         corpus_notes.note_of_length("raw text", sum(map(len, corpus)), len(corpus)),
     )
-    return corpus, [*notes, *filter(None, oddities)]
+    return corpus, [*corpus_notes.notes_of_reading("raw text", source), *notes, *filter(None, oddities)]
 
 
 def _raw_corpus(

@@ -17,6 +17,7 @@ from nersery.core.languages import primary
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.text_forms import unspaced
 from nersery.core.wording import either
+from nersery.experiments.corpus_notes import notes_of_reading
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, CorpusByFile, DataFile, parts_of, sentences_of, train_of
 from nersery.experiments.run_state.input_notes import input_notes
@@ -87,11 +88,7 @@ def _read(recipe: Recipe, file: DataFile, parts: CorpusByFile, say: Callable[[st
         source = io.open_corpus(path, options)
     corpus = Corpus(source)
     say(f"{file.label}: {file.name} ({source.description}), {plural(len(corpus), 'sentence')}")
-    if source.repaired:
-        counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
-        notes.append(f"{file.label} was repaired as requested: {counts}")
-    if source.rejects:
-        notes.append(f"{file.label}: {plural(len(source.rejects), 'sentence')} rejected by the repair drop-sentence")
+    notes += notes_of_reading(file.label, source)
     return _of_language(corpus, file) if file.language else corpus
 
 
