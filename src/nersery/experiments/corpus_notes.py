@@ -12,6 +12,7 @@ from nersery.core.errors import printable
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
+from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_punctuation
 from nersery.taggers.components.description import attached_share_learnt
 
@@ -28,13 +29,16 @@ FEWEST = 3
 def notes_of_reading(label: str, source: io.Source) -> list[str]:
     """Notes on what was repaired in a file, and on what was left out of it, after a full pass over it."""
     repaired, skipped = (
-        ", ".join(f"{reason} {count}" for reason, count in sorted(counts.items()))
+        ", ".join(f"{reason} {count}" for reason, count in sorted(counts.items()) if reason != DROP_SENTENCE)
         for counts in (source.repaired, source.skipped)
     )
-    dropped = len(source.rejects) - source.skipped.total()
-    notes = [f"{label} was repaired as requested: {repaired}"] if repaired else []
-    notes += [f"{label}: {plural(dropped, 'sentence')} rejected by the repair drop-sentence"] if dropped else []
-    return notes + ([f"{label}: left out, because the file marks them so: {skipped}"] if skipped else [])
+    dropped = source.repaired[DROP_SENTENCE]
+    notes = {
+        f" was repaired as requested: {repaired}": repaired,
+        f": {plural(dropped, 'sentence')} rejected by the repair {DROP_SENTENCE}": dropped,
+        f": left out, because the file marks them so: {skipped}": skipped,
+    }
+    return [label + text for text, count in notes.items() if count]
 
 
 def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:
