@@ -17,11 +17,12 @@ import pytest
 import spacy
 
 import nersery
+from nersery.annotate.base import Annotator
 from nersery.annotate.qa_prompting import QaPrompting
 from nersery.augment.base import Augmenter
 from nersery.augment.label_wise_token_replacement import LabelWiseTokenReplacement
 from nersery.augment.melm import MELM
-from nersery.core.errors import DataError, SettingsError
+from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.crosslingual.aligners.statistical import Statistical
@@ -306,6 +307,44 @@ def test_a_method_without_dataclass_is_refused() -> None:
 
     with pytest.raises(SettingsError, match="method Plain is not a dataclass, expected @dataclass above its class"):
         nersery.augment(GOLD, Plain)
+
+
+def test_a_method_that_lacks_a_part_is_refused() -> None:
+    @dataclass
+    class Partial(Annotator):
+        rate: float = 0.5
+
+    with pytest.raises(SettingsError, match="annotate method Partial lacks annotate: write what Annotator leaves open"):
+        nersery.annotate(GOLD, Partial)
+
+
+def test_output_in_a_folder_that_was_removed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(SettingsError, match="the current folder was removed"):
+        nersery.write(GOLD, "o.jsonl")
+    with pytest.raises(SettingsError, match="the current folder was removed"):
+        nersery.augment(GOLD, "mention_replacement", output="o.jsonl")
+
+
+def test_a_value_that_is_shortened_says_so() -> None:
+    with pytest.raises(SettingsError, match=r"the corpus is Sentence\(.{51} …, expected sentences"):
+        nersery.augment(GOLD[0], "mention_replacement")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: GOLD[np.array([True, False])], "the position is array"),
+        (lambda: GOLD[0].with_types(3), "the names of types are 3, expected"),
+        (lambda: GOLD[0].mention(None), "the entity is None, expected an Entity"),
+        (lambda: GOLD[0].generated("x", None), "origin is None, expected an Origin"),
+    ],
+)
+def test_wrong_values_for_sentences_are_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(NerseryError, match=message):
+        call()
 
 
 def test_a_method_that_workers_cannot_import_is_refused(tmp_path: Path) -> None:

@@ -332,7 +332,7 @@ class TestBadInput:
         for path in vectors.values():
             Path(path).write_text("broken")
         del vectors["zh"]
-        with pytest.raises(SettingsError, match=r"in zh, but there are vectors only for en, hi.*zh = ") as error:
+        with pytest.raises(SettingsError, match=r'in zh, but there are vectors only for en, hi.*\{"zh": ') as error:
             fitted(vectors=vectors)
         assert "setting vectors" in str(error.value)
 

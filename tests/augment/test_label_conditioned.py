@@ -126,7 +126,7 @@ def test_the_note_shows_how_to_add_definitions(tiny_masked_lm: str, capsys: pyte
     message = capsys.readouterr().err
     assert message.count("note:") == 1
     assert "no definition of X1, y z, so" in message
-    assert 'definitions = { "X1" = "..." }' in message
+    assert 'definitions={"X1": "..."}' in message
     LabelConditioned(tiny_masked_lm, definitions={"X1": "a thing", "y z": "another"}, **QUICK).fit(gold)
     LabelConditioned("bundled")._warn_of_undefined(["PER", "LOC", "Amount-Unit", "WORK_OF_ART", "CW"])
     assert capsys.readouterr().err == ""

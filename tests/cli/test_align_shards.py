@@ -137,7 +137,7 @@ def test_refuses_what_was_learnt_with_other_settings_or_text(folder: Path, serve
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("cut --workers 2", "workers need shards"),
+        ("cut --workers 2", "--workers and --engine need shards"),
         ("cut.parquet --shards 5", "shards cannot be parquet, expected align"),
         (
             "cut.align.gz",

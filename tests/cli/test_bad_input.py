@@ -302,7 +302,7 @@ class TestMissingSentences:
         io.write([*gold[:5], *gold[6:]], "fewer.conll")
         assert (
             "fewer.conll: no id is in both the 12 gold and the 11 predicted ids; in file order, the words match up to "
-            "sentence 5\nFix: give two files with the same sentences. They are paired by id; CoNLL and text have no "
+            "sentence 5\nFix: give both with the same sentences. They are paired by id; CoNLL and text have no "
             "ids, so both files need all sentences in the same order. If some are missing, use JSONL, "
             "which keeps the ids of the original sentences\n"
         ) in call("evaluate", "test.conll", "fewer.conll").err

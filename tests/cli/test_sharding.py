@@ -74,8 +74,8 @@ def test_predict_works_over_shards(folder: Path, memory: Any, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        ("cut --workers 2", 2, "workers need shards: set the rows per shard"),
-        ("cut --engine ray", 2, "workers need shards"),
+        ("cut --workers 2", 2, "--workers and --engine need shards: set the rows per shard"),
+        ("cut --engine ray", 2, "--workers and --engine need shards"),
         ("cut --shards 5 --engine rai", 2, "engine is 'rai': expected 'local' or 'ray'"),
         ("cut --shards 5 --gpus 1", 2, "--gpus is for --engine ray"),
         ("cut.conll --shards 5", 2, "shards cannot be conll, expected jsonl or parquet"),

@@ -110,6 +110,10 @@ def test_each_parameter_exists(parameter: str) -> None:
         ('"push --force now" is no model; --force', '"push --force now" is no model; force=True'),
         ("use --force to start over", "use force=True to start over"),
         ("--force --workers 2", "force=True workers=2"),
+        ("expected what `nersery train` wrote", "expected what `nersery.train` wrote"),
+        ("by `nersery train --set model=NAME`", "by `nersery.train(…, model=NAME)`"),
+        ('(files = { PER = "persons.txt" })', '(files={"PER": "persons.txt"})'),
+        ('a table, e.g. { "a b" = "text", … }', 'a table, e.g. {"a b": "text", …}'),
     ],
 )
 def test_options_become_parameters(of_command: str, of_library: str) -> None:
@@ -124,6 +128,16 @@ def test_notes_use_the_wording_of_their_reader(capsys: pytest.CaptureFixture[str
     with command_line():
         note("give --split spaces")
     assert capsys.readouterr().err == 'note: give split="spaces"\nnote: give --split spaces\n'
+
+
+def test_messages_about_a_recipe_keep_toml(tmp_path: Path) -> None:
+    recipe = tmp_path / "r.toml"
+    recipe.write_text('name = "r"\n[[systems]]\nmethod = "label_conditioned"\ndefinitions = 3\n', "utf-8")
+    with pytest.raises(SettingsError, match=r'expected a table, e\.g\. \{ name = "text" \}'):
+        nersery.run(recipe)
+    gold = nersery.read(nersery.example("train.conll"))
+    with pytest.raises(SettingsError, match=r'expected a table, e\.g\. \{"name": "text"\}'):
+        nersery.augment(gold, "label_conditioned", definitions=3)
 
 
 class WordingProbe:

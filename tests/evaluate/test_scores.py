@@ -223,7 +223,7 @@ def test_files_of_other_sentences_get_one_message_with_both_names():
             list(paired(one, [replace(other[0], words=words)], ("first", "second")))
         (issue,) = caught.value.issues
         assert issue.message == f"no id is in both the 2 first and the 1 second ids{same}"
-    assert "give two files with the same sentences" in str(caught.value)
+    assert "give both with the same sentences" in str(caught.value)
     with pytest.raises(DataError, match="sentence c: second, but not in first"):
         list(paired([], other, ("first", "second")))
     with pytest.raises(DataError, match="sentence b: no second sentence has this id"):

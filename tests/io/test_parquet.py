@@ -30,7 +30,7 @@ def test_names_the_extra_if_pyarrow_is_missing(tmp_path: Path, monkeypatch: pyte
 def test_refuses_to_write_a_single_file() -> None:
     with pytest.raises(
         SettingsError,
-        match=r"in shards only, by `nersery augment`.*`crosslingual project` with `shards`\. Choose \.jsonl",
+        match=r"in shards only, by `nersery\.augment`.*`crosslingual project` with `shards`\. Choose \.jsonl",
     ):
         io.writer("parquet")
 

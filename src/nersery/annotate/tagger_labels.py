@@ -126,7 +126,7 @@ class TaggerLabels(Annotator):
         self._check_names(self._tagger)
         self._gold_ends = OuterWords.of(gold) if self.learns and types_in(gold) else None  # a named tagger ignores gold
         if training.tagger is None and (types := types_in(gold)):  # a run has called `check_types` with all its types
-            _, difference = self._foreign_types(types, either("--set types.{}=", 'types={{"{}": ""}}'))
+            _, difference = self._foreign_types(types, either("--set types.{}=", 'types = {{ {} = "" }}'))
             if difference:
                 warn(difference)
 

@@ -30,7 +30,7 @@ from nersery.core.errors import (
     is_lack_of_memory,
     printable_lines,
 )
-from nersery.core.files import NO_SPACE, os_message
+from nersery.core.files import NO_SPACE, os_message, refuse_removed_folder
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
 from nersery.core.wording import command_line
@@ -132,16 +132,8 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command. An error that the user can fix is printed without a traceback."""
         with command_line(), _errors_as_messages():
-            _refuse_removed_folder()
+            refuse_removed_folder()
             return super().invoke(ctx)
-
-
-def _refuse_removed_folder() -> None:
-    """Raise `SettingsError` if the current folder was removed: there, PyTorch would end the process."""
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        raise SettingsError("the current folder was removed. Change to another one (cd)") from None
 
 
 class Command(TyperCommand):

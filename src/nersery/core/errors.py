@@ -9,12 +9,13 @@ import difflib
 import errno
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from nersery.core.wording import worded
+from nersery.core.wording import set_of_recipe, worded
 
 SHOWN_ISSUES = 20
 """The number of issues of one file that a message prints; the others are only counted."""
@@ -24,15 +25,29 @@ class NerseryError(Exception):
     """An error that the user can fix; the text is written for the user."""
 
     exit_code = 1
+    of_recipe = False
 
     def __str__(self) -> str:
         """The text with options for users of the commands, or parameters for users of the library."""
-        return worded(self.text)
+        return worded(self.text, of_recipe=self.of_recipe)
 
     @property
     def text(self) -> str:
         """The text for files. It names options of commands, so that a command and the library write the same files."""
         return super().__str__()
+
+
+@contextmanager
+def about_recipe() -> Iterator[None]:
+    """Let errors and notes within this context keep TOML, because their readers write a recipe."""
+    before = set_of_recipe(True)
+    try:
+        yield
+    except NerseryError as error:
+        error.of_recipe = True
+        raise
+    finally:
+        set_of_recipe(before)
 
 
 class SettingsError(NerseryError):
@@ -215,6 +230,16 @@ def at(place: str, issues: Iterable[str]) -> list[str]:
     ['select: 5 is not a selector']
     """
     return [f"{place}: {issue}" for issue in issues]
+
+
+def shown(value: object, length: int = 60) -> str:
+    """The beginning of the `repr` of a value for a message, with … if the rest is left out.
+
+    >>> shown([1, 2, 3], 5)
+    '[1, 2 …'
+    """
+    text = repr(value)
+    return text if len(text) <= length else f"{text[:length]} …"
 
 
 def checked_text(value: object, name: str) -> str:

@@ -276,6 +276,7 @@ def refuse_unwritable(path: Path) -> None:
         raise SettingsError(f"{path} would be a folder in the current one: {home}")
     if str(path) == "-":
         raise SettingsError("results are not written to standard output, because the job could not resume: name a file")
+    refuse_removed_folder()
     try:
         path.stat()
     except OSError as error:
@@ -286,6 +287,14 @@ def refuse_unwritable(path: Path) -> None:
     is_special = path.absolute().parent == DEVICES or (path.exists() and not path.is_file())
     if is_special and not path.is_dir():
         raise SettingsError(f"{path} is a device or a pipe, but results need a file. Choose another output")
+
+
+def refuse_removed_folder() -> None:
+    """Raise `SettingsError` if the current folder was removed: there, PyTorch would end the process."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise SettingsError("the current folder was removed. Change to another one (cd)") from None
 
 
 def lies_in(path: Path, folder: Path) -> bool:
@@ -309,7 +318,10 @@ def written_beside(path: Path) -> Iterator[Path]:
     with contextlib.ExitStack() as stack:
         while True:  # another process may have removed the file, as a leftover, before it was locked
             temporary = path.with_name(f"nersery-{secrets.token_hex(8)}.tmp")
-            stream = stack.enter_context(temporary.open("xb"))
+            try:
+                stream = stack.enter_context(temporary.open("xb"))
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(path)) from error
             stack.callback(temporary.unlink, missing_ok=True)
             if not try_lock(stream) or is_at(stream, temporary):
                 break

@@ -181,6 +181,10 @@ def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | Non
     cls, name = (get(kind, method), method) if isinstance(method, str) else (method, name_of(method))
     if not is_dataclass(cls):
         raise SettingsError(f"the {kind} method {name} is not a dataclass, expected @dataclass above its class")
+    if lacking := sorted(getattr(cls, "__abstractmethods__", ())):
+        raise SettingsError(
+            f"the {kind} method {name} lacks {', '.join(lacking)}: write what {_base(kind).__name__} leaves open"
+        )
     return typed_settings.build(cls, name, settings or {})
 
 

@@ -14,7 +14,7 @@ from typing import Any, overload
 from nersery.core.conversions import Conversions, conversion_of
 from nersery.core.edits import Edit, moved, spaces_after, spliced
 from nersery.core.entity import Entity, Origin, SoftLabel
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.notebook_view import SHOWN, corpus_html, sentence_html
 from nersery.core.sentence_validation import TIDIED, edit_issue, identity_issue, issue_in
 from nersery.core.spacing import Offsets, offsets_in_text, offsets_of, spaces_in
@@ -149,6 +149,8 @@ class Sentence:
 
     def mention(self, entity: Entity) -> tuple[str, ...]:
         """The words of an entity."""
+        if not isinstance(entity, Entity):
+            raise SettingsError(f"the entity is {shown(entity)}, expected an Entity")
         return self.words[entity.start : entity.end]
 
     def with_entities(self, entities: Iterable[Entity]) -> Sentence:
@@ -161,6 +163,8 @@ class Sentence:
         >>> Sentence(("Ada", "saw", "it"), (Entity(0, 1, "PER"), Entity(2, 3, "MISC"))).with_types({"MISC": ""}).labels
         ((0, 1, 'PER'),)
         """
+        if not isinstance(names, Mapping):
+            raise SettingsError(f'the names of types are {shown(names)}, expected new names by old, {{"OLD": "NEW"}}')
         renamed = [replace(entity, type=names.get(entity.type, entity.type)) for entity in self.entities]
         soft = [replace(label, type=names.get(label.type, label.type)) for label in self.soft_labels]
         kept = tuple(sorted(label for label in soft if label.type))
@@ -228,18 +232,15 @@ class Sentence:
         position = 0
         for start, end, _ in edits:
             if not position <= start <= end <= len(self.words):
-                raise DataError(
-                    Issue(f"cannot edit words [{start}, {end}): outside the sentence or overlapping", sentence=self.id)
-                )
+                issue = f"cannot edit words [{start}, {end}): outside the sentence or overlapping"
+                raise DataError(Issue(issue, sentence=self.id))
             position = end
         if texts := [new for _, _, new in edits if isinstance(new, str)]:
-            raise DataError(
-                Issue(f"the new words are the string {texts[0]!r:.60}, expected a list of words", sentence=self.id)
-            )
+            issue = f"the new words are the string {shown(texts[0])}, expected a list of words"
+            raise DataError(Issue(issue, sentence=self.id))
         unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
         words, columns = spliced(self.words, edits), tuple([spliced(column, unknown) for column in self.columns])
-        entities = tuple([moved(entity, edits, self.id) for entity in self.entities])
-        edited = self._with_words(words, entities, columns)
+        edited = self._with_words(words, tuple([moved(entity, edits, self.id) for entity in self.entities]), columns)
         if edit_issue(edited.words, edited.entities) is not None:  # the other parts were checked with this sentence
             edited.__post_init__()
         if self.offsets:
@@ -300,11 +301,11 @@ def checked_sentences(rows: Iterable[Any], name: str = "the corpus") -> Iterator
         SettingsError: If an item is not a sentence, or the rows cannot be iterated.
     """
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
-        raise SettingsError(f"{name} is {rows!r:.60}, expected sentences, such as a list or a Corpus")
+        raise SettingsError(f"{name} is {shown(rows)}, expected sentences, such as a list or a Corpus")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Sentence):
             advice = conversion_of(rows, row)
-            raise SettingsError(f"item {number} of {name} is {row!r:.60}, expected a Sentence{advice}")
+            raise SettingsError(f"item {number} of {name} is {shown(row)}, expected a Sentence{advice}")
         yield row
 
 
@@ -347,10 +348,12 @@ class Corpus(Conversions, Sequence[Sentence]):
     def __getitem__(self, index: slice) -> Corpus: ...
     def __getitem__(self, index: int | slice) -> Sentence | Corpus:
         """The sentence at a position, or the corpus of a slice."""
-        if not isinstance(index, slice) and not hasattr(index, "__index__"):
-            message = f"the position is {index!r:.60}, expected a whole number or a slice"
-            raise SettingsError(f"{message}; corpus.by_id finds sentences by id")
-        return Corpus(self.sentences[index]) if isinstance(index, slice) else self.sentences[index]
+        try:
+            found = self.sentences[index]
+        except TypeError:  # also of a NumPy mask, whose `__index__` raises it
+            message = f"the position is {shown(index)}, expected a whole number or a slice"
+            raise SettingsError(f"{message}; corpus.by_id finds sentences by id") from None
+        return found if isinstance(found, Sentence) else Corpus(found)
 
     def __len__(self) -> int:
         """The number of sentences."""

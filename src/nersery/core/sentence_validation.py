@@ -72,6 +72,8 @@ def edit_issue(words: tuple[str, ...], entities: tuple[Entity, ...]) -> str | No
 
 def identity_issue(id: str, origin: Origin) -> str | None:
     """The first issue in the id and origin of a generated sentence; None if they are valid."""
+    if not isinstance(origin, Origin):
+        return f"origin is {origin!r:.60}, expected an Origin"
     return _texts_issue([id], origin, ()) or _origin_issue(origin)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 SAME_SENTENCES = (
-    "give two files with the same sentences. They are paired by id; CoNLL and text have no ids, so both files need "
+    "give both with the same sentences. They are paired by id; CoNLL and text have no ids, so both files need "
     "all sentences in the same order. If some are missing, use JSONL, which keeps the ids of the original sentences"
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, about_recipe
 from nersery.core.files import as_path
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
@@ -16,6 +16,7 @@ from nersery.report.sweep_report import SweepReport
 
 
 @torch_defaults()
+@about_recipe()
 def run(
     recipe: str | Path,
     *,

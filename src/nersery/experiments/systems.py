@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from nersery.core import registry, typed_settings
-from nersery.core.errors import at, did_you_mean
+from nersery.core.errors import at, did_you_mean, shown
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
 from nersery.core.training_context import copies_for_upsampling
@@ -307,7 +307,7 @@ def _list(table: Mapping[str, Any], key: str, expected: str) -> tuple[list[Any],
     entries = table.get(key, [])
     if isinstance(entries, list):
         return entries, []
-    return [], [f"{key} is {entries!r:.60}, not a list: {expected}"]
+    return [], [f"{key} is {shown(entries)}, not a list: {expected}"]
 
 
 def method_settings(kind: str, entry: Mapping[str, Any], default: str = "") -> tuple[MethodSettings, list[str]]:
@@ -329,7 +329,7 @@ def _selectors(table: Mapping[str, Any]) -> tuple[list[MethodSettings], list[str
             method, entry_issues = method_settings("select", {"method": entry} if isinstance(entry, str) else entry)
             selectors.append(method)
         else:
-            entry_issues = [f'{entry!r:.60} is not a selector; expected "agreement" or {{ method = "agreement", … }}']
+            entry_issues = [f'{shown(entry)} is not a selector; expected "agreement" or {{ method = "agreement", … }}']
         issues += at("select", entry_issues)
     return selectors, issues
 
@@ -337,7 +337,7 @@ def _selectors(table: Mapping[str, Any]) -> tuple[list[MethodSettings], list[str
 def _system(number: int, entry: Any, select: list[MethodSettings]) -> tuple[System, list[str]]:
     """A system, with defaults in place of values that were refused, and its issues."""
     if not isinstance(entry, dict):
-        return System(""), [f"system {number} is {entry!r:.60}; write [[systems]] and below it method = …"]
+        return System(""), [f"system {number} is {shown(entry)}; write [[systems]] and below it method = …"]
     name = entry.get("name", entry.get("method", ""))
     valid_name = name if isinstance(name, str) else ""
     own_entry = {key: entry[key] for key in OWN_KEYS if key in entry and key not in ("name", "method", "select")}

@@ -22,7 +22,7 @@ CASED = 0.02
 """Minimum share of capitalized words for text to count as cased."""
 
 PARTS = "it misses names, and labels parts of others"
-OWN_TAGGER = "train a tagger on a model of its language (nersery train --set model=…)"
+OWN_TAGGER = "train a tagger on a model of its language (`nersery train --set model=NAME`)"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from nersery.core.conversions import conversion_of
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import warn
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, read_options
@@ -82,7 +82,7 @@ def opened(
     if isinstance(corpus, str | Path):
         return open_text(corpus, attached_share=attached_share) if raw else open_corpus(corpus)
     if not isinstance(corpus, Iterable):
-        raise SettingsError(f"{name} is {corpus!r:.60}, expected sentences, or the name of a file or folder")
+        raise SettingsError(f"{name} is {shown(corpus)}, expected sentences, or the name of a file or folder")
     if iter(corpus) is corpus:
         raise SettingsError(
             f"a {type(corpus).__name__} can be read only once, but {name} is read twice: give a Corpus or a list"

@@ -44,7 +44,7 @@ class JobOptions:
     def __post_init__(self) -> None:
         check_values(self, "")
         if self.shards is None and (self.workers > 1 or self.engine != "local"):
-            raise SettingsError("workers need shards: set the rows per shard, e.g. --shards 10000")
+            raise SettingsError("--workers and --engine need shards: set the rows per shard, e.g. --shards 10000")
         if self.shards is not None and self.engine == "local":
             from nersery.pipeline.engines.local import refuse_where_none_can_start
 

@@ -326,7 +326,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         if not names:
             raise MissingResourceError(
                 f"{folder} holds {', '.join(source.config().architectures or ['no known model'])}; expected a "
-                "token-classification model. Train a tagger on it with: nersery train --set model=…"
+                "token-classification model. Train a tagger on it by `nersery train --set model=NAME`"
             )
         tags = TagSet(tuple(names), strict=bool(saved.get("history")))  # no history: a third-party model, saved again
         _ = tags.parts  # raises for names that are not tags

@@ -150,7 +150,9 @@ def test_finds_the_taggers_of_the_first_seed_that_has_any(tmp_path: Path, capsys
 
 def test_uses_a_folder_with_a_tagger_only_if_a_job_wrote_it(tmp_path: Path) -> None:
     (tmp_path / "tagger").mkdir()
-    with pytest.raises(MissingResourceError, match="holds no tagger: expected the folder of a finished `nersery grow`"):
+    with pytest.raises(
+        MissingResourceError, match=r"holds no tagger: expected the folder of a finished `nersery\.grow`"
+    ):
         taggers_of(tmp_path)
     (tmp_path / "grow.json").write_text("{}")
     assert taggers_of(tmp_path) == [tmp_path / "tagger"]

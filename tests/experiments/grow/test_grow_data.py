@@ -168,7 +168,7 @@ def test_notes_text_that_the_english_tagger_does_not_cover(text: str, language: 
 def test_notes_a_script_that_the_bundled_taggers_do_not_cover(text: str, language: str, script: str) -> None:
     made = [Sentence(tuple(text.split()), language=language)]
     found = note_of_tagger("bundled-multilingual-ner", made)
-    advice = "train a tagger on a model of its language (nersery train --set model=…)"
+    advice = "train a tagger on a model of its language (`nersery train --set model=NAME`)"
     none = "so it finds hardly any name"
     assert found == (
         f"bundled-multilingual-ner knows no word in the {script} script, {none}: {advice}" if script else ""

@@ -13,7 +13,7 @@ from nersery.taggers.base import load_tagger
     [
         ("runs/grow/tager", r"^there is no folder runs/grow/tager \(did you mean runs/grow/tagger\?\)$"),
         ("./my-taggr", r"^there is no folder \./my-taggr \(did you mean my-tagger\?\)$"),
-        ("no/such/tagger", r"^there is no folder no/such/tagger: expected a folder that `nersery train` wrote$"),
+        ("no/such/tagger", r"^there is no folder no/such/tagger: expected a folder that `nersery\.train` wrote$"),
         (
             "my-taggr",
             r"^there is no folder my-taggr \(did you mean my-tagger\?\)\. Nor is it a Hugging Face model: the",

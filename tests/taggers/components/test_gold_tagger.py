@@ -61,7 +61,7 @@ def test_note_on_the_model_says_how_to_use_another_tagger(tiny_model: str, monke
     gold_tagger("flipda", None, [replace(sentence, language="de") for sentence in GOLD], Training())
     note = capsys.readouterr().err
     assert "there is text in de. Train a tagger on a model of its language, e.g. bundled-multilingual" in note
-    assert note.endswith("(`nersery train --set model=NAME`), and name its folder as tagger\n")
+    assert note.endswith("(`nersery.train(…, model=NAME)`), and name its folder as tagger\n")
 
 
 def test_error_without_tagger_and_gold_names_both_remedies() -> None:

@@ -108,7 +108,7 @@ def _require_enough(gold: Corpus, train: Sequence[str]) -> None:
         noun = "sentences" if useful == len(texts) else "different sentences"
         raise DataError(
             Issue(f"the number of {noun} with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
-            fix="label more, or label raw text with questions: nersery annotate --method qa_prompting",
+            fix="label more, or label raw text by `nersery annotate` with the method qa_prompting",
         )
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core.definitions import check_texts
-from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError, checked_text
+from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError, checked_text, shown
 from nersery.core.files import (
     as_path,
     content_hash,
@@ -123,8 +123,8 @@ def grow(
 def _input(path: Any, name: str) -> str:
     if isinstance(path, Sentence) or (hasattr(path, "__iter__") and not isinstance(path, str | bytes)):
         raise SettingsError(
-            f"{name} is {path!r:.60}, expected the name of a file or folder, which a resumed job reads again. Write it "
-            f'first: nersery.write(corpus, "{name}.jsonl")'
+            f"{name} is {shown(path)}, expected the name of a file or folder, which a resumed job reads again. "
+            f'Write it first: nersery.write(corpus, "{name}.jsonl")'
         )
     return io.input_path(path if isinstance(path, str) else as_path(path, name))
 

@@ -94,5 +94,5 @@ def warn_of_no_entity(name: str, candidates: Iterable[Sentence]) -> None:
     if not next(labelled, True) and not any(labelled):
         warn(
             f"no candidate has an entity, but {name} judges labels: it prefers sentences in which the tagger finds no "
-            "entity. If they are raw text, label them first with nersery annotate"
+            "entity. If they are raw text, label them first with `nersery annotate`"
         )
