@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from nersery.core.outcome import Reject
@@ -106,3 +108,9 @@ def test_slashes_in_a_text_begin_no_comment() -> None:
     assert Completion("{'sentences': ['see http://x'],}").content("sentences") == ["see http://x"]
     hidden = '{"entities": [\n// {"text": "Bo", "type": "PER"},\n{"text": "Ada", "type": "PER"},\n]}'
     assert Completion(hidden).content("entities") == [{"text": "Ada", "type": "PER"}]
+
+
+def test_an_open_string_with_many_quotation_marks_takes_no_time() -> None:
+    start = time.perf_counter()
+    assert Completion('{"entities": ["' + r"\"x" * 20_000 + "]}").content("entities") == WRONG_FORM
+    assert time.perf_counter() - start < 5  # seconds
