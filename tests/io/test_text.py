@@ -384,5 +384,7 @@ def test_lines_without_spaces_among_others_are_noted(tmp_path: Path) -> None:
     note = "; in 1 of its first lines, such as line 10, whole phrases are taken for words"
     assert note in open_corpus(path).description
     assert open_corpus(path, ReadOptions(split="characters")).description == "text"
+    path.write_text("我们 在 北京 工作 。\n" * 9 + "中华人民共和国\n", "utf-8")
+    assert open_corpus(path).description == "text", "split words, one of them long"
     path.write_text("We saw them there again\n" * 9 + "We saw 李明 there\n北京\n", "utf-8")
     assert open_corpus(path).description == "text"

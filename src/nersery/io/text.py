@@ -11,6 +11,7 @@ from typing import ClassVar
 from nersery.core.errors import DataError, FormatError, Issue, printable
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
+from nersery.core.spacing import lacks_spaces
 from nersery.core.text_forms import is_invisible
 from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
@@ -167,8 +168,11 @@ class TextSource(Source):
 
 def _phrases(lines: Sequence[str]) -> str:
     """A note on lines without spaces among others, as Chinese ones among English ones; empty if there is none."""
-    running = [number for number, line in enumerate(lines, start=1) if runs_on(line.split())]
-    return SOME_PHRASES.format(len(running), running[0]) if running else ""
+    split = [line.split() for line in lines]
+    running = [number for number, words in enumerate(split, start=1) if runs_on(words)]
+    # In split text, too, a line may be one long word.
+    is_split = not runs_on([*filter(lacks_spaces, chain.from_iterable(split))])
+    return "" if is_split or not running else SOME_PHRASES.format(len(running), running[0])
 
 
 def _paragraphs(lines: Sequence[str]) -> str:
