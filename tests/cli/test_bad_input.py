@@ -91,7 +91,7 @@ class TestBadInput:
         Path("bad.conll").write_bytes(b"Bo\tB-PER\n\n" + BAD["columns"])
         result = call("dataset", "convert", "bad.conll", "x.jsonl", "--repair", "drop-sentence")
         assert "read 2, wrote 1, rejected 1 (wrong number of columns: 1)" in result.out
-        assert "drop-sentence 1" in result.err
+        assert "bad.conll: 1 sentence rejected by the repair drop-sentence" in result.err
 
     @pytest.mark.parametrize("stale", [False, True])
     @pytest.mark.parametrize(
@@ -356,12 +356,12 @@ def test_stats_note_texts_that_several_people_have_labelled(tmp_path: Path):
     pairs = [("Ada", name), ("Bo", name), ("Ada", ()), ("Bo", name), ("Ada", (Entity(0, 1, "LOC"),))]
     io.write([Sentence((word,), entities) for word, entities in pairs], path)
     result = call("inspect", "stats", str(path))
-    assert "texts that occur several times with different labels: 1. Keep one labelling of each" in result.err
+    assert "a.jsonl labels 1 text in several ways: keep one labelling of each" in result.err
     assert "nersery inspect agreement" in result.err
     (found,) = json.loads(call("inspect", "stats", str(path), "--json").out)
     assert found["texts_with_different_labels"] == 1
     io.write([Sentence((word,), entities) for word, entities in pairs[:2] * 2], path)
-    assert "several times" not in call("inspect", "stats", str(path)).err
+    assert "several ways" not in call("inspect", "stats", str(path)).err
 
 
 @pytest.mark.usefixtures("folder")

@@ -50,7 +50,7 @@ class TestStreams:
         for number, options in enumerate(([], ["--quiet"])):
             result = call("augment", "broken.conll", f"{number}.jsonl", *AUGMENT, "--repair", "underscore", *options)
             assert result.code == 0
-            assert ("broken.conll: repaired underscore 1" in result.err) == (number == 0)
+            assert ("broken.conll was repaired as requested: underscore 1" in result.err) == (number == 0)
 
     @pytest.mark.parametrize(
         "args",

@@ -29,8 +29,8 @@ Row = dict[str, Any]
 FILES_IN_TABLE = 4
 """The most files in a table, so that their names fit beside each other."""
 _DIFFERENT = (
-    "texts that occur several times with different labels: {:,}. Keep one labelling of each. To compare two people, "
-    "save the sentences of each to a file of their own, in the same order: nersery inspect agreement"
+    "{} labels {} in several ways: keep one labelling of each. To compare two people, save the sentences of each "
+    "to a file of their own, in the same order: nersery inspect agreement"
 )
 
 
@@ -231,7 +231,7 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
                 note(f'{are} of "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
         note(note_of_length(printable(row["file"]), row["words"], row["sentences"]))
         if count := row["texts_with_different_labels"]:
-            note(f"{printable(row['file'])}: {_DIFFERENT.format(count)}")
+            note(_DIFFERENT.format(printable(row["file"]), plural(count, "text")))
         for title in ("generated_by", "repaired"):
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())

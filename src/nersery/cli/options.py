@@ -194,11 +194,11 @@ def note_unlike_what_it_learnt(tagger: object, source: io.Source) -> None:
 
 def report_repairs(*sources: io.Source) -> None:
     """Report what was repaired or skipped in the sources, after a full pass over them."""
+    from nersery.experiments.corpus_notes import notes_of_reading
+
     for source in sources:
-        for done, counted in (("skipped", source.skipped), ("repaired", source.repaired)):
-            if counted:
-                counts = ", ".join(f"{reason} {count}" for reason, count in sorted(counted.items()))
-                remark(f"{source.file.name}: {done} {counts}")
+        for text in notes_of_reading(source.file.name, source):
+            remark(text)
 
 
 def values_by_type(option: str, pairs: Sequence[str], expected: str, *, empty: bool = False) -> dict[str, str]:

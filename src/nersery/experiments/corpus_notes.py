@@ -36,7 +36,7 @@ def notes_of_reading(label: str, source: io.Source) -> list[str]:
     notes = {
         f" was repaired as requested: {repaired}": repaired,
         f": {plural(dropped, 'sentence')} rejected by the repair {DROP_SENTENCE}": dropped,
-        f": left out, because the file marks them so: {skipped}": skipped,
+        f": {plural(source.skipped.total(), 'text')} left out, as marked in the file: {skipped}": skipped,
     }
     return [label + text for text, count in notes.items() if count]
 
@@ -77,9 +77,10 @@ def note_of_labellings(label: str, part: Iterable[Sentence]) -> str:
     different = [words for words, labels in labellings.items() if len(labels) > 1]
     if not different:
         return ""
-    example = printable(" ".join(different[0][:EXAMPLE_WORDS]))
-    counted = f"texts that occur several times in {label} with different labels: {len(different):,}"
-    return f'{counted}, e.g. "{example}". Keep one labelling of each'
+    first = different[0]
+    example = printable(" ".join(first[:EXAMPLE_WORDS])) + " …" * (len(first) > EXAMPLE_WORDS)
+    counted = plural(len(different), "text")
+    return f'{label} labels {counted} in several ways, such as "{example}": keep one labelling of each'
 
 
 def note_of_length(label: str, words: int, sentences: int) -> str:

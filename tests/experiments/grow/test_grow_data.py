@@ -316,7 +316,10 @@ def test_refuses_empty_files_by_name(tmp_path: Path) -> None:
     names = [str(tmp_path / "a.conll"), str(tmp_path / "b.conll")]
     for name in names:
         Path(name).touch()
-    for given, message in ((names[:1], "a.conll: the file is empty"), (names, "b.conll: the files are empty")):
+    for given, message in (
+        (names[:1], "a.conll: the file has no usable sentence"),
+        (names, "b.conll: the files have no usable sentence"),
+    ):
         with pytest.raises(DataError, match=rf"{message}\nFix: give labelled sentences$"):
             read_data(given, None, None, io.ReadOptions(), 30)
 
@@ -379,7 +382,7 @@ def test_raw_text_ids_differ_from_those_of_labelled_sentences(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        ([], "test.jsonl: the file is empty"),
+        ([], "test.jsonl: the file has no usable sentence"),
         ([Sentence(("Ada", "wrote"), id="1")], "test.jsonl: no sentence of 1 has an entity"),
         (
             [Sentence(("Ada",), (Entity(0, 1, "GENE"),), id="1")],
@@ -397,7 +400,7 @@ def test_refuses_a_test_file_that_cannot_be_scored(test: list[Sentence], message
 def test_refuses_empty_raw_text(tmp_path: Path) -> None:
     io.write(sentences(9), tmp_path / "train.jsonl")
     (tmp_path / "raw.txt").touch()
-    with pytest.raises(DataError, match=r"raw\.txt: the file is empty"):
+    with pytest.raises(DataError, match=r"raw\.txt: the file has no usable sentence"):
         read_data([str(tmp_path / "train.jsonl")], tmp_path / "raw.txt", None, io.ReadOptions(), 30)
 
 
@@ -465,7 +468,7 @@ def test_a_text_with_two_labellings_is_noted_once(tmp_path: Path) -> None:
     for repeats, noted in ([replace(first, id="same")], False), (other_labels, True):
         io.write([first, *others, *repeats], tmp_path / "train.jsonl")
         notes = read_data([str(tmp_path / "train.jsonl")], None, None, io.ReadOptions(), 30).notes
-        assert any("several times in train with different labels: 1, e.g." in note for note in notes) == noted
+        assert any("train labels 1 text in several ways, such as" in note for note in notes) == noted
 
 
 def test_sentences_that_a_file_marks_as_unusable_are_noted(tmp_path: Path) -> None:
@@ -477,4 +480,4 @@ def test_sentences_that_a_file_marks_as_unusable_are_noted(tmp_path: Path) -> No
     data = read_data([str(path)], None, path, io.ReadOptions(), 30)
     assert len(data.gold) == 6
     for label in (str(path), "test"):
-        assert f"{label}: left out, because the file marks them so: answered reject 2" in data.notes
+        assert f"{label}: 2 texts left out, as marked in the file: answered reject 2" in data.notes

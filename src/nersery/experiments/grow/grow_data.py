@@ -100,7 +100,7 @@ def read_data(
 def _require_enough(gold: Corpus, train: Sequence[str]) -> None:
     """Raise `DataError` if there are too few labelled sentences."""
     if not gold:
-        message = "the file is empty" if len(train) == 1 else "the files are empty"
+        message = f"the {'file has' if len(train) == 1 else 'files have'} no usable sentence"
         raise DataError(Issue(message, ", ".join(train)), fix="give labelled sentences")
     require_labels(gold.sentences, ", ".join(train))
     texts = [unspaced(sentence.words) for sentence in gold if sentence.entities]
@@ -126,7 +126,9 @@ def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> tuple[Co
     source = io.open_corpus(test, options)
     corpus = Corpus(source)
     if not corpus:
-        raise DataError(Issue("the file is empty", str(test)), fix="give labelled sentences, or leave out --test")
+        raise DataError(
+            Issue("the file has no usable sentence", str(test)), fix="give labelled sentences, or leave out --test"
+        )
     if not corpus.types:
         raise DataError(Issue(f"no sentence of {len(corpus)} has an entity", str(test)), fix="give labelled sentences")
     if not {*corpus.types} & {*gold.types}:
@@ -187,7 +189,7 @@ def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, m
     known_texts = {unspaced(sentence.words) for corpus in (gold, test) for sentence in corpus}
     corpus, notes = _raw_corpus(source, known_texts, most, {*gold.by_id, *test.by_id})
     if not corpus:
-        message = "all sentences are also in train or test" if notes else "the file is empty"
+        message = "all sentences are also in train or test" if notes else "the file has no usable sentence"
         raise DataError(Issue(message, str(raw)), fix="give other raw text")
     oddities = (
         corpus_notes.note_of_punctuation(gold, corpus),
