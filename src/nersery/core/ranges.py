@@ -72,6 +72,6 @@ def range_issues(name: str, hint: Any, value: Any) -> Iterator[str]:
                 shown = f"{value:g}" if is_whole_float else f"{value!r:.60}"
                 expected = str(limits)
                 if needs_whole:
-                    number, is_number, bounds = expected.partition("a number ")
-                    expected = f"a whole number {bounds}" if is_number else f"a whole number of {number}"
+                    whole = expected.replace("a number", "a whole number")
+                    expected = f"a whole number of {expected}" if whole == expected else whole
                 yield f"{name} is {shown}, expected {expected}"

@@ -198,7 +198,7 @@ def find(name: str) -> Path:
     if address := address_in(Path(name)):
         fix = advice_for_address(address, "download it, and name that file")
         raise SettingsError(f"{name} is an address, expected a file: {fix}")
-    if os.path.isfile(inner := os.path.join(name, "recipe.toml")):
+    if name and os.path.isfile(inner := os.path.join(name, "recipe.toml")):
         raise SettingsError(f"{name} is a folder, expected a recipe: did you mean {inner}?")
     if advice := advice_for_missing(Path(name)) if name.endswith(".toml") else unexpanded_home(Path(name)):
         raise SettingsError(f"there is no recipe {name}: {advice}")

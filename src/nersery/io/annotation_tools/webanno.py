@@ -30,8 +30,6 @@ _BAR, _ESCAPE = re.compile(r"(?<!\\)\|"), re.compile(r"\\(.)")
 _OF_DKPRO, _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.", "NamedEntity"
 _FIRST_LAYER = 4
 """The column of the first layer, from 1. The columns before it are number, characters and word."""
-
-
 _TYPE_FIX = ("give each label a value in the tool, and export again; or write it, or _ for no label, in that column",)
 
 
