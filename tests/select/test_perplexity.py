@@ -65,6 +65,11 @@ def test_sentences_must_reach_a_share_of_gold():
     assert len(select(new, "perplexity", gold, threshold=-9000.0).corpus) == 4, "a threshold replaces gold"
 
 
+def test_refuses_two_minimum_scores():
+    with pytest.raises(SettingsError, match="threshold and gold_share both set the minimum score"):
+        Perplexity(threshold=-50.0, gold_share=0.8)
+
+
 def test_gold_may_score_less_than_usual():
     """Fluent Chinese has such scores under small models."""
     gold = [Sentence(("8",), id=str(number)) for number in range(20)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.ranges import Negative, RateAboveZero
 from nersery.core.registry import name_of, unfitted
@@ -18,8 +19,8 @@ from nersery.select.base import Selector
 
 LEAST_GOLD, MOST_GOLD = 20, 200
 """The least number of gold sentences that show what is usual, and about the most that are scored."""
-WITHOUT_GOLD = -500.0
-"""The minimum score if there is less gold: that of a fluent English sentence, with room to spare."""
+SHARE, WITHOUT_GOLD = 0.9, -500.0
+"""By default, the share of gold whose score is the minimum, and the minimum score with less gold."""
 
 
 @dataclass
@@ -32,7 +33,8 @@ class Perplexity(Selector, ModelSettings):
     Args:
         threshold: Minimum score, below 0. None: the score that ``gold_share`` of gold reaches, or -500 with fewer than
             20 gold sentences.
-        gold_share: Share in (0, 1]; of more than 200 gold sentences, every second, third, … is scored.
+        gold_share: Share in (0, 1], in place of ``threshold``. None: 0.9. Of more than 200 sentences, every
+            second, third, … is scored.
         model: ``bundled``, or a causal or masked language model by Hugging Face name or folder.
 
     Reference:
@@ -44,10 +46,15 @@ class Perplexity(Selector, ModelSettings):
     """
 
     threshold: Negative | None = None
-    gold_share: RateAboveZero = 0.9
+    gold_share: RateAboveZero | None = None
     _lowest_of_gold: float | None = hidden(default=None)
     _scorer: Any = hidden(default=None)
     _is_model_checked: bool = hidden(default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.threshold is not None and self.gold_share is not None:
+            raise SettingsError("threshold and gold_share both set the minimum score. Use one of them")
 
     def check(self) -> None:
         from nersery.models.fluency import is_causal
@@ -72,7 +79,7 @@ class Perplexity(Selector, ModelSettings):
             return None
         scores = self.score(gold[:: math.ceil(len(gold) / MOST_GOLD)])
         ordered = sorted((score for score in scores if not math.isnan(score)), reverse=True)
-        return ordered[math.ceil(self.gold_share * len(ordered)) - 1] if ordered else None
+        return ordered[math.ceil(self._share * len(ordered)) - 1] if ordered else None
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """The negative perplexity of each sentence. NaN (a reject) if a sentence has no subwords. Requires `fit`."""
@@ -88,8 +95,12 @@ class Perplexity(Selector, ModelSettings):
 
     def reason(self, sentence: Sentence, score: float) -> str:
         """What a sentence does not reach."""
-        of_gold = f"that of {100 * self.gold_share:g}% of gold"
+        of_gold = f"that of {100 * self._share:g}% of gold"
         return f"{name_of(self)} < {f'{self._fixed:g}' if self._lowest_of_gold is None else of_gold}"
+
+    @property
+    def _share(self) -> float:
+        return SHARE if self.gold_share is None else self.gold_share
 
     @property
     def _fixed(self) -> float:

@@ -194,5 +194,7 @@ def as_toml(value: Any) -> str:
         return "{ " + ", ".join(f"{as_toml(key)} = {as_toml(part)}" for key, part in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(as_toml, value)) + "]"
+    if isinstance(value, float):
+        return repr(value)  # JSON has other names for inf and nan
     text = json.dumps(value, ensure_ascii=False, default=str)  # a date cannot be a setting, as its check says
     return text.replace("\x7f", "\\u007f")  # TOML has no surrogates, and refuses DEL

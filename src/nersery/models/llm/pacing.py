@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from email.utils import format_datetime, parsedate_to_datetime
 
 from nersery.core.errors import JobFailedError
 
@@ -89,9 +89,10 @@ def _asked_for(headers: Mapping[str, str]) -> float | None:
         return seconds if math.isfinite(seconds) else None
     except ValueError:
         pass
-    try:
-        # The server's own clock, because the one here may be wrong by hours.
-        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
-        return (parsedate_to_datetime(value) - now).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return None
+    # The server's own clock if possible, because the one here may be wrong by hours.
+    for now in (headers.get("date", ""), format_datetime(datetime.now(UTC))):
+        try:
+            return (parsedate_to_datetime(value) - parsedate_to_datetime(now)).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            continue
+    return None
