@@ -41,3 +41,28 @@ def test_refuses_duplicate_ids() -> None:
     assert SentenceTable([one]).find("b") is None
     with pytest.raises(IndexError):
         SentenceTable([one])[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        ("an old résumé", "resume"),
+        ("נָכוֹן", "נכון"),
+        ("Ọ̀jọ̀gbọ́n Ṣóyínká", "ojogbon soyinka"),
+        ("ＮＨＫ ｶﾞｲﾄﾞ", "NHKガイド"),
+        ("第 二 羅 馬 帝 國", "羅馬"),
+        ("Oslo , Norway", "Oslo, Nor"),
+        ("می\u200cشود", "میشود"),
+        ("Istanbul", "İstanbul"),
+        ("a \u200b b", "\u200b"),
+    ],
+)
+def test_finds_text_as_people_type_it_and_as_it_is_written(words: str, typed: str) -> None:
+    table = SentenceTable([Sentence(tuple(words.split(" ")), id="a"), Sentence(("other",), id="b")], searchable=True)
+    assert table.containing(typed) == table.containing(words) == [0]
+
+
+@pytest.mark.parametrize(("words", "typed"), [("in form", "inform"), ("か", "が"), ("की", "का")])
+def test_does_not_find_other_words(words: str, typed: str) -> None:
+    table = SentenceTable([Sentence(tuple(words.split()), id="a")], searchable=True)
+    assert table.containing(typed) == []

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import marshal
+import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
+from functools import cache
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, overload
+from unicodedata import normalize
 
 from nersery.core.entity import SoftLabel
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.core.text_forms import folded
+from nersery.core.spacing import lacks_spaces
+from nersery.core.text_forms import folded, is_punctuation, unpointed
 from nersery.io.temporary_tables.ids import naming_the_temporary_folder, repeated_id, temporary_table
 
+_LEFT_OUT = re.compile("[\xad\u0300-\u036f\u0640\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff]")
+"""Accents, the sign that stretches Arabic words, and invisible characters."""
 _parts_of = attrgetter(*(field.name for field in fields(Sentence)))
 
 
@@ -36,8 +43,8 @@ class SentenceTable(Sequence[Sentence]):
         self._lock, self._size, self._searchable = threading.Lock(), 0, searchable
         with naming_the_temporary_folder():
             self._table = temporary_table(
-                "sentences (number integer primary key, id text unique, text text, types text, method text, "
-                "sentence blob)"
+                "sentences (number integer primary key, id text unique, text text, typed text, types text, "
+                "method text, sentence blob)"
             )
         for sentence in sentences:
             self.add(sentence)
@@ -50,10 +57,11 @@ class SentenceTable(Sequence[Sentence]):
         """
         types = {entity.type for entity in sentence.entities} if types is None else types
         method = sentence.origin.method if sentence.origin else ""
-        searched = (folded(sentence.text), _lines(types), method) if self._searchable else ("", "", "")
+        text = sentence.text
+        searched = (folded(text), as_typed(text), _lines(types), method) if self._searchable else ("",) * 4
         row = self._size, sentence.id, *searched, _packed(sentence)
         with self._lock, naming_the_temporary_folder():
-            if not self._table.execute("insert or ignore into sentences values (?, ?, ?, ?, ?, ?)", row).rowcount:
+            if not self._table.execute("insert or ignore into sentences values (?, ?, ?, ?, ?, ?, ?)", row).rowcount:
                 raise repeated_id(sentence.id)
         self._size += 1
 
@@ -94,16 +102,43 @@ class SentenceTable(Sequence[Sentence]):
             self._table.execute("update sentences set types = ? where id = ?", (_lines(types), id))
 
     def containing(self, text: str, type: str = "", method: str = "") -> list[int]:
-        """The numbers of the sentences with this text, ignoring case; only those with a type or of a method if given.
+        """The numbers of the sentences with this text, also if typed differently (see `as_typed`).
+
+        Args:
+            type: The type of an entity that they must have.
+            method: The method that they must be made by.
 
         >>> table = SentenceTable([Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), id="a")], searchable=True)
         >>> table.containing("OSLO"), table.containing("oslo", "LOC"), table.containing("oslo", "L")
         ([0], [0], [])
         """
-        query = "select number from sentences where instr(text, ?) and instr(types, ?) and ? in (method, '')"
-        values = folded(text), type and _lines([type]), method
+        query = (
+            "select number from sentences where (instr(text, ?1) or instr(typed, ?2)) and instr(types, ?3) "
+            "and ?4 in (method, '')"
+        )
+        values = folded(text), as_typed(text) or folded(text), type and _lines([type]), method
         with self._lock, naming_the_temporary_folder():
             return [number for (number,) in self._table.execute(f"{query} order by number", values)]
+
+
+def as_typed(text: str) -> str:
+    """A text as people type it in a search: without accents, vowel points, invisible characters and full-width forms.
+
+    Spaces beside punctuation and in scripts without spaces are left out, too, because words are split differently.
+
+    >>> as_typed("Résumé"), as_typed("ＮＨＫ"), as_typed("نَصّ"), as_typed("in Oslo , 北 京")
+    ('resume', 'nhk', 'نص', 'in oslo,北京')
+    """
+    words = unpointed(_LEFT_OUT.sub("", folded(normalize("NFKC", text)))).split()
+    typed = words[:1]
+    for before, word in pairwise(words):
+        typed += [word] if _stands_alone(before[-1]) or _stands_alone(word[0]) else [" ", word]
+    return "".join(typed)
+
+
+@cache
+def _stands_alone(character: str) -> bool:
+    return is_punctuation(character) or lacks_spaces(character)
 
 
 def _lines(types: Iterable[str]) -> str:
