@@ -63,7 +63,15 @@ def test_a_key_that_changes_nothing_is_not_a_decision(review, keys: str) -> None
 
 def test_types_of_the_originals_have_colours_of_their_own(review) -> None:
     page, _ = review
-    beside = [{"id": "x", "language": "", "words": ["Oslo", "Ada"], "labels": [[0, 1, "CITY"], [1, 2, "WOMAN"]]}]
+    beside = [
+        {
+            "id": "x",
+            "language": "",
+            "words": ["Oslo", "Ada"],
+            "touches": [],
+            "labels": [[0, 1, "CITY"], [1, 2, "WOMAN"]],
+        }
+    ]
     page.evaluate("beside => take({...one, beside}, at)", beside)
     hues = page.evaluate("[...document.querySelectorAll('#beside mark')].map((mark) => mark.style.cssText)")
     assert len({*hues}) == 2

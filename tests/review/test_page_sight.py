@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nersery import Entity, Sentence
 from nersery.review.decisions import Decision
 from tests.browser import in_browser
 from tests.review.conftest import EVIL, LONG, is_in_view, press
@@ -140,3 +141,14 @@ def test_a_type_with_a_long_name_leaves_the_page_as_wide_as_the_window(review) -
     press(page, "ArrowRight", "t")
     assert page.locator("#type option").count() == 4
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_scripts_without_spaces_are_shown_without_them(review) -> None:
+    page, decisions = review
+    decisions.corpus.add(Sentence(("我", "在", "北京", "。"), (Entity(2, 3, "LOC"),), id="zh"))
+    page.reload()
+    press(page, "k")
+    assert page.inner_text("#sentence").startswith("我在北京\N{NO-BREAK SPACE}LOC")
+    assert page.inner_text("#announcement") == "4 of 4: 我在北京 (LOC)。"
+    press(page, "ArrowRight", "ArrowRight")
+    assert page.locator(".chosen").all_inner_texts() == ["在"], "words are still selected one by one"

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from nersery.core.definitions import check_types
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
+from nersery.core.spacing import touch
 from nersery.review.decisions import Decision, Decisions, OutdatedError, whole
 from nersery.review.review_loader import ReviewLoader
 
@@ -124,7 +126,14 @@ class Review:
 
 
 def _plain(sentence: Sentence) -> dict[str, Any]:
-    return {"id": sentence.id, "words": sentence.words, "labels": sentence.labels, "language": sentence.language}
+    words = sentence.words
+    return {
+        "id": sentence.id,
+        "words": words,
+        "touches": [False, *(touch(*pair) for pair in pairwise(words))],  # whether no space precedes it
+        "labels": sentence.labels,
+        "language": sentence.language,
+    }
 
 
 def _short_number(digits: str) -> int | None:

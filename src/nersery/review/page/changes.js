@@ -66,7 +66,7 @@ function compare(number, mine, theirs) {
   for (const [id, said] of [["theirs", { ...theirs, labels: theirs.corrected }], ["mine", mine]]) {
     const text = make("p", "other");
     text.dir = "auto";
-    text.append(...written(theirs.words, said.labels, false), make("small", "", [KNOWN[said.verdict] || "not decided", said.note].filter(Boolean).join(" · ")));
+    text.append(...written(theirs, said.labels, false), make("small", "", [KNOWN[said.verdict] || "not decided", said.note].filter(Boolean).join(" · ")));
     $(id).replaceChildren(text);
   }
   $("replace").onclick = () => $("conflict").close("mine");

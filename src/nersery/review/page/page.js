@@ -68,13 +68,19 @@ function take(sentence, number) {
   draw();
   if (!isNew) return;
   $("place").scrollIntoView({ block: "nearest" });  // the page may still show the end of a long sentence
-  $("announcement").textContent = `${$("place").textContent}: ${spoken(one.words, labels)}`;
+  $("announcement").textContent = `${$("place").textContent}: ${spoken(0, one.words.length)}`;
 }
 
-// The sentence for screen readers, each entity with its type behind it.
-function spoken(words, entities) {
-  const types = new Map(entities.map(([, stop, type]) => [stop - 1, ` (${type})`]));
-  return words.map((word, i) => word + (types.get(i) ?? "")).join(" ");
+// Words of the sentence for screen readers, each entity with its type behind it.
+function spoken(start, stop) {
+  const inside = labels.filter(([first, last]) => start <= first && last <= stop);
+  const types = new Map(inside.map(([, last, type]) => [last - 1, ` (${type})`]));
+  return one.words.slice(start, stop).map((word, i) => (i ? gap(one, start + i) : "") + word + (types.get(start + i) ?? "")).join("");
+}
+
+// What stands before a word: nothing in a script without spaces.
+function gap(sentence, i) {
+  return sentence.touches[i] ? "" : " ";
 }
 
 function isCorrected() {
@@ -110,13 +116,14 @@ function draw() {
 function drawSentence() {
   const place = $("sentence");
   place.lang = one.language;
-  place.replaceChildren(...written(one.words, labels, true));
+  place.replaceChildren(...written(one, labels, true));
   drawChoice();
 }
 
 const TURNS = /[\u202a-\u202e\u2066-\u2069]/;  // signs that would turn the words behind them around
 
-function written(words, entities, isOpen) {
+function written(sentence, entities, isOpen) {
+  const { words } = sentence;
   const parts = [];
   const word = (i) => {
     const span = make(TURNS.test(words[i]) ? "bdi" : "span", isOpen ? "word" : "", words[i]);
@@ -124,23 +131,23 @@ function written(words, entities, isOpen) {
     return span;
   };
   for (let i = 0; i < words.length;) {
-    if (i) parts.push(" ");
+    if (i) parts.push(gap(sentence, i));
     const entity = entities.find(([start]) => start === i);
     if (!entity) { parts.push(word(i)); i += 1; continue; }
     const mark = coloured(make("mark", "entity"), entity[2]);
-    for (; i < entity[1]; i += 1) mark.append(...(i > entity[0] ? [" "] : []), word(i));
+    for (; i < entity[1]; i += 1) mark.append(i > entity[0] ? gap(sentence, i) : "", word(i));
     const label = make("span", "label");
-    label.append("\u00a0", make("bdi", "type", entity[2]), ...(isOpen ? [eraser(words, entity)] : []));
+    label.append("\u00a0", make("bdi", "type", entity[2]), ...(isOpen ? [eraser(entity)] : []));
     mark.append(label);
     parts.push(mark);
   }
   return parts;
 }
 
-function eraser(words, entity) {
+function eraser(entity) {
   const button = make("button", "", "×");
   button.type = "button";
-  button.title = button.ariaLabel = `Remove the label ${entity[2]} from ${words.slice(entity[0], entity[1]).join(" ")}`;
+  button.title = button.ariaLabel = `Remove the label ${entity[2]} from ${one.words.slice(entity[0], entity[1]).join(" ")}`;
   button.addEventListener("click", () => relabel(entity[0], entity[1], null));
   return button;
 }
@@ -152,7 +159,7 @@ function drawBeside() {
     const text = make("p", "other");
     text.dir = "auto";
     text.lang = other.language;
-    text.append(...written(other.words, other.labels, false), make("small", "", other.id));
+    text.append(...written(other, other.labels, false), make("small", "", other.id));
     return text;
   }));
 }
@@ -193,9 +200,7 @@ function drawChoice() {
     word.classList.toggle("chosen", Boolean(range) && range[0] <= i && i < range[1]);
   }
   if (!range) { $("announcement").textContent = ""; return; }
-  const inside = labels.filter(([start, end]) => range[0] <= start && end <= range[1]);
-  const moved = inside.map(([start, end, type]) => [start - range[0], end - range[0], type]);
-  $("announcement").textContent = `selected: ${spoken(one.words.slice(...range), moved)}`;
+  $("announcement").textContent = `selected: ${spoken(...range)}`;
 }
 
 function choose(anchor, focus) {
