@@ -4,6 +4,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nersery.core.sentence import Entity
 from nersery.report.highlight import Segment, TextRun, compared, segments
 from nersery.report.parts import ShownSentence
 from tests.report import report_fixture
@@ -66,3 +67,12 @@ def test_keeps_every_word_and_leaves_only_common_words_unmarked(parent, child):
     assert " ".join(texts(before)) == " ".join(parent)
     assert " ".join(texts(after)) == " ".join(child)
     assert " ".join(texts(before, changed=False)) == " ".join(texts(after, changed=False))
+
+
+def test_scripts_without_spaces_are_shown_without_them() -> None:
+    parent, child = (
+        ShownSentence(words=[*words], entities=[Entity(1, 3, "LOC")]) for words in ("在北京。", "在南京。")
+    )
+    before, inside, after = compared(parent, child)[1]
+    assert (before.runs[0].text, after.runs[0].text, after.runs[0].gap) == ("在", "。", "")
+    assert inside.runs == (TextRun("南", True, ""), TextRun("京", False, ""))

@@ -307,3 +307,16 @@ def test_legends_and_bars_keep_their_colours_in_high_contrast(visit):
 def test_every_column_has_a_heading(visit):
     headings = visit(build()).locator("thead th").all_text_contents()
     assert all(heading.strip() for heading in headings)
+
+
+def test_a_name_from_right_to_left_keeps_its_column_and_its_place_before_figures(visit) -> None:
+    report = build()
+    system = next(system for system in report["systems"] if system.get("examples"))
+    system["name"] = "שם של שיטה"
+    page = visit(report)
+    sides = page.locator(".scores-table th[scope=row]").evaluate_all(
+        "all => all.map((cell) => { const text = document.createRange(); text.selectNodeContents(cell);"
+        " return Math.round(text.getBoundingClientRect().left); })"
+    )
+    assert len({*sides}) == 1
+    assert "שם של שיטה" in page.locator("summary bdi").all_inner_texts()

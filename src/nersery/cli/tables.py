@@ -28,10 +28,14 @@ def text(content: str, style: str = "") -> Text:
     """A user's text, made safe for terminals; right-to-left text cannot move the columns beside it."""
     from rich.text import Text
 
+    return Text(_isolated(content), style=style)
+
+
+def _isolated(content: str) -> str:
     shown = printable(content)
     if any(bidirectional(character) in RIGHT_TO_LEFT for character in shown):
         shown = f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"
-    return Text(shown, style=style)
+    return shown
 
 
 def concatenated(parts: Iterable[Text | str | tuple[str, str]]) -> Text:
@@ -53,14 +57,16 @@ def check_mark(holds: bool) -> str:
 
 
 def padded(names: Collection[str]) -> list[str]:
-    """Names made safe for terminals and padded to the display width of the widest.
+    """Names made safe for terminals like `text`, and padded to the display width of the widest.
 
     >>> padded(["abc", "a\\u202e"])
     ['abc    ', 'a\\\\u202e']
+    >>> padded(["שם"]) == ["\\N{FIRST STRONG ISOLATE}שם\\N{POP DIRECTIONAL ISOLATE}"]
+    True
     """
     from rich.cells import cell_len
 
-    shown = [*map(printable, names)]
+    shown = [*map(_isolated, names)]
     width = max(map(cell_len, shown), default=0)
     return [name + " " * (width - cell_len(name)) for name in shown]
 

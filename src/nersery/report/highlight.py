@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import groupby
 
+from nersery.core.spacing import touch
 from nersery.report.parts import ShownSentence
 
 
@@ -16,6 +17,8 @@ class TextRun:
 
     text: str
     changed: bool
+    gap: str = field(default=" ", repr=False)
+    """What stands between it and the words before it, if there are any: nothing in a script without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,10 @@ def _counterparts(parent: ShownSentence, child: ShownSentence) -> Iterator[tuple
 
 def _segment(type_: str | None, words: Sequence[str], positions: range, kept: Set[int] | None) -> Segment:
     groups = groupby(positions, key=lambda position: kept is not None and position not in kept)
-    return Segment(
-        type_, tuple(TextRun(" ".join(words[position] for position in group), changed) for changed, group in groups)
-    )
+    return Segment(type_, tuple(_run(words, [*group], changed) for changed, group in groups))
+
+
+def _run(words: Sequence[str], positions: Sequence[int], changed: bool) -> TextRun:
+    gaps = ["" if position and touch(words[position - 1], words[position]) else " " for position in positions]
+    text = "".join(gap + words[position] for gap, position in zip(["", *gaps[1:]], positions, strict=True))
+    return TextRun(text, changed, gaps[0])

@@ -14,6 +14,7 @@ from nersery.report.pictures.charts import (
     leading,
     learning_curves,
     scale_around,
+    shortened,
 )
 from tests.report import report_fixture
 from tests.report.report_fixture import build, measure
@@ -120,3 +121,11 @@ def test_names_are_escaped():
     evil = SystemReport(name='"><script>alert(1)</script>', method="m", f1=measure([0.4, 0.5]))
     assert "<script>" not in f1_chart([evil], None)
     assert ElementTree.fromstring(f1_chart([evil], None)) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("हिन्दी" * 6, "हिन्दी" * 6), ("ẹ\u0301" * 31, "ẹ\u0301" * 29 + "…"), ("北" * 16, "北" * 14 + "…")],
+)
+def test_marks_do_not_count_when_a_name_is_cut_and_stay_on_their_letters(name: str, shown: str) -> None:
+    assert shortened(name) == shown

@@ -6,15 +6,17 @@ Colours come from the page's style sheet. The template escapes all text.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean
 from typing import Any
-from unicodedata import east_asian_width
+from unicodedata import category, east_asian_width
 
 from markupsafe import Markup
 
+from nersery.core.text_forms import UNSEEN
 from nersery.report.escaping import html_template
 from nersery.report.model import SystemReport
 from nersery.report.parts import AgainstGold, SweepCell, TrainingReport
@@ -120,14 +122,18 @@ def _extent(system: SystemReport) -> list[float]:
 
 def shortened(name: str, most: int = NAME_LENGTH) -> str:
     """The name, cut so that it does not overlap its value on a narrow screen; wide characters count twice."""
-    widths = accumulate(map(width_of, name))
-    fitting = sum(width <= most for width in widths)
-    return name if fitting == len(name) else name[: fitting - 1] + "…"
+    widths = [*accumulate(map(width_of, name))]
+    return name if not name or widths[-1] <= most else name[: bisect_right(widths, most - 1)] + "…"
 
 
 def width_of(text: str) -> int:
-    """The width of a text in narrow characters."""
-    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+    """The width of a text in narrow characters.
+
+    >>> width_of("Oslo"), width_of("北京"), width_of("ปู่")
+    (4, 4, 1)
+    """
+    seen = (character for character in text if category(character) not in UNSEEN)
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in seen)
 
 
 def difference_scale(systems: Sequence[SystemReport]) -> Scale:
