@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, about_recipe, did_you_mean
 from nersery.core.wording import either
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.recipe_file.table_methods import entry_name
@@ -22,6 +22,7 @@ IN_BRACKETS = {"[]": ("list", '["PER", "LOC"]'), "{}": ("table", '{ PER = "perso
 """What text in these brackets was meant to be, and an example."""
 
 
+@about_recipe()
 def settings_from(pairs: Sequence[str]) -> dict[str, Any]:
     """Settings given as ``key=value`` on the command line, or ``key.name=value`` for a line of a table.
 
