@@ -112,11 +112,10 @@ class SentenceTable(Sequence[Sentence]):
         >>> table.containing("OSLO"), table.containing("oslo", "LOC"), table.containing("oslo", "L")
         ([0], [0], [])
         """
-        query = (
-            "select number from sentences where (instr(text, ?1) or instr(typed, ?2)) and instr(types, ?3) "
-            "and ?4 in (method, '')"
-        )
-        values = folded(text), as_typed(text) or folded(text), type and _lines([type]), method
+        typed = as_typed(text)
+        column, wanted = ("typed", typed) if typed else ("text", folded(text))  # such as an invisible character
+        query = f"select number from sentences where instr({column}, ?) and instr(types, ?) and ? in (method, '')"
+        values = wanted, type and _lines([type]), method
         with self._lock, naming_the_temporary_folder():
             return [number for (number,) in self._table.execute(f"{query} order by number", values)]
 
