@@ -298,7 +298,7 @@ def test_the_readme_script_runs(
     """The script itself, with tiny models in place of the defaults and other sentences."""
     page = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
     script = page.partition("```python\n")[2].partition("```")[0]
-    assert len(script.splitlines()) == 8
+    assert sum(map(bool, script.splitlines())) == 8
     parts = {"train": sentences(24), "validation": sentences(8, 100), "test": sentences(8, 200)}
     splits = {name: nersery.Corpus(part).to_dataset() for name, part in parts.items()}
     monkeypatch.setattr("datasets.load_dataset", lambda _, split: [splits[one.partition("[")[0]] for one in split])
