@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from nersery.core import own_process
 from nersery.core.warnings import NO_NOTES, forget_notes
 from nersery.core.wording import set_command_line
 
@@ -47,10 +48,12 @@ def pytest_collection_finish() -> None:
 def notes() -> Iterator[None]:
     """Each test shows notes again: jobs and workers that are not processes here would change this for later tests.
 
-    The same holds for the reader of messages, who is a user of the library here.
+    The same holds for the reader of messages, who is a user of the library here, and for the owner of this process:
+    every training would collect garbage.
     """
     token = NO_NOTES.set(False)
     set_command_line(False)
+    own_process._owned.clear()
     forget_notes()
     yield
     NO_NOTES.reset(token)

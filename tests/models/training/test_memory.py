@@ -26,7 +26,6 @@ def test_memory_is_kept_and_returned_in_an_own_process(
 def test_memory_of_another_program_is_not_touched(
     calls: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nersery.core.own_process._owned", [])  # another test may have called the command in here
     with memory.kept_memory():
         pass
     assert not calls
