@@ -217,17 +217,25 @@ class TestRepeated:
         assert memory == trained
 
     @pytest.mark.parametrize("content", ["", "x", "[]", "{}", '{"recipe": 3}'])
-    def test_refuses_an_invalid_record(self, ended: Path, content: str):
+    def test_an_invalid_record_is_replaced_by_its_copy(self, ended: Path, content: str, memory: Trainings):
+        before, trained = files(Path("run")), list(memory)
         Path("run/run.json").write_text(content)
+        execute()
+        assert (files(Path("run")), memory) == (before, trained)
+
+    @pytest.mark.parametrize("content", ["", "x", "[]", "{}", '{"recipe": 3}'])
+    def test_refuses_an_invalid_record(self, ended: Path, content: str):
+        for name in ("run.json", "run.json.bak"):
+            Path("run", name).write_text(content)
         before = files(ended)
-        with pytest.raises(SettingsError, match=r"run\.json is damaged, or another .*Restore run\.json from a backup"):
+        with pytest.raises(SettingsError, match=r"run\.json is damaged, or another .*Restore run\.json or its copy"):
             execute()
         assert files(ended) == before
 
     @pytest.mark.parametrize("content", ["", "{", "{}", "[]", "3", '{"scores": {}}'])
     def test_refuses_a_damaged_result(self, ended: Path, content: str):
         Path("run/seed-0/one/result.json").write_text(content)
-        with pytest.raises(NerseryError, match=r"one/result\.json is damaged\. Delete it, and repeat the command"):
+        with pytest.raises(NerseryError, match=r"one/result\.json is damaged\. Delete it, .* it is trained again"):
             execute()
 
     @pytest.mark.parametrize(("name", "part", "is_done"), CUT_FILES)

@@ -165,7 +165,7 @@ def write_output(path: Path, text: str) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write indented JSON atomically, and create the folder. After a loss of power, the file is the old or the new one.
 
-    Without `os.fsync`, it might be empty then, and a job whose record is lost cannot resume.
+    Without `os.fsync`, it might be empty then.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"

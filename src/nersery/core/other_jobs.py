@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import DiskError, SettingsError
+from nersery.core.files import write_json
 from nersery.core.locks import LOCK
+from nersery.core.warnings import warn
 
 MOST_SHOWN = 120
 """The most characters of a setting that a message shows."""
@@ -50,11 +53,46 @@ def removed(folder: Path) -> DiskError:
     return DiskError(f"{folder} was removed while it was used. Delete what is left of it, and repeat the command")
 
 
-def unreadable(record: Path) -> str:
-    """The end of the message for a record that cannot be read: what that means, and what to do."""
-    return (
-        f"so the job cannot resume. Restore {record.name} from a backup, or choose another folder (--out). What this "
-        "folder holds stays and can be used"
+def copy_of(record: Path) -> Path:
+    """The copy of the record of a job, beside it."""
+    return record.with_name(f"{record.name}.bak")
+
+
+def write_job_record(record: Path, content: Mapping[str, Any]) -> None:
+    """Write the record of a job, and its copy: if both are lost, so is all that the job has trained."""
+    write_json(record, content)
+    write_json(copy_of(record), content)
+
+
+def has_record(record: Path) -> bool:
+    """Whether there is a record of a job, or at least its copy."""
+    return record.exists() or copy_of(record).exists()
+
+
+def read_job_record(record: Path, *keys: str) -> dict[str, Any]:
+    """The record of a job, with some keys; its copy, with a note, if it was removed or is damaged.
+
+    Raises:
+        SettingsError: If the copy is no better.
+    """
+    for path in (record, copy_of(record)):
+        try:
+            content = json.loads(path.read_text("utf-8"))
+        except (FileNotFoundError, ValueError):
+            continue
+        if isinstance(content, dict) and content.keys() >= {*keys}:
+            if path != record:
+                warn(f"{record} was removed or is damaged; its copy {path.name} is used")
+            return content
+    raise unreadable(record)
+
+
+def unreadable(record: Path) -> SettingsError:
+    """The error for a record that cannot be read: what that means, and what to do."""
+    return SettingsError(
+        f"{record} is damaged, or another version wrote it, so the job cannot resume. Restore {record.name} or its "
+        f"copy {copy_of(record).name} from a backup, or choose another folder (--out). What this folder holds stays "
+        "and can be used"
     )
 
 

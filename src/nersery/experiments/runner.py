@@ -9,8 +9,9 @@ from typing import Any
 
 from nersery.core.counting import in_minutes
 from nersery.core.errors import WaitingError, first_failure
-from nersery.core.files import refuse_within, remove_folder, write_json
+from nersery.core.files import refuse_within, remove_folder
 from nersery.core.locks import locked
+from nersery.core.other_jobs import write_job_record
 from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
 from nersery.experiments.recipe_file.data_files import SPLITS
@@ -81,7 +82,7 @@ class Run(RunFolder):
             recorded = began_with(self.folder) or current
             if difference := changed_versions(recorded, current):
                 self.say(f"note: this run continues with {difference}")
-            write_json(self.folder / "run.json", {**fingerprint, "versions": recorded})
+            write_job_record(self.folder / "run.json", {**fingerprint, "versions": recorded})
             if self.jobs > 1:
                 for seed in self.recipe.seeds:
                     self.sampled(seed)  # here, because two jobs must not draw them at once

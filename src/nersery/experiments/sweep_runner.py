@@ -2,7 +2,7 @@
 
 A folder holds one sweep. Each run has a folder within it, which resumes like any other::
 
-    run.json                    the recipe, as for a single run
+    run.json                    the recipe, as for a single run; run.json.bak is a copy
     100-en/…, 200-en/…          the runs; see `nersery.experiments.runner`
     report.{json,md,html}       the tables, rewritten after each system
     tables/*.{csv,tex}
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import ChangedInputError, NerseryError, WaitingError, first_failure
-from nersery.core.files import write_json
 from nersery.core.locks import locked
+from nersery.core.other_jobs import write_job_record
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
 from nersery.experiments.execution.cells import makespan
@@ -127,7 +127,7 @@ class Sweep:
         self._inputs = fingerprint["inputs"]
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
-            write_json(self.folder / "run.json", fingerprint)
+            write_job_record(self.folder / "run.json", fingerprint)
             self._execute()
             report = self.report()
             write_sweep(report, self.folder)

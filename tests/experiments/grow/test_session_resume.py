@@ -15,6 +15,7 @@ import pytest
 from nersery import io
 from nersery.core.errors import DiskError, NerseryError, OutOfTimeError, SettingsError
 from nersery.core.files import remove
+from nersery.core.warnings import forget_notes
 from nersery.experiments import run_time
 from nersery.experiments.grow import budget, plan, session
 from nersery.experiments.grow.budget import Budget
@@ -171,19 +172,36 @@ def cut(path: Path) -> None:
 def test_a_damaged_plan_is_named_as_such(grown: GrowResult, damage: Callable[[Path], object]) -> None:
     """Not as a recipe with issues: the user has not written it."""
     damage(Path("out/search.toml"))
-    with pytest.raises(DiskError, match=r"^out/search\.toml was removed or has changed, so .*\. Choose another folder"):
+    with pytest.raises(DiskError, match=r"^out/search\.toml was removed or has changed, so .*\. Restore it from a"):
         grow(minutes=10)
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 99, b'{"fingerprint": {', b"[]", b"{}"])
 def test_a_damaged_record_changes_nothing_in_the_folder(grown: GrowResult, content: bytes) -> None:
     Path("out/grow.json").write_bytes(content)
+    Path("out/grow.json.bak").write_bytes(content)
     before = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*")}
     with pytest.raises(
-        SettingsError, match=r"^out/grow\.json is damaged, .* Restore grow\.json from a backup, or choose"
+        SettingsError, match=r"^out/grow\.json is damaged, .* Restore grow\.json or its copy grow\.json\.bak from"
     ):
         grow(minutes=10)
     assert {path: path.stat().st_mtime_ns for path in Path("out").rglob("*")} == before
+
+
+@pytest.mark.parametrize("name", ["grow.json", "run/run.json"])
+@pytest.mark.parametrize("damage", [cut, lambda path: path.write_bytes(b""), Path.unlink])
+def test_a_damaged_record_is_replaced_by_its_copy(
+    grown: GrowResult, name: str, damage: Callable[[Path], object], capfd: pytest.CaptureFixture[str]
+) -> None:
+    forget_notes()
+    results = {path: path.stat().st_mtime_ns for path in Path("out/run").rglob("result.json")}
+    before = Path("out", name).read_bytes()
+    damage(Path("out", name))
+    assert str(grow(minutes=10)) == str(grown)
+    note = f"note: out/{name} was removed or is damaged; its copy {Path(name).name}.bak is used"
+    assert capfd.readouterr().err.count(note) == 1
+    assert results == {path: path.stat().st_mtime_ns for path in results}, "nothing is trained again"
+    assert json.loads(Path("out", name).read_bytes()).keys() == json.loads(before).keys()
 
 
 @pytest.mark.parametrize("name", ["train", "raw", "test"])

@@ -256,4 +256,5 @@ def refuse_damaged(folder: Path, hashes: Mapping[str, str]) -> None:
     for name, content in hashes.items():
         if not (folder / name).is_file() or content_hash(folder / name) != content:
             problem = f"{folder / name} was removed or has changed, so this job cannot resume"
-            raise DiskError(f"{problem}. Choose another folder (--out)")
+            advice = "Restore it from a backup, or choose another folder (--out) to begin again"
+            raise DiskError(f"{problem}. {advice}. What this folder holds stays and can be used")

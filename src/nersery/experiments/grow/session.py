@@ -2,7 +2,7 @@
 
 The folder::
 
-    grow.json              what the job depends on, its plan, and what was tried
+    grow.json              what the job depends on, its plan, and what was tried; grow.json.bak is a copy
     spent.txt              the seconds that it has worked, noted regularly
     data/                  the labelled, raw and test sentences that it uses
     search.toml, run/      the recipe with all systems, and the run that they are tried in
@@ -27,17 +27,17 @@ from typing import Any
 from nersery import io
 from nersery.core.definitions import check_texts
 from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError, checked_text, shown
-from nersery.core.files import (
-    as_path,
-    content_hash,
-    refuse_unwritable,
-    refuse_within,
-    remove_folder,
-    write_atomic,
-    write_json,
-)
+from nersery.core.files import as_path, content_hash, refuse_unwritable, refuse_within, remove_folder, write_atomic
 from nersery.core.locks import locked
-from nersery.core.other_jobs import differences, other_settings, refuse_occupied, removed, unreadable
+from nersery.core.other_jobs import (
+    differences,
+    has_record,
+    other_settings,
+    read_job_record,
+    refuse_occupied,
+    removed,
+    write_job_record,
+)
 from nersery.core.progress import print_line, time_limit
 from nersery.core.ranges import Range
 from nersery.core.registry import BUNDLED
@@ -226,14 +226,11 @@ class GrowJob:
         """The record of an earlier call, or a new one; a `SettingsError` if the folder belongs to another job."""
         refuse_unwritable(self.folder)
         path, fingerprint = self.folder / "grow.json", self.fingerprint()
-        if not path.exists():
+        if not has_record(path):
             refuse_occupied(self.folder, "grow job", path.name)
             return {"fingerprint": fingerprint}
-        try:
-            record: dict[str, Any] = json.loads(path.read_text("utf-8"))
-            old = record["fingerprint"]
-        except (ValueError, LookupError, TypeError):
-            raise SettingsError(f"{path} is damaged, {unreadable(path)}") from None
+        record = read_job_record(path, "fingerprint")
+        old = record["fingerprint"]
         if "recipe" not in record and old != json.loads(json.dumps(fingerprint)):  # nothing has begun
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
         if difference := self._differences(old, json.loads(json.dumps(fingerprint))):
@@ -283,7 +280,7 @@ class GrowJob:
     def _save(self, budget: Budget) -> None:
         self._refuse_removed(self._record)  # otherwise the folder would exist again, with only the record
         timings = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
-        write_json(self.folder / "grow.json", {**self._record, **timings})
+        write_job_record(self.folder / "grow.json", {**self._record, **timings})
 
     def _work(self, budget: Budget) -> GrowResult | None:
         """Search, train on all sentences and save the results; None if the job has to be planned again."""

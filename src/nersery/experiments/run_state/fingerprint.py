@@ -13,7 +13,14 @@ from typing import Any
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash, refuse_unwritable, remove_folder
-from nersery.core.other_jobs import differences, other_settings, refuse_occupied, unreadable
+from nersery.core.other_jobs import (
+    differences,
+    has_record,
+    other_settings,
+    read_job_record,
+    refuse_occupied,
+    unreadable,
+)
 from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS
@@ -48,14 +55,14 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     """
     refuse_unwritable(folder)
     path = folder / "run.json"
-    if not path.exists():
+    if not has_record(path):
         refuse_occupied(folder, "run", path.name)
         return []
+    recorded = read_job_record(path, *fingerprint)
     try:
-        recorded = json.loads(path.read_text("utf-8"))
         old = comparable({key: recorded[key] for key in fingerprint})
-    except (ValueError, LookupError, TypeError):
-        raise SettingsError(f"{path} is damaged, or another version wrote it, {unreadable(path)}") from None
+    except (LookupError, TypeError):
+        raise unreadable(path) from None
     new = comparable(json.loads(json.dumps(fingerprint)))  # as if read: tuples become lists
     systems = old["recipe"]["systems"]
     removed = [name for name in systems if name not in new["recipe"]["systems"]]
@@ -137,7 +144,7 @@ def remove_abandoned(folder: Path, names: Sequence[str]) -> list[str]:
         leftover.unlink()
     if not names:
         return []
-    recipe = json.loads((folder / "run.json").read_text("utf-8"))["recipe"]
+    recipe = read_job_record(folder / "run.json", "recipe")["recipe"]
     systems = {system["name"]: system for system in recipe["systems"]}
     for name in names:
         keys = (*MADE_FROM, "copies")

@@ -14,7 +14,10 @@ from nersery.io.jsonl import rejects_of
 
 def damaged(path: Path) -> NerseryError:
     """The error for a file of a run that is not as nersery wrote it, e.g. after a power failure."""
-    return NerseryError(f"{path} is damaged. Delete it, and repeat the command")
+    return NerseryError(
+        f"{path} is damaged. Delete it, and repeat the command, which makes it again: if that needs a tagger that is "
+        "no longer there, it is trained again"
+    )
 
 
 def read_made(path: Path, rows: int | None) -> Corpus:

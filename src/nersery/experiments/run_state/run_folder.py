@@ -2,7 +2,7 @@
 
 The folder::
 
-    run.json                            the recipe, hashes of the inputs, versions
+    run.json                            the recipe, hashes of the inputs, versions; run.json.bak is a copy
     seed-0/sample/{train,dev}.jsonl     the samples, and their ids in .ids.txt
     grid/SYSTEM.json                    settings of the tagger that were tried on dev, if there is a grid
     seed-0/gold/…                       the baseline: the tagger on gold sentences alone

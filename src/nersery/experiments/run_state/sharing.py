@@ -11,9 +11,9 @@ from pathlib import Path
 
 from nersery.annotate.base import Annotator
 from nersery.core.files import copy_atomic, unfinished_path, write_atomic
+from nersery.core.other_jobs import read_job_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.fingerprint import hashes
-from nersery.experiments.run_state.made_files import read_record
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.systems import System
 from nersery.io.jsonl import rejects_of
@@ -54,7 +54,7 @@ def _with_equal_raw_text(run: RunFolder) -> Iterator[RunFolder]:
         return
     raw = hashes(run.recipe, "raw")
     for record in sorted(run.folder.parent.glob("*/run.json")):
-        if read_record(record, "inputs")["inputs"].get("raw") == raw:
+        if read_job_record(record, "inputs")["inputs"].get("raw") == raw:
             yield replace(run, folder=record.parent)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -10,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from nersery.core.errors import SettingsError
+from nersery.core.other_jobs import has_record, read_job_record
 from nersery.core.own_process import THREADS
 from nersery.core.version import __version__
 
@@ -58,10 +58,8 @@ def check_computer(folder: Path, threads: int | None = None) -> None:
 
 def began_with(folder: Path) -> dict[str, str]:
     """The versions with which the run in a folder began; empty if it has not begun."""
-    try:
-        return json.loads((folder / "run.json").read_text("utf-8"))["versions"]
-    except (OSError, ValueError, LookupError, TypeError):  # `check_folder` refuses a damaged record
-        return {}
+    record = folder / "run.json"
+    return read_job_record(record).get("versions", {}) if has_record(record) else {}
 
 
 def first_threads(folder: Path) -> int | None:
