@@ -137,9 +137,6 @@ def test_a_removed_folder_is_an_error_and_is_not_recreated(
     with pytest.raises(DiskError, match=r"^gone was removed while it was used"):
         grow(minutes=10, output="gone")
     assert not Path("gone").exists()
-    Path("out/search.toml").unlink()
-    with pytest.raises(DiskError, match=r"^out was removed while it was used"):
-        grow(minutes=10)
 
 
 @pytest.mark.parametrize("removed", ["", "gold", "gold/predicted.jsonl", "gold/result.json"])
@@ -168,7 +165,24 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
 
 
-@pytest.mark.parametrize("damage", [cut, lambda path: path.write_bytes(b"")])
+@pytest.mark.parametrize("name", ["model.safetensors", "crf.safetensors", "config.json", "nersery.json"])
+@pytest.mark.parametrize("damage", [cut, Path.unlink])
+def test_a_damaged_final_tagger_does_not_replace_its_good_copy(
+    grown: GrowResult, name: str, damage: Callable[[Path], object]
+) -> None:
+    tagger, copied = LAST / "self-training/tagger", Path("out/tagger/model.safetensors")
+    before = copied.read_bytes()
+    damage(tagger / name)
+    advice = rf"^{tagger} is damaged, so it is not copied to out/tagger\. Delete {tagger.parent}, and repeat"
+    with pytest.raises(NerseryError, match=advice):
+        grow(minutes=10)
+    assert copied.read_bytes() == before
+    shutil.rmtree(tagger.parent)
+    assert str(grow(minutes=10)) == str(grown)
+    assert copied.read_bytes() == (tagger / copied.name).read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", [cut, lambda path: path.write_bytes(b""), Path.unlink])
 def test_a_damaged_plan_is_named_as_such(grown: GrowResult, damage: Callable[[Path], object]) -> None:
     """Not as a recipe with issues: the user has not written it."""
     damage(Path("out/search.toml"))

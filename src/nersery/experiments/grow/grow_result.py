@@ -12,6 +12,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core.counting import in_minutes
+from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.core.files import remove_folder, write_atomic
 from nersery.core.folders import replaced_folder
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
@@ -29,6 +30,7 @@ from nersery.experiments.systems import System
 from nersery.report.model import CHOSEN, FileLink, ScoredSentence, TriedReport
 from nersery.report.rendering import write_report
 from nersery.report.system_names import GOLD, label_of
+from nersery.taggers.base import load_tagger
 
 SHOWN = 20
 """Maximum number of raw sentences that the report lists as worth labelling."""
@@ -133,9 +135,10 @@ def save_result(trials: Trials, folder: Path, seed: int | None, notes: Sequence[
     if seed is None:
         outcome = "the tagger has not seen those of one fold" if folds else "tagger/ is still from an earlier call"
         notes = [*notes, f"the time was too short to train on all sentences: {outcome}"]
-    if run.path(trained_seed, system, "tagger").exists():
+    if (trained := run.path(trained_seed, system, "tagger")).exists():
+        _refuse_damaged(trained, folder / "tagger")
         with replaced_folder(folder / "tagger") as new_folder:
-            shutil.copytree(run.path(trained_seed, system, "tagger"), new_folder, dirs_exist_ok=True)
+            shutil.copytree(trained, new_folder, dirs_exist_ok=True)
     sentences_by_id = {
         sentence.id: sentence
         for sentence in [*run.corpora["train"], *io.read(run.path(trained_seed, system, "train.jsonl"))]
@@ -146,6 +149,17 @@ def save_result(trials: Trials, folder: Path, seed: int | None, notes: Sequence[
     result = _result(trials, folder, best, seed, [*notes])
     _report(trials, folder, best, seed if result.test else None, result)
     return result
+
+
+def _refuse_damaged(trained: Path, target: Path) -> None:
+    """Raise `NerseryError` for a damaged tagger, before it replaces the one of an earlier call, which may be good."""
+    try:
+        load_tagger(trained)
+    except MissingResourceError as error:
+        raise NerseryError(
+            f"{trained} is damaged, so it is not copied to {target}. Delete {trained.parent}, and repeat the command, "
+            "which trains it again. If the time has run out, allow more (--minutes)"
+        ) from error
 
 
 def _with_equal_columns(sentences: Sequence[Sentence]) -> list[Sentence]:

@@ -237,7 +237,6 @@ class GrowJob:
             free = self._free_folder()
             fix = "Choose another folder, e.g. " + either(f"--out {shlex.quote(str(free))}", f'output="{free}"')
             raise SettingsError(other_settings(self.folder, "a job", difference, fix))
-        self._refuse_removed(record)
         refuse_damaged(self.folder / "data", record.get("data", {}))
         refuse_damaged(self.folder, record.get("plan", {}))
         return record
@@ -272,13 +271,9 @@ class GrowJob:
         self._say("the machine is faster than when the steps were timed: planned again")
         self._begin(budget)
 
-    def _refuse_removed(self, record: Mapping[str, Any]) -> None:
-        """Raise `DiskError` if the record names a plan that no longer exists."""
-        if "recipe" in record and not (self.folder / "search.toml").exists():
-            raise removed(self.folder)
-
     def _save(self, budget: Budget) -> None:
-        self._refuse_removed(self._record)  # otherwise the folder would exist again, with only the record
+        if "recipe" in self._record and not (self.folder / "search.toml").exists():
+            raise removed(self.folder)  # otherwise it would exist again, with only the record
         timings = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
         write_job_record(self.folder / "grow.json", {**self._record, **timings})
 
