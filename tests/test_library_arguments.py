@@ -429,6 +429,16 @@ def test_refuses_method_settings_of_a_wrong_type(call: Callable[[], Any], messag
         call()
 
 
+@pytest.mark.parametrize("value", ["x", None, [], b"x"], ids=repr)
+def test_settings_that_are_no_numbers_are_refused_in_our_words(value: Any) -> None:
+    with pytest.raises(SettingsError, match=rf"^duplicates.threshold is {re.escape(repr(value))}: expected a number$"):
+        nersery.select(GOLD, "duplicates", threshold=value)
+    with pytest.raises(
+        SettingsError, match=rf"^certainty.passes is {re.escape(repr(value))}: expected a whole number$"
+    ):
+        nersery.select(GOLD, "certainty", GOLD, passes=value)
+
+
 def test_methods_of_others_can_have_any_settings(tmp_path: Path) -> None:
     """This includes types unknown to pydantic, and classes that are not dataclasses."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from nersery.core.errors import SHOWN_ISSUES, DataError, Issue
+import nersery
+from nersery.core.errors import SHOWN_ISSUES, DataError, Issue, SettingsError, shown
 from nersery.core.sentence import Sentence
 
 
@@ -24,3 +26,15 @@ def test_message_names_no_place_for_a_sentence_without_an_id() -> None:
     with pytest.raises(DataError) as error:
         Sentence(("a", "b")).replace_span(1, 3, ["c"])
     assert str(error.value) == "cannot edit words [1, 3): outside the sentence or overlapping"
+
+
+def test_shows_that_a_value_was_cut() -> None:
+    assert (shown("a" * 60), shown("a" * 58)) == (f"'{'a' * 59} …", f"'{'a' * 58}'")
+    with pytest.raises(SettingsError, match=rf"size is '{'a' * 59} …, expected a whole number"):
+        nersery.sample([], "a" * 100)  # type: ignore[arg-type]
+
+
+def test_shows_values_that_python_does_not_write_on_one_line() -> None:
+    assert shown(np.zeros((2, 2))) == "array([[0., 0.], [0., 0.]])"
+    with pytest.raises(SettingsError, match="seed is <int>, expected a whole number from 0"):
+        nersery.sample([], 1, seed=10**5000)

@@ -50,7 +50,12 @@ def test_an_order_of_another_length_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(["\ud800"], "lone surrogate"), ([""], "word 1 is empty"), ([1], "must be a string"), (["\t"], "word 1 is")],
+    [
+        (["\ud800"], "lone surrogate"),
+        ([""], "word 1 is empty"),
+        ([1], "word 1 is 1, expected a string"),
+        (["\t"], "word 1 is"),
+    ],
 )
 def test_edits_with_words_that_no_sentence_can_have_are_refused(words: list[str], message: str) -> None:
     with pytest.raises(DataError, match=message):
@@ -66,6 +71,32 @@ def test_refuses_a_string_as_new_words() -> None:
     """Each character would become a word."""
     with pytest.raises(DataError, match=r"the new words are the string 'Grace', expected a list of words"):
         Sentence(("Ada", "wrote")).replace_span(0, 1, "Grace")
+
+
+@pytest.mark.parametrize("edits", [None, 3, [3], [()], [("a", 1, ["b"])], [(0, 0.5, ["b"])], [(0, 1, None)]], ids=str)
+def test_refuses_edits_of_another_form(edits: Any) -> None:
+    with pytest.raises(DataError, match=r"sentence x: the edits are .*, expected \(start, end, \[word, …\]\) for each"):
+        Sentence(("Ada", "wrote"), id="x").replace_spans(edits)
+
+
+@pytest.mark.parametrize("order", [None, 3, "ab", [0, None], [0.0, 1.0]], ids=str)
+def test_refuses_an_order_of_another_form(order: Any) -> None:
+    with pytest.raises(DataError, match=re.escape(f"the order is {order!r}, expected each of 0 to 1 once")):
+        Sentence(("Ada", "wrote")).reordered(order)
+    assert Sentence(("Ada", "wrote")).reordered(iter([1, 0])).words == ("wrote", "Ada")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [None, 3], ids=str)
+def test_refuses_other_values_for_entities_types_and_ids(wrong: Any) -> None:
+    sentence = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),))
+    with pytest.raises(DataError, match=f"entities is {wrong}, expected a sequence"):
+        sentence.with_entities(wrong)
+    with pytest.raises(SettingsError, match=f"the names of types are {{'PER': {wrong}}}, expected new names"):
+        sentence.with_types({"PER": wrong})
+    with pytest.raises(DataError, match=f"an id, .* is {wrong}, expected a string"):
+        sentence.generated(wrong, Origin("m", (), 1))
+    with pytest.raises(DataError, match=f"a soft label is {wrong}, expected a SoftLabel"):
+        Sentence(("Ada", "wrote"), soft_labels=(wrong,))
 
 
 @pytest.mark.parametrize(

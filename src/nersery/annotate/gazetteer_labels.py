@@ -10,7 +10,7 @@ from itertools import accumulate, chain, takewhile
 from nersery.annotate.base import Annotator
 from nersery.core.counting import plural
 from nersery.core.definitions import check_types
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, did_you_mean, shown
 from nersery.core.inflection import inflection
 from nersery.core.outcome import Reject
 from nersery.core.registry import unfitted
@@ -153,8 +153,8 @@ class GazetteerLabels(Annotator):
             if all(outcome == Reject(NO_NAME) for outcome in outcomes):
                 name, text = next(iter(self._types)), sentences[0].text
                 warn(
-                    f"no name is in the first {len(sentences)} sentences, such as {text!r:.60}. Known: "
-                    f"{plural(len(self._types), 'name')}, such as {name!r:.60}. List names as they are in the text"
+                    f"no name is in the first {len(sentences)} sentences, such as {shown(text)}. Known: "
+                    f"{plural(len(self._types), 'name')}, such as {shown(name)}. List names as they are in the text"
                 )
         return outcomes
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from nersery.core.errors import DataError, Issue, MethodError, NerseryError, SettingsError
+from nersery.core.errors import DataError, Issue, MethodError, NerseryError, SettingsError, shown
 from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
@@ -111,7 +111,7 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
 def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task | Reject]:
     """Each sentence ``copies`` times, 1 or more, with the number of the copy; rejects of the reader once."""
     if not is_whole(copies):
-        raise SettingsError(f"copies is {copies!r:.60}, expected a whole number")
+        raise SettingsError(f"copies is {shown(copies)}, expected a whole number")
     if copies < 1:
         raise SettingsError(f"copies is {copies}, expected 1 or more")
     return _tasks(sentences, range(1, copies + 1))

@@ -13,6 +13,7 @@ from nersery.augment.components.shared_settings import FineTuningSettings, TypeD
 from nersery.augment.linearized.linearization import linearize, with_split_words
 from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy, parse, parsed_child, punctuation_mentions
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
+from nersery.core.errors import beginning
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
 from nersery.core.registry import unfitted
@@ -99,7 +100,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         whole = _pair(model, sentence, len(sentence) - 1)
         read = parse(model.written(whole.target), self._types, closed=False)
         if isinstance(read, Sentence) and read.labels != with_split_words(sentence, model.parts).labels:
-            return f'the model writes it as "{read.text:.60}", under which its labels would be wrong'
+            return f'the model writes it as "{beginning(read.text)}", under which its labels would be wrong'
         return model.length_issue(whole)
 
     def _read(self, words: Sequence[str], parent: Sentence) -> Sentence | Reject:

@@ -25,6 +25,7 @@ from nersery.core.errors import (
     NerseryError,
     SettingsError,
     WaitingError,
+    beginning,
     did_you_mean,
     ended_by_exit,
     is_lack_of_memory,
@@ -240,7 +241,7 @@ def _errors_as_messages() -> Iterator[None]:
             _fail(str(error), error.exit_code, "waiting" if isinstance(error, WaitingError) else "error")
         if is_lack_of_memory(error):
             reason, *_ = str(error).splitlines() or ["no more is free"]
-            _fail(f"not enough memory ({reason:.200}). {MORE_MEMORY}", 1)
+            _fail(f"not enough memory ({beginning(reason, 200)}). {MORE_MEMORY}", 1)
         if isinstance(error, OSError):
             _fail(os_message(error), DISK_EXIT_CODE)
         raise

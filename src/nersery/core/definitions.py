@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, shown
 from nersery.core.sentence_validation import LETTERS, TYPE_RULE, is_type_name
 
 NO_ENTITY = "other"
@@ -51,7 +51,7 @@ def question(type: str, own: Mapping[str, str]) -> str:
 def check_texts(texts: Mapping[str, str], setting: str) -> None:
     """Raise `SettingsError` if descriptions or definitions of types are empty."""
     if not isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts.values()):
-        raise SettingsError(f'{setting} is {texts!r:.60}, expected a text for each type, e.g. {{"PER": "person"}}')
+        raise SettingsError(f'{setting} is {shown(texts)}, expected a text for each type, e.g. {{"PER": "person"}}')
     if empty := [name for name, text in texts.items() if not text.split()]:
         raise SettingsError(f"{setting} has no text for {', '.join(empty)}: expected a few words for each")
 
@@ -66,7 +66,7 @@ def check_types(types: Iterable[str], setting: str, beside: Collection[str] = ()
     """
     names: list[Any] = [*dict.fromkeys(types)] if isinstance(types, Iterable) and not isinstance(types, str) else [None]
     if not all(isinstance(name, str) for name in names):
-        raise SettingsError(f'{setting} is {types!r:.60}, expected a list of types, e.g. ["PER", "LOC"]')
+        raise SettingsError(f'{setting} is {shown(types)}, expected a list of types, e.g. ["PER", "LOC"]')
     for name in names:
         if not is_type_name(name):
             raise SettingsError(f"{setting} has the type {name!r}: {TYPE_RULE}")

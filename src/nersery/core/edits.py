@@ -4,13 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from operator import index, itemgetter
 
 from nersery.core.entity import Entity
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, shown
 from nersery.core.spacing import are_alike, would_merge
 
 Edit = tuple[int, int, Sequence[str]]
 """The positions ``[start, end)`` of words, and the words that replace them."""
+
+
+def checked_edits(edits: Iterable[Edit], length: int, id: str) -> list[Edit]:
+    """Return the edits in order, or raise `DataError` if they are not edits of a sentence of this length.
+
+    Args:
+        id: Id of the sentence in errors.
+    """
+    position = 0
+    try:
+        ordered = sorted(edits, key=itemgetter(0, 1))
+        for start, end, new in ordered:
+            if isinstance(new, str):
+                raise DataError(
+                    Issue(f"the new words are the string {shown(new)}, expected a list of words", sentence=id)
+                )
+            if not position <= index(start) <= index(end) <= length or len(new) < 0:
+                span = f"[{shown(start)}, {shown(end)})"
+                raise DataError(Issue(f"cannot edit words {span}: outside the sentence or overlapping", sentence=id))
+            position = end
+    except (TypeError, LookupError, ValueError):
+        message = f"the edits are {shown(edits)}, expected (start, end, [word, …]) for each, with positions of words"
+        raise DataError(Issue(message, sentence=id)) from None
+    return ordered
+
+
+def checked_order(order: Iterable[int], length: int, id: str) -> list[int]:
+    """Return the new order of the words of a sentence, or raise `DataError` unless it has each position once."""
+    try:
+        positions = [*map(index, order)]
+    except TypeError:
+        positions = []
+    if sorted(positions) != [*range(length)]:
+        raise DataError(Issue(f"the order is {shown(order)}, expected each of 0 to {length - 1} once", sentence=id))
+    return positions
 
 
 def spliced(values: tuple[str, ...], edits: Iterable[Edit]) -> tuple[str, ...]:

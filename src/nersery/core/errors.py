@@ -184,7 +184,7 @@ class ContractError(NerseryError):
 
 def ended_by_exit(error: SystemExit) -> str:
     """The message for a method that would end the process, and with it all other work in the process."""
-    return f"a method or a library called sys.exit({error.code!r:.60}) instead of raising an error"
+    return f"a method or a library called sys.exit({shown(error.code)}) instead of raising an error"
 
 
 def is_lack_of_memory(error: BaseException) -> bool:
@@ -235,17 +235,29 @@ def at(place: str, issues: Iterable[str]) -> list[str]:
 def shown(value: object, length: int = 60) -> str:
     """The beginning of the `repr` of a value for a message, with … if the rest is left out.
 
-    >>> shown([1, 2, 3], 5)
-    '[1, 2 …'
+    >>> shown([1, 2, 3], 5), shown(10**10_000)
+    ('[1, 2 …', '<int>')
     """
-    text = repr(value)
-    return text if len(text) <= length else f"{text[:length]} …"
+    try:
+        text = re.sub(r"\s*\n\s*", " ", repr(value))  # tables and arrays have several lines
+    except Exception:  # such as that of a whole number with more digits than Python converts
+        text = f"<{type(value).__name__}>"
+    return beginning(text, length)
+
+
+def beginning(text: str, length: int = 60) -> str:
+    """The beginning of a text for a message, with … if the rest is left out.
+
+    >>> beginning("Ada Lovelace", 3), beginning("Ada", 3)
+    ('Ada …', 'Ada')
+    """
+    return text if len(text) <= length else f"{text[:length].rstrip()} …"
 
 
 def checked_text(value: object, name: str) -> str:
     """Return a text that a user of the library gave, or raise `SettingsError` if it is not a string."""
     if not isinstance(value, str):
-        raise SettingsError(f"{name} is {value!r:.60}, expected text")
+        raise SettingsError(f"{name} is {shown(value)}, expected text")
     return value
 
 
@@ -256,7 +268,7 @@ def require_choice(value: object, name: str, known: Iterable[str]) -> None:
     """
     known = list(known)
     if not isinstance(value, str):
-        raise SettingsError(f"{name} is {value!r:.60}, expected one of {', '.join(known)}")
+        raise SettingsError(f"{name} is {shown(value)}, expected one of {', '.join(known)}")
     if value not in known:
         raise SettingsError(f'{name} is "{value}"; {did_you_mean(value, known)}')
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, shown
 from nersery.core.locks import is_at, try_lock
 
 TEXT, LABELS = ".txt", ".ann"
@@ -53,16 +53,16 @@ _ADVICE = {
 def as_path(value: object, name: str) -> Path:
     """Return a path that a user of the library gave, or raise `SettingsError` if it is not a usable path."""
     if not isinstance(value, str | Path):
-        raise SettingsError(f"{name} is {value!r:.60}, expected the name of a file or folder, as text or as a Path")
+        raise SettingsError(f"{name} is {shown(value)}, expected the name of a file or folder, as text or as a Path")
     if value == "":  # as a path it would be the current folder
         raise SettingsError(f"{name} is an empty string, perhaps because a variable is not set. Name a file or folder")
     if "\0" in str(value):
-        raise SettingsError(f"{name} is {str(value)!r:.60}, expected a name without null characters")
+        raise SettingsError(f"{name} is {shown(str(value))}, expected a name without null characters")
     try:
         os.fsencode(value)
     except UnicodeEncodeError:
         raise SettingsError(
-            f"{name} is {str(value)!r:.60}, which has a lone surrogate, which file names cannot contain"
+            f"{name} is {shown(str(value))}, which has a lone surrogate, which file names cannot contain"
         ) from None
     return Path(value)
 

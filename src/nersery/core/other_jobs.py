@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import DiskError, SettingsError
+from nersery.core.errors import DiskError, SettingsError, beginning
 from nersery.core.files import write_json
 from nersery.core.locks import LOCK
 from nersery.core.warnings import warn
@@ -137,4 +137,4 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
 def _shown(value: Any) -> str:
     """A value as text; a long one, such as a whole system, is shortened to its beginning."""
     text = "a file" if _DIGEST.fullmatch(str(value)) else repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} …"
+    return beginning(text, MOST_SHOWN)

@@ -6,7 +6,7 @@ import atexit
 import gc
 import os
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, shown
 from nersery.core.shared_cores import CoreWatch, can_be_watched
 
 FEW_COLLECTIONS = 100_000
@@ -35,7 +35,7 @@ def wanted_threads() -> int | None:
     value = os.environ.get(THREADS, "")
     first = value.partition(",")[0].strip()
     if value.strip() and not (first.isdecimal() and int(first)):
-        raise SettingsError(f"{THREADS} is {value!r:.60}, expected a whole number of 1 or more")
+        raise SettingsError(f"{THREADS} is {shown(value)}, expected a whole number of 1 or more")
     return int(first) if first else None
 
 

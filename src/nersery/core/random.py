@@ -10,7 +10,7 @@ import random
 from numbers import Integral
 from typing import TypeGuard
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, shown
 
 LARGEST_SEED = 2**32 - 1
 MOST_SAMPLES = 10_000_000
@@ -20,7 +20,7 @@ MOST_SAMPLES = 10_000_000
 def checked_seed(seed: object) -> int:
     """Return a seed as a plain integer (NumPy's are converted), or raise `SettingsError` if it is invalid."""
     if not is_whole(seed) or not 0 <= seed <= LARGEST_SEED:
-        raise SettingsError(f"seed is {seed!r:.60}, expected a whole number from 0 to {LARGEST_SEED}")
+        raise SettingsError(f"seed is {shown(seed)}, expected a whole number from 0 to {LARGEST_SEED}")
     return int(seed)
 
 

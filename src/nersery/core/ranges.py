@@ -9,6 +9,7 @@ from numbers import Real
 from types import NoneType
 from typing import Annotated, Any, get_args
 
+from nersery.core.errors import shown
 from nersery.core.random import is_whole
 
 
@@ -69,9 +70,9 @@ def range_issues(name: str, hint: Any, value: Any) -> Iterator[str]:
             needs_whole = part.__origin__ is int and not is_whole(value)
             if isinstance(limits, Range) and (needs_whole or value not in limits):
                 is_whole_float = isinstance(value, float) and value.is_integer() and not needs_whole
-                shown = f"{value:g}" if is_whole_float else f"{value!r:.60}"
+                text = f"{value:g}" if is_whole_float else shown(value)
                 expected = str(limits)
                 if needs_whole:
                     whole = expected.replace("a number", "a whole number")
                     expected = f"a whole number of {expected}" if whole == expected else whole
-                yield f"{name} is {shown}, expected {expected}"
+                yield f"{name} is {text}, expected {expected}"

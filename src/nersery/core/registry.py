@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core import typed_settings
-from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError, did_you_mean
+from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError, did_you_mean, shown
 from nersery.core.ranges import range_issues
 
 KINDS: Mapping[str, str] = {
@@ -112,7 +112,7 @@ def _loaded(kind: str, point: EntryPoint, base: type[Any]) -> type[Any]:
         message = f"{description} cannot be loaded: {reason}. Reinstall that package, or remove it"
         raise SettingsError(message) from error
     if not (isinstance(loaded, type) and issubclass(loaded, base)):
-        raise SettingsError(f"{description} is {loaded!r:.60}, expected a class derived from {base.__name__}")
+        raise SettingsError(f"{description} is {shown(loaded)}, expected a class derived from {base.__name__}")
     return loaded
 
 
@@ -141,7 +141,7 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
     base = _base(kind)
     if not (issubclass(method, base) if isinstance(method, type) else isinstance(method, base)):
         raise SettingsError(
-            f"the {kind} method is {method!r:.60}, expected the name, the class or an instance of one of "
+            f"the {kind} method is {shown(method)}, expected the name, the class or an instance of one of "
             f"{', '.join(names(kind))}"
         )
     if isinstance(method, type):

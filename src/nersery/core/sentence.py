@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from itertools import accumulate
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, overload
 
 from nersery.core.conversions import Conversions, conversion_of
-from nersery.core.edits import Edit, moved, spaces_after, spliced
+from nersery.core.edits import Edit, checked_edits, checked_order, moved, spaces_after, spliced
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.notebook_view import SHOWN, corpus_html, sentence_html
@@ -155,7 +154,8 @@ class Sentence:
 
     def with_entities(self, entities: Iterable[Entity]) -> Sentence:
         """The sentence with other entities."""
-        return replace(self, entities=tuple(entities), soft_labels=())
+        parts: Any = tuple(entities) if isinstance(entities, Iterable) else entities
+        return replace(self, entities=parts, soft_labels=())
 
     def with_types(self, names: Mapping[str, str]) -> Sentence:
         """Rename types; an empty name drops the entities of the type.
@@ -163,7 +163,7 @@ class Sentence:
         >>> Sentence(("Ada", "saw", "it"), (Entity(0, 1, "PER"), Entity(2, 3, "MISC"))).with_types({"MISC": ""}).labels
         ((0, 1, 'PER'),)
         """
-        if not isinstance(names, Mapping):
+        if not isinstance(names, Mapping) or not all(isinstance(name, str) for name in names.values()):
             raise SettingsError(f'the names of types are {shown(names)}, expected new names by old, {{"OLD": "NEW"}}')
         renamed = [replace(entity, type=names.get(entity.type, entity.type)) for entity in self.entities]
         soft = [replace(label, type=names.get(label.type, label.type)) for label in self.soft_labels]
@@ -182,7 +182,7 @@ class Sentence:
             DataError: If a text cannot be stored.
         """
         if (message := identity_issue(id, origin)) is not None:
-            raise DataError(Issue(message, sentence=id))
+            raise DataError(Issue(message, sentence=str(id)))
         entities = self.entities
         for entity in entities:
             if entity.score is not None:
@@ -226,18 +226,9 @@ class Sentence:
         Raises:
             DataError: If a span is outside, overlaps another, crosses the border of an entity, or empties an entity.
         """
-        edits = sorted(edits, key=itemgetter(0, 1))
+        edits = checked_edits(edits, len(self.words), self.id)
         if not edits:
             return self
-        position = 0
-        for start, end, _ in edits:
-            if not position <= start <= end <= len(self.words):
-                issue = f"cannot edit words [{start}, {end}): outside the sentence or overlapping"
-                raise DataError(Issue(issue, sentence=self.id))
-            position = end
-        if texts := [new for _, _, new in edits if isinstance(new, str)]:
-            issue = f"the new words are the string {shown(texts[0])}, expected a list of words"
-            raise DataError(Issue(issue, sentence=self.id))
         unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
         words, columns = spliced(self.words, edits), tuple([spliced(column, unknown) for column in self.columns])
         edited = self._with_words(words, tuple([moved(entity, edits, self.id) for entity in self.entities]), columns)
@@ -259,9 +250,7 @@ class Sentence:
         Raises:
             DataError: If a position is missing or occurs twice.
         """
-        if sorted(order) != [*range(len(self.words))]:
-            issue = f"the order is {[*order]!r:.60}, expected each of 0 to {len(self.words) - 1} once"
-            raise DataError(Issue(issue, sentence=self.id))
+        order = checked_order(order, len(self.words), self.id)
         words = tuple([self.words[position] for position in order])
         columns = tuple([tuple([column[position] for position in order]) for column in self.columns])
         return self._with_words(words, self.entities, columns)  # all parts were checked with this sentence

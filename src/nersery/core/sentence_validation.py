@@ -11,6 +11,7 @@ from operator import index
 from typing import Any
 
 from nersery.core.entity import Entity, Origin, SoftLabel
+from nersery.core.errors import shown
 
 CONTROL = "control character"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -41,14 +42,14 @@ def issue_in(sentence: Any) -> str | None:
     parts = (type(words), type(entities), type(columns), type(comments), type(soft_labels), type(offsets))
     if parts != _TUPLES:
         if isinstance(words, str):
-            return f"words is a string, expected a sequence of words, such as {words!r:.60}.split()"
+            return f"words is the string {shown(words)}, expected a sequence of words, such as text.split()"
         names = ("words", "entities", "columns", "comments", "soft_labels", "offsets")
         name = next(name for name, part in zip(names, parts, strict=True) if part is not tuple)
-        return f"{name} is {getattr(sentence, name)!r:.60}, expected a sequence, such as a tuple"
+        return f"{name} is {shown(getattr(sentence, name))}, expected a sequence, such as a tuple"
     if type(scores) is not dict:
-        return f"scores must be numbers by name, got {scores!r:.60}"
+        return f"scores must be numbers by name, got {shown(scores)}"
     if origin is not None and not isinstance(origin, Origin):
-        return f"origin is {origin!r:.60}, expected an Origin"
+        return f"origin is {shown(origin)}, expected an Origin"
     return (
         _words_issue(words)
         or (_entities_issue(entities, words) if entities else None)
@@ -73,7 +74,7 @@ def edit_issue(words: tuple[str, ...], entities: tuple[Entity, ...]) -> str | No
 def identity_issue(id: str, origin: Origin) -> str | None:
     """The first issue in the id and origin of a generated sentence; None if they are valid."""
     if not isinstance(origin, Origin):
-        return f"origin is {origin!r:.60}, expected an Origin"
+        return f"origin is {shown(origin)}, expected an Origin"
     return _texts_issue([id], origin, ()) or _origin_issue(origin)
 
 
@@ -127,7 +128,8 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
         if not joined.isascii():
             joined.encode()
     except TypeError:
-        return f"every word must be a string, got {words!r}"
+        position, wrong = next((at, word) for at, word in enumerate(words) if not isinstance(word, str))
+        return f"word {position} is {shown(wrong)}, expected a string"
     except UnicodeEncodeError as error:
         return f"a word holds the lone surrogate {joined[error.start]!r}, which no file can store"
     is_clean = joined.count("\n") == len(words) - 1 and not any(odd in f"\n{joined}\n" for odd in _ODD)
@@ -137,10 +139,10 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
         if word == "":
             return f"word {position} is empty"
         if any(character in word for character in "\t\n\r") or word != word.strip(" "):
-            return f"word {position} is {word!r}: a word has no tab, no line break and no space at its ends"
+            return f"word {position} is {shown(word)}: a word has no tab, no line break and no space at its ends"
     for position, word in enumerate(words):
         if match := _CONTROL.search(word):
-            return f"word {position} is {word!r}: it holds the {CONTROL} U+{ord(match[0]):04X}"
+            return f"word {position} is {shown(word)}: it holds the {CONTROL} U+{ord(match[0]):04X}"
     return None
 
 
@@ -171,11 +173,11 @@ def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str
         try:  # costs nothing, unlike a check of the type of each entity
             start, end, type_, score = entity.start, entity.end, entity.type, entity.score
         except AttributeError:
-            return f"entity {entities.index(entity)} is {entity!r:.60}, expected an Entity"
+            return f"entity {entities.index(entity)} is {shown(entity)}, expected an Entity"
         if type(start) is not int or type(end) is not int or not isinstance(type_, str):
-            return f"start and end of {entity!r} must be whole numbers, and its type a string"
+            return f"start and end of {shown(entity)} must be whole numbers, and its type a string"
         if score is not None and type(score) not in NUMBERS:
-            return f"{_name(entity)}: its score is {score!r}, not a number"
+            return f"{_name(entity)}: its score is {shown(score)}, not a number"
         if type(score) is int and _is_too_large(score):
             return f"{_name(entity)}: its score {_TOO_LARGE}"
         if not 0 <= start < end <= len(words):
@@ -183,7 +185,7 @@ def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str
         if start < position:
             return f"{_name(entity)} overlaps the entity before it"
         if not is_type_name(type_):
-            return f"{_name(entity)}: {TYPE_RULE}, not {type_!r}"
+            return f"{_name(entity)}: {TYPE_RULE}, not {shown(type_)}"
         position = end
     return None
 
@@ -191,16 +193,16 @@ def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str
 def _scores_issue(scores: Mapping[str, float]) -> str | None:
     wrong = [name for name, score in scores.items() if type(score) not in NUMBERS]
     if wrong:
-        return f"the score {wrong[0]} is {scores[wrong[0]]!r}, not a number"
+        return f"the score {wrong[0]} is {shown(scores[wrong[0]])}, not a number"
     large = [name for name, score in scores.items() if _is_too_large(score)]
     return f"the score {large[0]} {_TOO_LARGE}" if large else None
 
 
 def _origin_issue(origin: Origin) -> str | None:
     if type(origin.parents) is not tuple:
-        return f"the parents of an origin must be a tuple, got {origin.parents!r}"
+        return f"the parents of an origin must be a tuple, got {shown(origin.parents)}"
     if type(origin.copy) is not int:
-        return f"the copy of an origin is {origin.copy!r}, not a whole number"
+        return f"the copy of an origin is {shown(origin.copy)}, not a whole number"
     return f"the copy of an origin {_TOO_LARGE}" if _is_too_large(origin.copy) else None
 
 
@@ -213,7 +215,7 @@ def _texts_issue(texts: list[str], origin: Origin | None, comments: tuple[str, .
     except TypeError:
         wrong = next((text for text in texts if not isinstance(text, str)), getattr(origin, "parents", None))
         return (
-            f"an id, language, document, comment, name of a score, or part of an origin is {wrong!r:.60}, expected a "
+            f"an id, language, document, comment, name of a score, or part of an origin is {shown(wrong)}, expected a "
             "string"
         )
     if not storable:
@@ -222,38 +224,40 @@ def _texts_issue(texts: list[str], origin: Origin | None, comments: tuple[str, .
         )
     for comment in comments:
         if "\n" in comment or "\r" in comment:
-            return f"the comment {comment!r} has a line break in it"
+            return f"the comment {shown(comment)} has a line break in it"
     return None
 
 
 def _columns_issue(columns: tuple[tuple[str, ...], ...], length: int) -> str | None:
     for column in columns:
         if type(column) is not tuple:
-            return f"an extra column must be a tuple, got {column!r}"
+            return f"an extra column must be a tuple, got {shown(column)}"
         if len(column) != length:
             return f"an extra column does not have {length} values, one for each word"
         try:
             joined = "".join(column)
         except TypeError:
-            return f"every value of an extra column must be a string, got {column!r}"
+            return f"every value of an extra column must be a string, got {shown(column)}"
         if not _is_storable(joined):
             return "an extra column holds a lone surrogate, which no file can store"
         if "\t" in joined or "\n" in joined or "\r" in joined:
-            return f"an extra column has a tab or line break in a value: {column!r}"
+            return f"an extra column has a tab or line break in a value: {shown(column)}"
     return None
 
 
 def _soft_labels_issue(labels: tuple[SoftLabel, ...], length: int) -> str | None:
     total, word = 0.0, 0
     for label in labels:
+        if not isinstance(label, SoftLabel):
+            return f"a soft label is {shown(label)}, expected a SoftLabel"
         if type(label.word) is not int or not isinstance(label.type, str) or not _is_storable(label.type):
-            return f"the word of {label!r} must be a whole number, and its type a string"
+            return f"the word of {shown(label)} must be a whole number, and its type a string"
         if not word <= label.word < length:
-            return f"{label!r} is outside the {length} words, or out of order"
+            return f"{shown(label)} is outside the {length} words, or out of order"
         if not is_type_name(label.type):
-            return f"{label!r}: {TYPE_RULE}"
+            return f"{shown(label)}: {TYPE_RULE}"
         if any(type(share) not in NUMBERS or not 0 <= share <= 1 for share in (label.begin, label.inside)):
-            return f"{label!r}: expected probabilities in [0, 1]"
+            return f"{shown(label)}: expected probabilities in [0, 1]"
         total = label.begin + label.inside + (total if label.word == word else 0.0)
         if total > 1 + ROUNDING:
             return f"the soft labels of word {label.word} have probabilities that add up to {total:.4g}, more than 1"
@@ -267,9 +271,9 @@ def _offsets_issue(offsets: tuple[tuple[int, int], ...], length: int) -> str | N
     position = 0
     for offset in offsets:
         if type(offset) is not tuple or len(offset) != 2 or not type(offset[0]) is type(offset[1]) is int:
-            return f"the offset {offset!r} is not a pair (start, end) of whole numbers"
+            return f"the offset {shown(offset)} is not a pair (start, end) of whole numbers"
         if not position <= offset[0] < offset[1]:
-            return f"the offset {offset!r} is empty or overlaps the one before it"
+            return f"the offset {shown(offset)} is empty or overlaps the one before it"
         position = offset[1]
     if _is_too_large(position):
         return f"the end of the last word {_TOO_LARGE}"

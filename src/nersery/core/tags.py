@@ -13,7 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, did_you_mean, shown
 from nersery.core.sentence import Entity
 from nersery.core.sentence_validation import LETTERS, is_type_name
 
@@ -91,7 +91,7 @@ def scheme_name(name: str) -> str:
     'BIOES'
     """
     if not isinstance(name, str):
-        raise SettingsError(f"the tag scheme is {name!r:.60}, expected its name; known: {', '.join(SCHEMES)}")
+        raise SettingsError(f"the tag scheme is {shown(name)}, expected its name; known: {', '.join(SCHEMES)}")
     canonical = _OTHER_NAMES.get(name.upper(), name.upper())
     if canonical not in SCHEMES:
         read_as = "IO is read as IOB1; " if canonical == "IO" else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, shown
 from nersery.core.progress import Progress
 from nersery.core.random import checked_seed
 from nersery.core.registry import get
@@ -82,7 +82,7 @@ def training_from(
         SettingsError: If an output is given with a tagger that is only in memory.
     """
     if not isinstance(training, Training):
-        raise SettingsError(f"training is {training!r:.60}, expected a Training. Leave it out to give dev and seed")
+        raise SettingsError(f"training is {shown(training)}, expected a Training. Leave it out to give dev and seed")
     training = Training(dev, seed) if training is NO_TRAINING else training
     cls = get(kind, method) if isinstance(method, str) else method
     if not hasattr(options.get("tagger"), "predict") or "tagger" not in getattr(cls, "__dataclass_fields__", ()):

@@ -9,7 +9,7 @@ from functools import cache, partial
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, did_you_mean, shown
 
 _EXPECTED = {
     "dict_type": 'expected a table, e.g. {{ name = "text" }}',
@@ -19,7 +19,13 @@ _EXPECTED = {
     "bool_parsing": "expected true or false",
     "int_type": "expected a whole number",
     "int_from_float": "expected a whole number",
+    "int_parsing": "expected a whole number",
+    "int_parsing_size": "expected a smaller whole number",
+    "float_type": "expected a number",
+    "float_parsing": "expected a number",
+    "mapping_type": 'expected a table, e.g. {{ name = "text" }}',
     "string_type": "expected a string",
+    "string_unicode": "expected a string without lone surrogates",
     "literal_error": "expected {expected}",
     "greater_than_equal": "expected {ge} or more",
     "less_than_equal": "expected at most {le}",
@@ -100,7 +106,7 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
             values[key] = _validator(cls, key).validate_python(value, strict=strict)
         except ValidationError as error:
             messages = dict.fromkeys(map(_message, error.errors()))
-            issues.append(f"{prefix}{key} is {value!r:.200}: {'; or '.join(messages)}")
+            issues.append(f"{prefix}{key} is {shown(value, 200)}: {'; or '.join(messages)}")
             continue
         if not _is_finite(values[key]):
             issues.append(f"{prefix}{key} is {value!r}: expected finite numbers")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nersery.core.errors import DataError, Issue, MissingResourceError, printable
+from nersery.core.errors import DataError, Issue, MissingResourceError, printable, shown
 from nersery.core.files import advice_for_missing
 from nersery.core.warnings import warn
 
@@ -80,7 +80,7 @@ def read_names(path: str | Path) -> list[str]:
     names, issues, cells = [], [], 0
     for number, line in read_lines(path):
         if CONTROL.search(line):
-            issues.append(Issue(f"{line!r:.60} has a tab or another control character", file=str(path), line=number))
+            issues.append(Issue(f"{shown(line)} has a tab or another control character", file=str(path), line=number))
         quoted = QUOTED.fullmatch(line.strip())
         if name := (quoted[1].replace('""', '"') if quoted else line).strip():
             names.append(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nersery.core.alignments import Link
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, shown
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.pharaoh import lines_of_links
 
@@ -129,7 +129,7 @@ def parse_gold(text: str, *, first: int = 0) -> Gold:
         source, sign, target = field.partition(next((sign for sign in "p?" if sign in field), "-"))
         if not (sign and source.isdecimal() and target.isdecimal() and min(int(source), int(target)) >= first):
             raise ValueError(
-                f"{field!r:.40} is not a link, expected e.g. {first}-{first}, or {first}p{first} if possible"
+                f"{shown(field, 40)} is not a link, expected e.g. {first}-{first}, or {first}p{first} if possible"
             )
         link = int(source) - first, int(target) - first
         possible.add(link)

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from nersery.core.errors import shown
 from nersery.core.files import write_json
 from nersery.experiments.recipe_file.overrides import as_toml
 from nersery.experiments.run_state.made_files import read_record
@@ -27,10 +28,10 @@ def grid_issues(grid: Any, tagger: MethodSettings, data: Mapping[str, Any]) -> l
         data: The section `[data]`; empty if there is none.
     """
     if not isinstance(grid, Mapping):
-        return [f"{grid!r:.60} is not a table of lists, expected e.g. batch_size = [8, 16, 32]"]
+        return [f"{shown(grid)} is not a table of lists, expected e.g. batch_size = [8, 16, 32]"]
     issues = foreign_settings(grid, "be in a grid")
     issues += [
-        f"{key} is {values!r:.60}, expected a list of different values, e.g. [8, 16, 32]"
+        f"{key} is {shown(values)}, expected a list of different values, e.g. [8, 16, 32]"
         for key, values in grid.items()
         if not is_varied(values)
     ]

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from nersery.core import typed_settings
 from nersery.core.counting import plural
-from nersery.core.errors import SettingsError, at, did_you_mean
+from nersery.core.errors import SettingsError, at, did_you_mean, shown
 from nersery.core.files import address_in, advice_for_address, advice_for_missing, unexpanded_home
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.warnings import warn
@@ -232,7 +232,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
             warn(text)
     if isinstance(overrides, str | Mapping):
         raise SettingsError(
-            f"overrides is {overrides!r:.60}, expected a list such as ['tagger.steps=100', 'seeds=[0, 1]']"
+            f"overrides is {shown(overrides)}, expected a list such as ['tagger.steps=100', 'seeds=[0, 1]']"
         )
     overrides = tuple(overrides)
     issues = [issue for override in overrides if (issue := apply(table, override))]

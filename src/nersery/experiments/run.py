@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from nersery.core.errors import SettingsError, about_recipe
+from nersery.core.errors import SettingsError, about_recipe, shown
 from nersery.core.files import as_path
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
@@ -36,7 +36,7 @@ def run(
         jobs: Processes that share the systems and seeds. With several, scripts need ``if __name__ == "__main__":``.
     """
     if not isinstance(recipe, str | Path):
-        raise SettingsError(f"recipe is {recipe!r:.60}, expected a TOML file, or the name of a shipped recipe")
+        raise SettingsError(f"recipe is {shown(recipe)}, expected a TOML file, or the name of a shipped recipe")
     named_folder = None if output in (None, "") else as_path(output, "output")
     loaded = load(str(recipe), overrides, models)
     return job_of(loaded, named_folder or Path("runs") / loaded.name, jobs, quiet=quiet).execute()

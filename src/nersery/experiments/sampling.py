@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 
-from nersery.core.errors import SettingsError, require_choice
+from nersery.core.errors import SettingsError, require_choice, shown
 from nersery.core.languages import canonical
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.sentence import Corpus, Sentence, types_in
@@ -47,7 +47,7 @@ def sample(corpus: Sentences, size: int, protocol: str = "stratified", seed: int
     ['1', '2', '8']
     """
     if not is_whole(size):
-        raise SettingsError(f"size is {size!r:.60}, expected a whole number")
+        raise SettingsError(f"size is {shown(size)}, expected a whole number")
     corpus, seed = corpus if isinstance(corpus, Corpus) else Corpus(opened(corpus)), checked_seed(seed)
     require_choice(protocol, "protocol", PROTOCOLS)
     if not 1 <= size <= len(corpus):

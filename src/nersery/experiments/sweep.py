@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from nersery.core import registry
-from nersery.core.errors import did_you_mean
+from nersery.core.errors import did_you_mean, shown
 from nersery.experiments.grid import combinations, is_varied
 from nersery.experiments.recipe_file import table_methods
 from nersery.experiments.recipe_file.data_files import SPLITS, DataSettings
@@ -48,7 +48,7 @@ class SweepSettings:
     def issues(self, data: DataSettings | None, systems: Sequence[System]) -> list[str]:
         """Conflicts with the rest of the recipe; None stands for data that were refused."""
         issues = [
-            f"sweep.{name} is {values!r:.60}, expected different values"
+            f"sweep.{name} is {shown(values)}, expected different values"
             for name in ("sizes", "languages")
             if len({*(values := getattr(self, name))}) < len(values)
         ]
@@ -144,7 +144,7 @@ def _issue(swept: Any, entries: Mapping[str, Any]) -> str:
     if not 1 <= len(lists) <= MOST_SETTINGS:
         return f"it varies {len(lists)} settings, expected 1 or {MOST_SETTINGS}"
     wrong = [key for key, values in lists.items() if not is_varied(values)]
-    return f"{wrong[0]} is {lists[wrong[0]]!r:.60}, expected a list of different values" if wrong else ""
+    return f"{wrong[0]} is {shown(lists[wrong[0]])}, expected a list of different values" if wrong else ""
 
 
 def _unknown_setting(table: Mapping[str, Any], entry: Mapping[str, Any], swept: Mapping[str, Any]) -> str:

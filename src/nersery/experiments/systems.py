@@ -189,7 +189,7 @@ class System:
         if self.second_stage != {}:
             issues += at("second_stage", second_stage_issues(tagger.method, tagger.settings, self.second_stage))
         if not isinstance(self.tagger_settings, Mapping):
-            wrong = f"{self.tagger_settings!r:.60}, expected settings of the tagger"
+            wrong = f"{shown(self.tagger_settings)}, expected settings of the tagger"
             issues.append(f'tagger_settings is {wrong}, e.g. {{ model = "bundled-ner" }}')
         elif self.tagger_settings:
             issues += at("tagger_settings", tagger.issues_with(self.tagger_settings))

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
 from nersery.core import tags
-from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, shown
 from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
 from nersery.core.random import is_whole
@@ -107,13 +107,13 @@ class ReadOptions:
         optional = (name for name in ("split", "scheme") if getattr(self, name) is not None)
         for name in ("format", "encoding", "language", *optional):
             if not isinstance(value := getattr(self, name), str):
-                yield f"{name} is {value!r:.60}, expected text"
+                yield f"{name} is {shown(value)}, expected text"
         for name in ("word_column", "tag_column"):
             if (value := getattr(self, name)) is not None and not is_whole(value):
-                yield f"{name} is {value!r:.60}, expected a whole number"
+                yield f"{name} is {shown(value)}, expected a whole number"
         repair: Any = self.repair
         if not isinstance(repair, str | list | tuple) or not all(isinstance(name, str) for name in repair):
-            yield f"repair is {repair!r:.60}, expected the name of a repair, or a list of names"
+            yield f"repair is {shown(repair)}, expected the name of a repair, or a list of names"
 
 
 def read_options(options: Mapping[str, Any], known: Sequence[str] = ()) -> ReadOptions:

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from nersery.core.errors import DataError, Issue, printable
+from nersery.core.errors import DataError, Issue, beginning, printable, shown
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.core.sentence_validation import without_control
 from nersery.core.tags import OUTSIDE, looks_like_tag
@@ -240,7 +240,7 @@ def _refuse_spaces_in_tags(file: TextFile) -> None:
     ):
         return
     if longer and all(row[last] != OUTSIDE for row in longer):
-        message = f"a tag seems to have spaces: {' '.join(longer[0][last:])!r:.60}, but spaces separate the columns"
+        message = f"a tag seems to have spaces: {shown(' '.join(longer[0][last:]))}, but spaces separate the columns"
         fix = "separate the columns with tabs, or rename the type; from Label Studio, export JSON"
         raise DataError(Issue(message, file.name), fix=fix)
 
@@ -260,9 +260,8 @@ def _names_columns(row: Sequence[str], layout: Layout) -> bool:
 
 def _header(paragraph: Paragraph, layout: Layout) -> Issue:
     row = paragraph.rows[0]
-    message = (
-        f"the line looks like the header of a table, expected a word and its tag: {', '.join(map(repr, row)):.100}"
-    )
+    cells = beginning(", ".join(map(repr, row)), 100)
+    message = f"the line looks like the header of a table, expected a word and its tag: {cells}"
     word = next(at for at, name in enumerate(row) if name.casefold() in HEADER_WORDS)
     fix = "delete the line"
     if word == layout.word and layout.tabs:
@@ -343,7 +342,7 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
             yield issue
         elif word is None:
             expected = f"expected {layout.width} (word {layout.word + 1}, tag {layout.tag + 1})"
-            message = f"the number of columns is {len(row)}, {expected}: {', '.join(map(repr, row)):.100}"
+            message = f"the number of columns is {len(row)}, {expected}: {beginning(', '.join(map(repr, row)), 100)}"
             fixes = () if layout.fitted(row) is row else (repair_hint(RAGGED_LINES),)
             if len(row) == 1 and index == 0 and len(paragraph.rows) > 1:
                 fixes = (_LONE_FIX,)

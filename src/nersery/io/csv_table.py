@@ -17,7 +17,7 @@ from functools import partial
 from itertools import groupby, islice, pairwise
 from typing import Any, Literal, NamedTuple
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, beginning, shown
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import UNKNOWN_TAG, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, at_words
@@ -301,7 +301,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile, del
     table = _Table(names, word, tag, document, sentence, by_sentence)
     if not (by_sentence or naming) and _never_ends(table, rows[bool(names) :]):
         columns = ", ".join(names) or "without a header"
-        message = f"no sentence ends among its first {len(sample):,} words: {columns:.100}"
+        message = f"no sentence ends among its first {len(sample):,} words: {beginning(columns, 100)}"
         fix = 'name the column of sentences "sentence_id", or put an empty row after each sentence'
         raise DataError(Issue(message, file.name), fix=fix)
     return table
@@ -340,13 +340,15 @@ def _unclear(role: str, names: _TableRow, rows: Sequence[_TableRow], file: TextF
         by = f"by a header such as {header}: here, only a column named sentence ends a sentence"
     columns = ", ".join(names) or "without a header"
     fix = f"name the columns {by}. For raw text, save only that column, one sentence per line"
-    return DataError(Issue(f"it is not clear which column has the {role}s: {columns:.100}", file.name), fix=fix)
+    return DataError(
+        Issue(f"it is not clear which column has the {role}s: {beginning(columns, 100)}", file.name), fix=fix
+    )
 
 
 def _refuse_texts(rows: Sequence[_TableRow], file: TextFile) -> None:
     if text := whole_text(rows):
         message = (
-            f"its rows have whole texts, such as {text!r:.60}, expected a word and its tag, or a tag for each word"
+            f"its rows have whole texts, such as {shown(text)}, expected a word and its tag, or a tag for each word"
         )
         raise DataError(Issue(message, file.name), fix=_TEXTS_FIX)
 

@@ -9,7 +9,7 @@ from numbers import Number
 from operator import itemgetter
 from typing import Any
 
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence
 from nersery.core.tags import looks_like_tag
@@ -29,7 +29,7 @@ def pandas_sentences(
     """See `nersery.Corpus.from_pandas`."""
     if not (hasattr(frame, "columns") and hasattr(frame, "iloc")):
         advice = ": frame.to_pandas()" * hasattr(frame, "to_pandas")
-        raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas{advice}")
+        raise SettingsError(f"the frame is {shown(frame)}, expected a DataFrame of pandas{advice}")
     columns = list(frame.columns)
     word_column = libraries.column_named(columns, words, "words", WORDS, RARE_WORDS)
     tag_column = libraries.column_named(columns, tags or _only_tags(frame), "tags", TAGS, RARE_TAGS)

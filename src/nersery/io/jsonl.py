@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, shown
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.core.warnings import warn
@@ -253,7 +253,7 @@ def read_rejects(path: Path) -> Iterator[Reject]:
 def _reject(text: str, line: int) -> Reject:
     value = parsed(text, line)
     if not isinstance(value, dict) or not isinstance(value.get("reason"), str):
-        raise BrokenError(Issue(f'{value!r:.60}, expected a sentence with a "reason"', line=line, kind="no reject"))
+        raise BrokenError(Issue(f'{shown(value)}, expected a sentence with a "reason"', line=line, kind="no reject"))
     reason: str = value.pop("reason")
     if not value:
         return Reject(reason)

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nersery.core import tags as tag_schemes
-from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, shown
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
 from nersery.io.annotation_tools.spacy_documents import spacy_sentences as spacy_sentences
@@ -90,7 +90,7 @@ def dataset_sentences(
         raise _no_rows(dataset, {words, tags, *WORDS, *TAGS})
     if isinstance(dataset, str) or not hasattr(dataset, "__iter__"):
         raise SettingsError(
-            f"the dataset is {dataset!r:.60}, expected a split of a dataset, or rows with words and tags"
+            f"the dataset is {shown(dataset)}, expected a split of a dataset, or rows with words and tags"
         )
     rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator can be read only once
     columns = getattr(rows, "column_names", None) or _keys(rows)
@@ -113,7 +113,7 @@ def dataset_sentences(
         for number, row in enumerate(rows, start=1):
             if not isinstance(row, Mapping):
                 fix = "read the dataset without its format: dataset.with_format(None)" * hasattr(rows, "with_format")
-                raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}", fix=fix)
+                raise DataError(f"row {number} is {shown(row)}, expected a mapping such as {{'tokens': …}}", fix=fix)
             read = {key: value for key, value in row.items() if key not in unread}
             plain: Object = {renamed.get(key, str(key)): json_value(value) for key, value in read.items()}
             plain["id"] = id_text(plain.get("id"))
@@ -154,7 +154,7 @@ def numbered(names: Any) -> dict[int, str]:
     is_wrong = len(numbered) < len(pairs) or any(not isinstance(name, str) for name in numbered.values())
     if is_wrong or not isinstance(given, dict | list):
         expected = "a list of tags such as ['O', 'B-PER'], or a mapping of each number to its tag"
-        raise SettingsError(f"names is {names!r:.60}, expected {expected}")
+        raise SettingsError(f"names is {shown(names)}, expected {expected}")
     return numbered
 
 
@@ -235,7 +235,7 @@ class _Texts(TextFile):
 def text_sentences(texts: Iterable[str], options: Mapping[str, Any]) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_texts`."""
     if not hasattr(texts, "__iter__"):
-        raise SettingsError(f"the texts are {texts!r:.60}, expected a list of strings")
+        raise SettingsError(f"the texts are {shown(texts)}, expected a list of strings")
     if isinstance(texts, Mapping) or hasattr(texts, "columns"):  # its items would be the names of its columns
         raise SettingsError(
             f"the texts are a {type(texts).__name__}, expected a list of strings, such as a column: "
@@ -244,7 +244,7 @@ def text_sentences(texts: Iterable[str], options: Mapping[str, Any]) -> Iterator
     texts = [texts] if isinstance(texts, str) else [*texts]
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
-            raise SettingsError(f"text {number} is {text!r:.60}, expected a string")
+            raise SettingsError(f"text {number} is {shown(text)}, expected a string")
         if is_blank(text):
             raise DataError(f"text {number} is blank, expected words", fix="leave out empty texts")
     return iter(TextSource(_Texts(texts), read_options(options, ("split", "language", "repair"))))
@@ -256,7 +256,7 @@ def bio_sentences(
     """See `nersery.Corpus.from_bio`."""
     for name, value in (("words", words), ("tags", tags)):
         if not hasattr(value, "__iter__"):
-            raise SettingsError(f"{name} is {value!r:.60}, expected a list of {name} for each sentence")
+            raise SettingsError(f"{name} is {shown(value)}, expected a list of {name} for each sentence")
     lists, tag_lists = list(words), list(tags)
     if len(lists) != len(tag_lists):
         message = f"{len(lists)} lists of words and {len(tag_lists)} lists of tags, expected one for each sentence"
@@ -264,7 +264,7 @@ def bio_sentences(
     for number, pair in enumerate(zip(lists, tag_lists, strict=True), start=1):
         for name, items in zip(("words", "tags"), pair, strict=True):
             if isinstance(items, str) or not hasattr(items, "__iter__"):
-                message = f"the {name} of sentence {number} are {items!r:.60}, expected a list of {name}"
+                message = f"the {name} of sentence {number} are {shown(items)}, expected a list of {name}"
                 raise DataError(message, fix="give a list of words and a list of tags for each sentence")
     rows = [json_value({"tokens": list(w), "tags": list(t)}) for w, t in zip(lists, tag_lists, strict=True)]
     return iter(RowsSource("bio", lambda: rows, options))
@@ -282,7 +282,7 @@ def to_dataset(corpus: Iterable[Sentence], scheme: str, types: Sequence[str]) ->
     """See `nersery.Corpus.to_dataset`."""
     library = required("datasets", "datasets")
     if isinstance(types, str) or not hasattr(types, "__iter__"):
-        raise SettingsError(f"types is {types!r:.60}, expected a list of types")
+        raise SettingsError(f"types is {shown(types)}, expected a list of types")
     types = list(types)
     sentences = list(corpus)
     words, tags = to_bio(sentences, scheme)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.batched import batched
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, beginning
 from nersery.core.extras import required
 from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.annotation_tools.json_forms import LABEL_KEYS
@@ -129,7 +129,7 @@ def _refuse_texts(schema: Any, file: TextFile) -> None:
     has_labels = any(name in LABEL_KEYS and is_nested(type_) for name, type_ in types.items())
     if has_words or not (has_labels or is_record(types)):
         return
-    message = f'"text" holds whole texts, expected lists of words; columns: {", ".join(schema.names):.100}'
+    message = f'"text" holds whole texts, expected lists of words; columns: {beginning(", ".join(schema.names), 100)}'
     target = str(file.path.with_name(f"{file.path.stem}-texts.jsonl"))
     code = f"open({target!r}, 'w').writelines(json.dumps(row) + '\\n' for row in {_rows_in_python(file)})"
     fix = f"save it as JSONL, which may hold texts, in Python: import json, pyarrow.parquet; {code}"
@@ -143,7 +143,9 @@ def _refuse_rows_of_words(schema: Any, file: TextFile) -> None:
     if are_lists or names.isdisjoint(WORD_NAMES) or names.isdisjoint(TAG_NAMES):
         return
     columns = ", ".join(schema.names)
-    message = f"this seems to have a row for each word, expected one for each sentence; columns: {columns:.100}"
+    message = (
+        f"this seems to have a row for each word, expected one for each sentence; columns: {beginning(columns, 100)}"
+    )
     table, target = f"pyarrow.parquet.read_table({file.name!r})", str(file.path.with_suffix(".csv"))
     code = f"import pyarrow.csv, pyarrow.parquet; pyarrow.csv.write_csv({table}, {target!r})"
     raise DataError(Issue(message, file.name), fix=f"save it as CSV, where a row may be a word, in Python: {code}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.alignments import Alignment, Link
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
 from nersery.core.wording import either
@@ -96,7 +96,7 @@ def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
     if len(fields) < len(parts := _parts(text)):
         odd = next(part for part in parts if not _LINK.fullmatch(part))
         hint = next((hint for form, hint in _HINTS.items() if form.fullmatch(odd)), "")
-        raise ValueError(f"{odd!r:.40} is not a link, expected e.g. 0-0 or 0-0:0.83{hint}")
+        raise ValueError(f"{shown(odd, 40)} is not a link, expected e.g. 0-0 or 0-0:0.83{hint}")
     return tuple(zip(*fields, strict=True)) if fields else ((), (), ())  # type: ignore[return-value]
 
 
@@ -108,7 +108,7 @@ def _beside(written: Sequence[str], probabilities: Sequence[str]) -> Sequence[st
         raise ValueError(f"{len(written)} links and {len(probabilities)} probabilities, expected one for each")
     for part in probabilities:
         if not re.fullmatch(_PROBABILITY, part, re.ASCII):
-            raise ValueError(f"{part!r:.40} in the file of probabilities is not a number above 0 and at most 1")
+            raise ValueError(f"{shown(part, 40)} in the file of probabilities is not a number above 0 and at most 1")
     return probabilities
 
 

@@ -177,7 +177,7 @@ def read(path: str | Path, **options: Any) -> Corpus:
     """
     if isinstance(path, list | tuple):
         advice = conversion_of(path, next(iter(path), None))
-        raise SettingsError(f"the input is {path!r:.60}, expected the name of a file or folder{advice}")
+        raise SettingsError(f"the input is {shown(path)}, expected the name of a file or folder{advice}")
     return Corpus(open_corpus(path, read_options(options)))
 
 

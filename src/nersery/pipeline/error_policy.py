@@ -20,6 +20,7 @@ from nersery.core.errors import (
     UnfittedError,
     ended_by_exit,
     printable,
+    shown,
 )
 from nersery.core.outcome import BatchFunction, Outcome, Reject
 from nersery.core.sentence import Entity, Sentence
@@ -61,7 +62,7 @@ def one_for_each(
 ) -> Sequence[Answered]:
     """Return the answers of a method. Raises `ContractError` unless there is one for each item."""
     if not isinstance(answers, Sized):
-        raise ContractError(f"{name} answered with {answers!r:.60}, expected a list of {what}, one for each item")
+        raise ContractError(f"{name} answered with {shown(answers)}, expected a list of {what}, one for each item")
     if len(answers) != len(items):
         raise ContractError(f"{name} was given {len(items)} items and answered with {len(answers)} {what}")
     return answers
@@ -73,10 +74,10 @@ def outcome_of(name: str, sentence: Sentence, answer: Any) -> Outcome:
         return answer
     if not isinstance(answer, Reject):
         raise MethodError(
-            Issue(f"{name} answered with {answer!r:.60}, expected a Sentence or Reject", sentence=sentence.id)
+            Issue(f"{name} answered with {shown(answer)}, expected a Sentence or Reject", sentence=sentence.id)
         )
     if not isinstance(answer.reason, str) or not answer.reason:
-        message = f"{name} answered with a Reject whose reason is {answer.reason!r:.60}, expected a short text"
+        message = f"{name} answered with a Reject whose reason is {shown(answer.reason)}, expected a short text"
         raise MethodError(Issue(message, sentence=sentence.id))
     reason = printable(answer.reason)
     return answer if reason == answer.reason else replace(answer, reason=reason)

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from nersery.core.errors import DataError, Issue, NerseryError
+from nersery.core.errors import DataError, Issue, NerseryError, shown
 from nersery.core.files import naming_the_full_disk
 from nersery.core.locks import locked
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Outcome, Reject
@@ -59,7 +59,7 @@ class Decision:
         labels = tuple((whole(start), whole(end), type_ + "") for start, end, type_ in value["labels"])
         decision = cls(value["verdict"], labels, value.get("note", "") + "")
         if decision.verdict not in VERDICTS:
-            raise NerseryError(f"the verdict is {decision.verdict!r:.60}, expected one of {', '.join(VERDICTS[:2])}")
+            raise NerseryError(f"the verdict is {shown(decision.verdict)}, expected one of {', '.join(VERDICTS[:2])}")
         return decision
 
 

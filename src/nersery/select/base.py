@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from nersery.core.errors import Issue, MethodError, NerseryError, SettingsError
+from nersery.core.errors import Issue, MethodError, NerseryError, SettingsError, shown
 from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of, refuse_swapped, unfitted
@@ -154,7 +154,7 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
     try:
         score = float(score)
     except (TypeError, ValueError, OverflowError):
-        message = f"{name} answered with the score {score!r:.60}, expected a number"
+        message = f"{name} answered with the score {shown(score)}, expected a number"
         raise MethodError(Issue(message, sentence=sentence.id)) from None
     if not math.isfinite(score):  # JSON cannot represent it
         return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)

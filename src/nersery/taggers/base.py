@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args, overload
 
-from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, require_choice
+from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, require_choice, shown
 from nersery.core.file_settings import files_in
 from nersery.core.files import as_path, content_hash
 from nersery.core.folders import check_replaceable, replaced_folder
@@ -286,7 +286,7 @@ def predict(
     else:
         if not isinstance(tagger, str | Path):
             raise SettingsError(
-                f"the tagger is {tagger!r:.60}, expected a folder, the name of a model or a trained tagger; "
+                f"the tagger is {shown(tagger)}, expected a folder, the name of a model or a trained tagger; "
                 "nersery.predict takes the sentences first, then the tagger"
             )
         as_path(tagger, "tagger")
@@ -348,7 +348,7 @@ def _refuse_sentences(method: object) -> None:
     is_file = isinstance(method, str | Path) and method not in names("tagger") and Path(method).is_file()
     if is_file or (hasattr(method, "__iter__") and not isinstance(method, str | Path)):
         raise SettingsError(
-            f"the method is {method!r:.60}, expected {' or '.join(names('tagger'))}. Give the sentences that choose "
+            f"the method is {shown(method)}, expected {' or '.join(names('tagger'))}. Give the sentences that choose "
             "the best weights as dev=…, and join those to train on: train + more"
         )
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import nersery
 from nersery import Entity, Sentence
-from nersery.core.errors import DataError
+from nersery.core.errors import DataError, shown
 from nersery.core.outcome import Reject
 from nersery.io import ReadOptions, open_corpus, open_text, read, write
 from nersery.io.annotation_tools.label_studio import of_task
@@ -119,7 +119,9 @@ def test_refuses_labels_of_an_unknown_form(tmp_path: Path, key: str, label: Any)
     with pytest.raises(DataError) as caught:
         read(path)
     [issue] = map(str, caught.value.issues)
-    assert issue.startswith(f'{path}:2 (sentence a:2): "{key}" has {label!r:.60}, which seems to be a label, expected ')
+    assert issue.startswith(
+        f'{path}:2 (sentence a:2): "{key}" has {shown(label)}, which seems to be a label, expected '
+    )
     assert f'if "{key}" has no labels, remove it' in caught.value.fix
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
-from nersery.core.errors import Issue, MethodError
+from nersery.core.errors import Issue, MethodError, shown
 from nersery.core.files import as_path
 from nersery.core.outcome import BatchFunction, Reject, Tally
 from nersery.core.progress import Progress
@@ -97,7 +97,9 @@ def checked(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Rej
     for pair, outcome in zip(pairs, outcomes, strict=True):
         if not isinstance(outcome, Reject) and not _links_words_of(pair, outcome):
             words = f"the {len(pair.source)} source and {len(pair.target)} target words"
-            message = f"{name} answered with {outcome!r:.60}, expected links such as (Link(0, 0, 0.8),) between {words}"
+            message = (
+                f"{name} answered with {shown(outcome)}, expected links such as (Link(0, 0, 0.8),) between {words}"
+            )
             raise MethodError(Issue(message, sentence=pair.id))
     return outcomes
 

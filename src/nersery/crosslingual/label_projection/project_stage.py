@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, get_args, overload
 
 from nersery.core.alignments import Alignment
-from nersery.core.errors import SettingsError, require_choice
+from nersery.core.errors import SettingsError, require_choice, shown
 from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -81,22 +81,22 @@ def _further_sources(also: Any) -> Sequence[tuple[Any, Any]]:
     """The pairs of labelled sources and alignments. Raises `SettingsError` for anything else."""
     expected = "expected a list of pairs: labelled sentences, and their alignments to the target"
     if not isinstance(also, list | tuple):
-        raise SettingsError(f"also is {also!r:.60}, {expected}")
+        raise SettingsError(f"also is {shown(also)}, {expected}")
     for pair in also:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise SettingsError(f"also has {pair!r:.60}, {expected}")
+            raise SettingsError(f"also has {shown(pair)}, {expected}")
     return also
 
 
 def _checked(alignments: Any) -> Sequence[Alignment | Reject]:
     """Alignments in memory. Raises `SettingsError` for anything else."""
     if not isinstance(alignments, Sequence) or isinstance(alignments, str):
-        raise SettingsError(f"the alignments are {alignments!r:.60}, expected a list with the alignment of each pair")
+        raise SettingsError(f"the alignments are {shown(alignments)}, expected a list with the alignment of each pair")
     for number, alignment in enumerate(alignments, start=1):
         if isinstance(alignment, Reject):
             continue
         if not isinstance(alignment, list | tuple) or any(not isinstance(x, tuple) or len(x) != 3 for x in alignment):
-            raise SettingsError(f"alignment {number} is {alignment!r:.60}, expected links such as (Link(0, 0, 0.8),)")
+            raise SettingsError(f"alignment {number} is {shown(alignment)}, expected links such as (Link(0, 0, 0.8),)")
     return alignments
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError, SettingsError, shown
 from nersery.core.progress import Progress
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.registry import name_of
@@ -94,7 +94,7 @@ def next_sentences(
     """
     for name, number in (("count", count), ("most", most)):
         if not is_whole(number):
-            raise SettingsError(f"{name} is {number!r:.60}, expected a whole number")
+            raise SettingsError(f"{name} is {shown(number)}, expected a whole number")
     seed = checked_seed(seed)
     if count < 1 or most < count:
         raise SettingsError(
@@ -126,7 +126,7 @@ def _listed(taggers: object) -> list[str | Tagger]:
     for tagger in listed:
         if not isinstance(tagger, str | Path | Tagger):
             raise SettingsError(
-                f"taggers has {tagger!r:.60}, expected the folder of a tagger, or a trained tagger in memory"
+                f"taggers has {shown(tagger)}, expected the folder of a tagger, or a trained tagger in memory"
             )
     return [tagger if isinstance(tagger, Tagger) else str(tagger) for tagger in listed]
 

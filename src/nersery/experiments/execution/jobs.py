@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import JobFailedError, NerseryError, SettingsError
+from nersery.core.errors import JobFailedError, NerseryError, SettingsError, shown
 from nersery.core.files import os_message
 from nersery.core.outcome import BatchFunction
 from nersery.core.own_process import cores, wanted_threads
@@ -49,7 +49,7 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
         SettingsError: If the number of jobs is invalid, or this process may not start a job.
     """
     if not is_whole(jobs) or not 1 <= jobs <= MOST_WORKERS:
-        raise SettingsError(f"jobs is {jobs!r:.60}, expected a whole number from 1 to {MOST_WORKERS}")
+        raise SettingsError(f"jobs is {shown(jobs)}, expected a whole number from 1 to {MOST_WORKERS}")
     if jobs == 1:
         return None
     refuse_where_none_can_start("jobs=1")

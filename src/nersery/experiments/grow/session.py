@@ -113,7 +113,7 @@ def grow(
     if not isinstance(files_of, Mapping) or not all(
         isinstance(type_, str) and isinstance(path, str | Path) for type_, path in files_of.items()
     ):
-        raise SettingsError(f'names is {names!r:.60}, expected a file for each type, e.g. {{"DRUG": "drugs.txt"}}')
+        raise SettingsError(f'names is {shown(names)}, expected a file for each type, e.g. {{"DRUG": "drugs.txt"}}')
     lists = {type_: str(as_path(path, "names")) for type_, path in files_of.items()}
     options = io.ReadOptions(language=language)
     job = GrowJob(files, as_path(output, "output"), raw_file, test_file, model, options, minutes=minutes, quiet=quiet)
@@ -168,7 +168,7 @@ class GrowJob:
         if self.model and self.model not in BUNDLED and Path(self.model).is_dir():
             self.model = str(Path(self.model).resolve())  # the job's own folder has a `tagger`, too
         if isinstance(self.minutes, bool) or self.minutes not in Range(0, without=(0,)):
-            raise SettingsError(f"minutes is {self.minutes!r:.60}, expected {Range(0, without=(0,))}")
+            raise SettingsError(f"minutes is {shown(self.minutes)}, expected {Range(0, without=(0,))}")
 
     def fingerprint(self) -> dict[str, Any]:
         """What the result depends on besides the time."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from nersery.core.errors import SettingsError, at
+from nersery.core.errors import SettingsError, at, shown
 from nersery.core.languages import canonical
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io import ReadOptions
@@ -113,7 +113,7 @@ class DataSettings:
         tables = [[*value] for split in SPLITS if isinstance(value := getattr(self, split), Mapping)]
         if self.languages and not issues and self.languages not in tables:
             issues.append(
-                f"data.languages is {self.languages!r:.60}, but no file name contains {PLACEHOLDER}: write "
+                f"data.languages is {shown(self.languages)}, but no file name contains {PLACEHOLDER}: write "
                 f'e.g. train = "{PLACEHOLDER}/train.conll", or leave out data.languages'
             )
         try:
@@ -139,7 +139,7 @@ def _table_issues(key: str, table: Mapping[str, Any]) -> list[str]:
         if (other := languages.setdefault(canonical(language), language)) != language:
             issues.append(f"{key}: {other} and {language} are the same language")
         if not isinstance(name, str) or not name:
-            issues.append(f"{key}.{language} is {name!r:.60}: expected a file")
+            issues.append(f"{key}.{language} is {shown(name)}: expected a file")
         elif (other := files.setdefault(name, language)) != language:
             issues.append(f"{key}: {other} and {language} have the same file, {name}; expected one for each language")
     return issues

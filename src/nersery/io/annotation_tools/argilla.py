@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nersery.core.errors import Issue
+from nersery.core.errors import Issue, shown
 from nersery.io.columns_and_rows.objects import BrokenError, Object, wrong_object
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
@@ -79,7 +79,7 @@ def _statuses(value: Object, key: str, line: int) -> list[Any]:
     if statuses is None:
         return [None] * count
     if not isinstance(statuses, list) or len(statuses) != count:
-        raise wrong_object(line, f'"{name}" is {statuses!r:.60}, expected a list with the status of each response')
+        raise wrong_object(line, f'"{name}" is {shown(statuses)}, expected a list with the status of each response')
     return statuses
 
 
@@ -99,7 +99,7 @@ def _fields(value: Object, line: int) -> Object:
     """The fields of a record that describe its text. If there is only one text, it is under ``text``."""
     fields = value.get("fields", value)
     if not isinstance(fields, dict):
-        raise wrong_object(line, f'"fields" is {fields!r:.60}, expected an object with the text')
+        raise wrong_object(line, f'"fields" is {shown(fields)}, expected an object with the text')
     texts = [key for key, content in fields.items() if isinstance(content, str)]
     if "fields" in value and len(texts) == 1:
         return {"id": value.get("id"), "text": fields[texts[0]]}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.files import LABELS, TEXT, files_of
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
@@ -73,7 +73,7 @@ class BratSource(StandoffSource):
 
 
 def _issue(number: int, line: str) -> Issue:
-    message = f"{line!r:.60}, expected e.g. T1, a tab, PER 0 12, a tab, Ada Lovelace"
+    message = f"{shown(line)}, expected e.g. T1, a tab, PER 0 12, a tab, Ada Lovelace"
     return Issue(message, line=number, kind="not a label", fixes=("--format text if these are not labels of the text",))
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nersery.core.errors import Issue
+from nersery.core.errors import Issue, shown
 from nersery.core.sentence import Sentence
 from nersery.io.annotation_tools.argilla import is_record, of_record
 from nersery.io.annotation_tools.json_forms import (
@@ -123,7 +123,7 @@ class SpansSource(StandoffSource):
         try:
             value = {"text": value[0], **value[1]} if is_pair(value) else value
             if not isinstance(value, dict):
-                raise wrong_object(line, f"{value!r:.60}, expected {EXPECTED}")
+                raise wrong_object(line, f"{shown(value)}, expected {EXPECTED}")
             id = _id(value) or id
             if answers.is_known(value, line):
                 return
@@ -205,7 +205,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     if text is None:
         raise wrong_object(line, f'no "text" beside {", ".join(map(repr, value)) or "nothing"}, expected {EXPECTED}')
     if not isinstance(text, str):
-        raise wrong_object(line, f'"text" is {text!r:.60}, expected {EXPECTED}')
+        raise wrong_object(line, f'"text" is {shown(text)}, expected {EXPECTED}')
     if value.get("_is_binary") is True:
         message = "its answer is about a single label, expected all labels of the text"
         raise BrokenError(Issue(message, line=line, kind="a single label judged"))
@@ -217,7 +217,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
         spans = [replace(span, end=span.end + 1, written=(span.start, span.end)) for span in spans]
     language = value.get("language", written.get("language"))
     if not isinstance(language, str | None):
-        raise wrong_object(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
+        raise wrong_object(line, f'"language" is {shown(language)}, expected a BCP 47 tag such as en or hi')
     source = (written["document"], written.get("start", 0)) if "document" in written else None
     offsets = _offsets(value.get("tokens"), text, line)
     if offsets is None and not split:
@@ -240,7 +240,7 @@ def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
         raise wrong_object(line, f"labels are under {' and '.join(labels_by_key)}, expected one of them")
     for key, labels in labels_by_key.items():
         if not isinstance(labels, list):
-            raise wrong_object(line, f'"{key}" is {labels!r:.60}, expected a list of labels, each {EXPECTED_LABEL}')
+            raise wrong_object(line, f'"{key}" is {shown(labels)}, expected a list of labels, each {EXPECTED_LABEL}')
         return labels
     if not any(isinstance(value.get(key), list) for key in LABEL_KEYS):  # an empty list says that there are no labels
         _refuse_other_forms(value, line)
@@ -252,7 +252,7 @@ def _refuse_other_forms(value: Object, line: int) -> None:
     seeming = ((key, (inner_label if key in OTHER_PLACES else seeming_label)(part)) for key, part in value.items())
     for key, item in ((key, item) for key, item in seeming if item is not None):
         fix = f'write these labels as "label": [[start, end, type], …]; if "{key}" has no labels, remove it'
-        message = f'"{key}" has {item!r:.60}, which seems to be a label, expected {EXPECTED_LABEL}'
+        message = f'"{key}" has {shown(item)}, which seems to be a label, expected {EXPECTED_LABEL}'
         raise BrokenError(Issue(message, line=line, kind="labels of unknown form", fixes=(fix,)))
 
 
@@ -267,7 +267,7 @@ def _spans(label: Any, line: int) -> Iterator[LabelledSpan]:
     types = types if isinstance(types, list) and types else [types]
     right = type(start) is int and type(end) is int and all(isinstance(type_, str) for type_ in types)
     if not right or not isinstance(text, str | None):
-        raise wrong_object(line, f"a label is {label!r:.60}, expected {EXPECTED_LABEL}")
+        raise wrong_object(line, f"a label is {shown(label)}, expected {EXPECTED_LABEL}")
     yield from (LabelledSpan(start, end, type_, line, text) for type_ in types)
 
 
@@ -313,7 +313,9 @@ def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
     if not _are_words(words, text):
         placed = (token for token in (*filled, *blank) if is_place([token.get("start"), token.get("end")]))
         odd = next((token for token in placed if text[token["start"] : token["end"]] != token.get("text")), None)
-        seen = "" if odd is None else f", e.g. {odd!r:.90}, where the text has {text[odd['start'] : odd['end']]!r:.40}"
+        seen = ""
+        if odd is not None:
+            seen = f", e.g. {shown(odd, 90)}, where the text has {shown(text[odd['start'] : odd['end']], 40)}"
         raise wrong_object(line, f'"tokens" are not all words of the text, in order{seen}')
     return words
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nersery.core.errors import Issue
+from nersery.core.errors import Issue, shown
 from nersery.io.annotation_tools.argilla import agreed
 from nersery.io.annotation_tools.json_forms import ANNOTATIONS
 from nersery.io.annotation_tools.labelled_text import whitespace_tokens
@@ -37,7 +37,7 @@ def _of_results(annotation: Object, line: int) -> list[Object]:
         raise wrong_object(line, 'the annotation has no "result", expected a list of labels')
     results = [] if annotation["result"] is None else annotation["result"]
     if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
-        raise wrong_object(line, f'"result" is {results!r:.60}, expected a list of labels')
+        raise wrong_object(line, f'"result" is {shown(results)}, expected a list of labels')
     labels = [*filter(_is_label, results)]
     known = {str(result.get("id", "")) for result in labels}
     with_places = (result for result in results if {"start", "end"} <= _value(result).keys())
@@ -61,12 +61,12 @@ def _is_label(result: Object) -> bool:
 def _refuse_incomplete(label: Object, line: int) -> None:
     """Raise `BrokenError` for a label without its position or type."""
     if "value" not in label:
-        raise wrong_object(line, f'a label has no "value": {label!r:.60}, expected one with {", ".join(_PARTS)}')
+        raise wrong_object(line, f'a label has no "value": {shown(label)}, expected one with {", ".join(_PARTS)}')
     if _in_html(label):
-        message = f"a label is in the HTML of a page: {label['value']!r:.60}, expected characters of plain text"
+        message = f"a label is in the HTML of a page: {shown(label['value'])}, expected characters of plain text"
         raise wrong_object(line, message, fixes=(_PLAIN_TEXT,))
     if lacking := [part for part in _PARTS if _value(label).get(part) in (None, [])]:
-        message = f'the "value" of a label has no {", ".join(lacking)}: {label["value"]!r:.60}'
+        message = f'the "value" of a label has no {", ".join(lacking)}: {shown(label["value"])}'
         raise wrong_object(line, message, fixes=(_COMPLETE,) if lacking == ["labels"] else ())
 
 

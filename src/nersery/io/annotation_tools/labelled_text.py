@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise, repeat
 from unicodedata import is_normalized, normalize
 
-from nersery.core.errors import Issue
+from nersery.core.errors import Issue, shown
 from nersery.core.sentence import Entity
 from nersery.core.spacing import lacks_spaces
 from nersery.core.text_forms import HANGUL_LETTER, composed
@@ -271,10 +271,10 @@ class Line:
                     by_signs = self._fits(start, end, "signs")
                     fixes += [SIGNS_HINT] * by_signs + [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
                 fixes += recount
-                message = f"{span} covers {covered!r:.60}, a part of {part!r:.60}"
+                message = f"{span} covers {shown(covered)}, a part of {shown(part)}"
                 yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))
             elif rightmost is not None and start < rightmost[0] and not _same(span, rightmost[1], self.document.text):
-                message = f"{span} {covered!r:.60} overlaps {rightmost[1]}, expected one label per word"
+                message = f"{span} {shown(covered)} overlaps {rightmost[1]}, expected one label per word"
                 yield Issue(message, line=span.line, kind="labels overlap", fixes=("keep one of them",))
             rightmost = max(rightmost or (end, span), (end, span), key=lambda pair: pair[0])
 
@@ -300,7 +300,7 @@ class Line:
         if start == end:
             return f"{span} covers no word"
         if not span.fits(text):
-            return f"{span} covers {text[span.start : span.end]!r:.60}, but should cover {span.text!r:.60}"
+            return f"{span} covers {shown(text[span.start : span.end])}, but should cover {shown(span.text)}"
         is_inside = self.start <= start and end <= self.end
         return "" if is_inside else f"{span} continues past the end of its line, expected a label for each line"
 

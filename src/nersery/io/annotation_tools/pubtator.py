@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nersery.core.errors import Issue
+from nersery.core.errors import Issue, shown
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, unread
@@ -48,9 +48,9 @@ class PubtatorSource(StandoffSource):
                         LabelledSpan(int(match["start"]), int(match["end"]), match["type"], number, match["text"])
                     )
                 elif not match or match["id"] != id:
-                    issues.append(Issue(f"{line!r:.60}, {_EXPECTED}", line=number, kind="not a label"))
+                    issues.append(Issue(f"{shown(line)}, {_EXPECTED}", line=number, kind="not a label"))
             if issues or not texts:
-                missing = Issue(f"{lines[0].rstrip()!r:.60}, expected e.g. 123|t|Title", line=first, kind="no text")
+                missing = Issue(f"{shown(lines[0].rstrip())}, expected e.g. 123|t|Title", line=first, kind="no text")
                 findings.broken(id, issues or [missing], unread(" ".join(texts or lines)))
             else:
                 yield Document(id, "\n".join(texts), spans, first)

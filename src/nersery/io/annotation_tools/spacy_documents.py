@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nersery.core.entity import Entity
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.extras import required
 from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
@@ -26,12 +26,12 @@ def spacy_sentences(docs: Any, options: Mapping[str, Any]) -> Iterator[Sentence]
     language = read_options(options, ("language",)).language if options else None
     if not hasattr(docs, "__iter__"):
         advice = ". For a DocBin, give its get_docs(nlp.vocab)" if hasattr(docs, "get_docs") else ""
-        raise SettingsError(f"the documents are {docs!r:.60}, expected those of spaCy{advice}")
+        raise SettingsError(f"the documents are {shown(docs)}, expected those of spaCy{advice}")
     for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
         if not hasattr(doc, "ents"):
-            raise SettingsError(f"document {number} is {doc!r:.60}, expected a Doc of spaCy")
+            raise SettingsError(f"document {number} is {shown(doc)}, expected a Doc of spaCy")
         if hasattr(doc, "as_doc"):
-            raise SettingsError(f"document {number} is the span {doc!r:.60}, expected a Doc. Give span.as_doc()")
+            raise SettingsError(f"document {number} is the span {shown(doc)}, expected a Doc. Give span.as_doc()")
         yield from document_sentences(doc, f"spacy:{number}", language)
 
 
@@ -52,7 +52,7 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
     # In documents of `to_spacy`, each token is a word, even if it is a no-break space.
     words = {token.i for token in doc if is_ours or not token.is_space}
     if wordless := [entity for entity in doc.ents if words.isdisjoint(range(entity.start, entity.end))]:
-        message = f"the entity {wordless[0].text!r:.60} ({wordless[0].label_}) is white space, expected a word in it"
+        message = f"the entity {shown(wordless[0].text)} ({wordless[0].label_}) is white space, expected a word in it"
         raise DataError(Issue(message, sentence=id), fix="remove it from doc.ents")
     spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
     parts = [(span, tokens) for span in spans if (tokens := [token for token in span if token.i in words])]
@@ -61,7 +61,7 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
         for entity in (e for e in doc.ents if e.start < span.end and e.end > span.start):
             inside = [word_positions[token.i] for token in entity if token.i in word_positions]
             if entity.start < span.start or entity.end > span.end:
-                message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it within one"
+                message = f"the entity {shown(entity.text)} crosses the end of a sentence, expected it within one"
                 raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
             entities.append(Entity(inside[0], inside[-1] + 1, entity.label_))
         yield Sentence(
@@ -109,7 +109,7 @@ def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
     tokens = required("spacy.tokens", "spacy")
     vocabularies: dict[str, Any] = {}
     if not isinstance(getattr(vocab, "vocab", vocab), required("spacy.vocab", "spacy").Vocab | None):
-        raise SettingsError(f"vocab is {vocab!r:.60}, expected a Vocab of spaCy, or a pipeline")
+        raise SettingsError(f"vocab is {shown(vocab)}, expected a Vocab of spaCy, or a pipeline")
     for sentence in corpus:
         language = primary(sentence.language)
         if vocab is None and language not in vocabularies:

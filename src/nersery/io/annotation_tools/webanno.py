@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, shown
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan, Offsets
 from nersery.io.annotation_tools.standoff import StandoffSource
@@ -157,7 +157,7 @@ class WebannoSource(StandoffSource):
                 issues[sentence].append(Issue(row.issue, line=row.line, kind="broken line"))
             for type_, number in _labels(row, layer):
                 if not type_:
-                    message = f"a label of {row.word!r:.60} has no type in column {layer}"
+                    message = f"a label of {shown(row.word)} has no type in column {layer}"
                     issues[sentence].append(Issue(message, line=row.line, kind="label without type", fixes=_TYPE_FIX))
                     continue
                 earlier = spans.get((type_, number), LabelledSpan(start, start, type_, row.line, ""))
@@ -187,19 +187,19 @@ class WebannoSource(StandoffSource):
         """The content of a line; ``before`` is the word before it."""
         match, at, issue = _ROW.fullmatch(line), before.end + 1, ""
         if match is None or (match["part"] and begins):
-            issue = f"{line!r:.60}, expected e.g. 1-1, a tab, 0-4, a tab, Oslo, a tab, LOC"
+            issue = f"{shown(line)}, expected e.g. 1-1, a tab, 0-4, a tab, Oslo, a tab, LOC"
             return _Token(number, begins, False, at, at, line, "_", issue)
         word, *values = match["rest"].split("\t")
         if values[self._width :] == [""]:  # after the tab at the end of the line
             values.pop()
         start, end, labels = int(match["start"]), int(match["end"]), "_"
         if len(values) != self._width:
-            issue = f"{word!r:.60} has {len(values) + 3} columns, expected {self._width + 3} as in the header"
+            issue = f"{shown(word)} has {len(values) + 3} columns, expected {self._width + 3} as in the header"
         elif layer:
             labels = values[layer.column - _FIRST_LAYER]
         if start - before.end > LONGEST:
             gap = start - before.end
-            issue = f"{word!r:.60} begins {gap:,} characters after the text before it, expected {LONGEST:,} at most"
+            issue = f"{shown(word)} begins {gap:,} characters after the text before it, expected {LONGEST:,} at most"
             start = at
         return _Token(number, begins, match["part"] is not None, start, end, word, labels, issue)
 

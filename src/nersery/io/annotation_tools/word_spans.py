@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nersery.core.errors import shown
 from nersery.io.columns_and_rows.json_files import decoded, first_value
 from nersery.io.columns_and_rows.objects import ENCODER, WRONG_OBJECT, BrokenError, Object, wrong_object
 from nersery.io.columns_and_rows.rows import is_plain
@@ -56,7 +57,7 @@ class WordSpansSource(JsonlSource):
         except BrokenError as broken:
             if any(issue.kind != WRONG_OBJECT for issue in broken.issues):
                 raise
-            raise wrong_object(line, f"{_wrong_part(given)!r:.100}, expected {EXPECTED}") from None
+            raise wrong_object(line, f"{shown(_wrong_part(given), 100)}, expected {EXPECTED}") from None
 
 
 def _wrong_part(given: Any) -> Any:

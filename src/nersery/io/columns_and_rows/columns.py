@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, shown
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.core.warnings import warn
@@ -198,7 +198,7 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     words = sample.columns[word]
     other = None if sure else column_with_letters(sample.columns, word, [tag, *rivals])
     if other is not None:
-        example = f"column {word + 1} has no letters, e.g. {words[0]!r:.40}, but its values are read as words"
+        example = f"column {word + 1} has no letters, e.g. {shown(words[0], 40)}, but its values are read as words"
         warn(f"{file.name}: {example}. If column {other + 1} has the words, add --word-column {other + 1}")
     affixes = tuple((name, words[0]) for name, pattern in AFFIXES.items() if all(map(pattern.search, words)))
     return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number, affixes)
@@ -247,7 +247,7 @@ def _refuse_other_column(file: TextFile, columns: Sequence[Sequence[str]], optio
         return
     others = _tag_positions(columns, replace(options, tag_column=None), _SURE_EVIDENCE)
     if others:
-        message = f"column {named + 1} has no tags, e.g. {columns[named][0]!r:.40}, but column {others[0] + 1} has"
+        message = f"column {named + 1} has no tags, e.g. {shown(columns[named][0], 40)}, but column {others[0] + 1} has"
         raise DataError(Issue(message, file.name), fix=f"name the column of the tags: --tag-column {others[0] + 1}")
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, beginning
 from nersery.io.base import lone_return
 from nersery.io.input_files.text_file import BLANKS, inner_mark
 
@@ -43,7 +43,7 @@ def _refuse_constant(name: str) -> Any:
 
 def _finite(text: str) -> float:
     if math.isinf(value := float(text)):
-        raise ValueError(f"the number {text:.20} is too large")
+        raise ValueError(f"the number {beginning(text, 20)} is too large")
     return value
 
 

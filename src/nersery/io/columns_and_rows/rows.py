@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from nersery.core.errors import did_you_mean
+from nersery.core.errors import beginning, did_you_mean, shown
 from nersery.core.tags import looks_like_tag
 from nersery.io.columns_and_rows.column_names import RARE_TAGS, RARE_WORDS, TAGS, TEXTS, WORDS
 from nersery.io.columns_and_rows.objects import Object, is_place, wrong_object
@@ -236,7 +236,7 @@ def _is_column(content: Any, row: Object) -> bool:
 def _issues(row: Any) -> Iterator[str]:
     """What is wrong with the keys of a row and the shapes of their values."""
     if not isinstance(row, dict):
-        yield f'{row!r:.60}, expected an object such as {{"words": […], "entities": […]}}'
+        yield f'{shown(row)}, expected an object such as {{"words": […], "entities": […]}}'
         return
     keys = _keys_of_tags(row)
     tags = keys[0] if len(keys) == 1 else ""
@@ -247,7 +247,7 @@ def _issues(row: Any) -> Iterator[str]:
     if not has_words(row) and len(others) > 1:
         listed = ", ".join(map(repr, row))
         expected = 'expected "words" with "entities" or "tags", or "text" with "label": [[start, end, type], …]'
-        yield f"its keys are {listed:.60}, {expected}"
+        yield f"its keys are {beginning(listed)}, {expected}"
         return
     if len(keys) > 1:
         rivals = " and ".join(f'"{key}"' for key in keys)
@@ -260,7 +260,7 @@ def _issues(row: Any) -> Iterator[str]:
         else:
             check, expected = _SHAPES[key if key in _SHAPES else "ner_tags"]
             if not check(content):
-                found = "has numbers" if key == tags and _are_numbers(content) else f"is {content!r:.60}"
+                found = "has numbers" if key == tags and _are_numbers(content) else f"is {shown(content)}"
                 yield f'"{key}" {found}, expected {expected}'
     if ("words" in row) is ("tokens" in row):
         yield 'expected exactly one of "words" and "tokens"'

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, shown
 from nersery.io.formats import FileHead
 
 COMPARED = 100_000
@@ -56,7 +56,7 @@ def refuse_foreign(head: FileHead, *, sure: bool = False) -> None:
     beginning = "".join(head.lines)[:COMPARED]
     for name, foreign in foreign_formats().items():
         if (foreign.is_sure or not sure) and (match := foreign.begins.search(beginning)):
-            message = f"this seems to be {name}, which cannot be read: {match[0].strip()!r:.60}"
+            message = f"this seems to be {name}, which cannot be read: {shown(match[0].strip())}"
             if not foreign.is_text:
                 raise NoTextError(Issue(message, head.file.name), fix=foreign.advice)
             fix = f"{foreign.advice}; or read each line as text: --format text"

@@ -7,7 +7,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
-from nersery.core.errors import SettingsError, did_you_mean, printable
+from nersery.core.errors import SettingsError, did_you_mean, printable, shown
 from nersery.core.files import as_path
 from nersery.core.wording import either
 
@@ -32,7 +32,7 @@ def example(name: str) -> Path:
         SettingsError: When there is no such example.
     """
     if not isinstance(name, str):
-        raise SettingsError(f"the example file is {name!r:.60}, expected its name; known: {', '.join(examples())}")
+        raise SettingsError(f"the example file is {shown(name)}, expected its name; known: {', '.join(examples())}")
     known, prefixed = examples(), EXAMPLE_PREFIX + name.removeprefix(EXAMPLE_PREFIX)
     if prefixed not in known:
         raise SettingsError(f'there is no example file "{prefixed}"; {did_you_mean(prefixed, known)}')

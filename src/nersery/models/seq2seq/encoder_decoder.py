@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.batched import batched
-from nersery.core.errors import DataError, MissingResourceError, NerseryError, is_lack_of_memory
+from nersery.core.errors import DataError, MissingResourceError, NerseryError, beginning, is_lack_of_memory
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import Precision
@@ -88,8 +88,8 @@ class Seq2Seq:
                 raise
             raise MissingResourceError(
                 f'the model "{self.source.name}" is {type(self.network).__name__}, which cannot write a text subword '
-                f"by subword, as BART and T5 can: {' '.join(str(error).split()):.100}. Name another encoder-decoder, "
-                f"e.g. {WITH_GAPS}"
+                f"by subword, as BART and T5 can: {beginning(' '.join(str(error).split()), 100)}. Name another "
+                f"encoder-decoder, e.g. {WITH_GAPS}"
             ) from error
 
     def _sampler(self, sampling: Sampling) -> Sampler:
@@ -171,7 +171,7 @@ class Seq2Seq:
         if issue := self.length_issue(pair):
             raise DataError(
                 f'a text does not fit the model "{self.source.name}": {issue}. It begins '
-                f'"{" ".join(pair.source or pair.target).replace(TOKEN_PREFIX, ""):.60}"',
+                f'"{beginning(" ".join(pair.source or pair.target).replace(TOKEN_PREFIX, ""))}"',
                 fix="leave such sentences out, or name a model that reads longer texts",
             )
         frame = self.tokenization.frame(pair.language or self.language)

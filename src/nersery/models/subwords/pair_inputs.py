@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError, beginning
 from nersery.models.passes import PassShape, by_length
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import window_spans
@@ -145,8 +145,8 @@ class PairEncoder:
         most = (self.encoder.max_subwords - self.template.length) // 2
         if len(ids) > most:
             raise SettingsError(
-                f'the question "{question:.60}" has {len(ids)} subwords, but only {most} fit in front of a sentence. '
-                "Shorten it"
+                f'the question "{beginning(question)}" has {len(ids)} subwords, but only {most} fit in front of a '
+                "sentence. Shorten it"
             )
         return np.array(ids, np.int64)
 

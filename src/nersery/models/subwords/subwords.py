@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, beginning
 from nersery.core.text_forms import unpointed
 from nersery.io.word_splitting.scripts_without_spaces import follows_without_space
 from nersery.models.subwords.windows import MAX_SUBWORDS, Window, windows_over
@@ -166,8 +166,8 @@ class SubwordEncoder:
         ids = [subword for word in self.subwords(condition) for subword in word]
         if len(ids) > room:
             raise SettingsError(
-                f'"{" ".join(condition):.60}" has {len(ids)} subwords, but only {room} fit in front of a sentence. '
-                "Shorten it"
+                f'"{beginning(" ".join(condition))}" has {len(ids)} subwords, but only {room} fit in front of a '
+                "sentence. Shorten it"
             )
         return (*self.prefix, *ids, *self.suffix[:1])
 

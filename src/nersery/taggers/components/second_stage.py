@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, did_you_mean, shown
 from nersery.core.registry import check, name_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
@@ -74,7 +74,7 @@ def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> lis
         own: Settings that differ, as given in the recipe.
     """
     if not isinstance(own, Mapping):
-        return [f"{own!r:.60} is not a table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
+        return [f"{shown(own)} is not a table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
     issues = foreign_settings(own, "differ in a second training")
     return issues or check("tagger", name, {**settings, **changed(settings, own)})
 
