@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 from typing import Literal
 from unicodedata import normalize
@@ -76,6 +77,30 @@ class TestBadInput:
             Path(name).write_text("Bo\tB-PER\n")
         heads = [line.split() for line in call("inspect", "stats", *names).out.splitlines() if line.startswith("type")]
         assert heads == [["type", *names[:4]], ["type", *names[4:8]], ["type", *names[8:]]]
+
+    def test_a_long_type_leaves_the_figures_in_the_terminal(self, folder: Path):
+        long = "A" * 300
+        Path("long.conll").write_text(f"Ada\tB-{long}\n\nBo\tB-PER\n", "utf-8")
+        for command in (
+            ["inspect", "stats", "long.conll", "long.conll"],
+            ["evaluate", "long.conll", "long.conll", "--errors"],
+            ["inspect", "agreement", "long.conll", "long.conll"],
+            ["inspect", "novelty", "long.conll", "--gold", "long.conll"],
+        ):
+            result = call(*command)
+            assert (result.code, "A" * 39 + "…" in result.out) == (0, True)
+            assert max(map(len, result.out.splitlines())) < 110
+            assert long in call(*command, "--json").out
+
+    @pytest.mark.filterwarnings("always")
+    def test_warnings_of_python_for_each_sentence_are_counted(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(
+            "nersery.cli.app.refuse_removed_folder",
+            lambda: [warnings.warn(f"sentence {number} is odd", stacklevel=1) for number in range(9)],
+        )
+        first, others = call("list", "types").err.splitlines()
+        assert first.endswith(": UserWarning: sentence 0 is odd")
+        assert others.endswith(": 8 more, the first was UserWarning: sentence 0 is odd")
 
     def test_fixes_of_several_files_are_separated(self, folder: Path):
         Path("bad.conll").write_bytes(BAD["broken"])

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
+import warnings
 
 import pytest
 
 from nersery.core.progress import print_line
-from nersery.core.warnings import advise, collected_notes, note, warn, without_advice, without_notes
+from nersery.core.warnings import advise, collected_notes, counted_warnings, note, warn, without_advice, without_notes
 
 
 def test_shows_a_note_after_the_context_that_suppressed_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,3 +47,20 @@ def test_collects_notes_that_were_shown_before(capsys: pytest.CaptureFixture[str
     warn("the text is short")
     assert messages == ["the text is short", "there is no verb"]
     assert capsys.readouterr().err == "note: the text is short\n" * 2
+
+
+@pytest.mark.filterwarnings("always")
+def test_prints_the_first_warning_of_python_from_each_line_and_counts_the_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = warnings.showwarning
+    with counted_warnings():
+        for number in range(1200):
+            warnings.warn(f"sentence {number} is \x1b[2Jodd", stacklevel=1)
+        warnings.warn("the text is short", FutureWarning, stacklevel=1)
+        first, other = capsys.readouterr().err.splitlines()
+    assert warnings.showwarning is before
+    assert re.fullmatch(r"warning: .*test_warnings\.py:\d+: UserWarning: sentence 0 is \\x1b\[2Jodd", first)
+    assert re.fullmatch(r"warning: .*test_warnings\.py:\d+: FutureWarning: the text is short", other)
+    place, _, text = first.partition(": UserWarning")
+    assert capsys.readouterr().err == f"{place}: 1,199 more, the first was UserWarning{text}\n"

@@ -7,6 +7,7 @@ import pickle
 import random
 import signal
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -92,6 +93,15 @@ class Noting(Capitals):
         NO_NOTES.set(False)
         warn("this model reads lower case only")
         return super().fit(method, folder, progress)
+
+
+@dataclass(frozen=True)
+class OddRows(Capitals):
+    """Warns of each sentence in other words, by a warning of Python."""
+
+    def outcome(self, sentence: Sentence) -> Outcome:
+        warnings.warn(f"{sentence.id} is odd", stacklevel=1)
+        return super().outcome(sentence)
 
 
 def rows(count: int, **odd: str) -> list[Sentence]:

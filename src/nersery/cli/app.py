@@ -33,7 +33,7 @@ from nersery.core.errors import (
 )
 from nersery.core.files import NO_SPACE, os_message, refuse_removed_folder
 from nersery.core.version import __version__
-from nersery.core.warnings import print_error
+from nersery.core.warnings import counted_warnings, print_error
 from nersery.core.wording import command_line
 
 DISK_EXIT_CODE = 5
@@ -132,7 +132,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command. An error that the user can fix is printed without a traceback."""
-        with command_line(), _errors_as_messages():
+        with command_line(), _errors_as_messages(), counted_warnings():
             refuse_removed_folder()
             return super().invoke(ctx)
 

@@ -67,7 +67,7 @@ def _print(agreement: AnnotatorAgreement) -> None:
     entities = tables.table("", "F1", "agree", "first", "second", figures_from=1)
     for name, counts in (*agreement.entities.per_type.items(), ("entities", agreement.entities.micro)):
         f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else tables.NONE
-        entities.add_row(tables.text(name), f1, f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
+        entities.add_row(tables.type_name(name), f1, f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
     tables.show(words, "", entities)
     remark(
         "all words: inside and outside entities; words in an entity: of the first file, the second or both. "

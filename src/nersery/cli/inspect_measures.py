@@ -222,8 +222,8 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
             f"  {plural(row['entities'], 'entity')} over {plural(row['entity_words'], 'word')}; "
             f"{plural(row['sentences_without_entities'], 'sentence')} without entities"
         )
-        types = {printable(type_): count for type_, count in row["types"].items()}
-        for type_, count in zip(tables.padded(types), types.values(), strict=True):
+        names = tables.padded([*map(tables.short_type, row["types"])])
+        for type_, count in zip(names, row["types"].values(), strict=True):
             print(f"    {type_}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
         for first, *others in row["similar_types"]:
             if listed := [f'"{other}"' for other in others if composed(other) != composed(first)]:
@@ -273,5 +273,5 @@ def _print_types(rows: list[dict[str, Any]]) -> None:
     for few in batched(rows, FILES_IN_TABLE):
         shown = tables.table("type", *(row["file"] for row in few), figures_from=1)
         for type_ in types:
-            shown.add_row(tables.text(type_), *(f"{row['types'].get(type_, 0):,}" for row in few))
+            shown.add_row(tables.type_name(type_), *(f"{row['types'].get(type_, 0):,}" for row in few))
         tables.show(shown)

@@ -261,7 +261,7 @@ def _print_novelty(result: Novelty) -> None:
         figures = [f"{counts.distinct:,}", f"{counts.new:,}"]
         if counts.valid is not None:
             figures += [f"{counts.valid:,}", f"{100 * counts.valid / counts.new:.1f} %" if counts.new else tables.NONE]
-        rows.add_row(tables.text(name), *figures)
+        rows.add_row(tables.type_name(name), *figures)
     tables.show(rows)
     valid = "; valid: the oracle predicts its boundaries and type at least once" if result.judged else ""
     remark(f"new: gold has no mention with these words and this type{valid}")

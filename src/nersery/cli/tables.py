@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 WIDEST = 100_000
 """The width of output to a file, in characters, so that nothing is wrapped."""
+LONGEST_TYPE = 40
+"""The columns for a type in a table of figures; JSON has the whole name."""
 NONE = "-"
 """Shown in place of a missing figure."""
 RIGHT_TO_LEFT = ("R", "AL", "AN")
@@ -29,6 +31,24 @@ def text(content: str, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(_isolated(content), style=style)
+
+
+def type_name(name: str) -> Text:
+    """A type for a table of figures: the beginning of a long name, which would move the figures out of the terminal."""
+    return text(short_type(name))
+
+
+def short_type(name: str) -> str:
+    """The beginning of the name of a type, with … if the rest is left out.
+
+    >>> short_type("PER"), len(short_type("B" * 300))
+    ('PER', 40)
+    """
+    from rich.text import Text
+
+    shown = Text(printable(name))
+    shown.truncate(LONGEST_TYPE, overflow="ellipsis")
+    return shown.plain
 
 
 def _isolated(content: str) -> str:

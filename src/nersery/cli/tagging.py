@@ -238,7 +238,7 @@ def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
     for name, row in [*result["per_type"].items(), ("micro", result["micro"])]:  # a type may be "micro"
         of_some = row["predicted"] + row["gold"] > 0
         figures = (f"{100 * row[key]:.1f}" if of_some else tables.NONE for key in shares)
-        shown.add_row(tables.text(name), *figures, *(f"{row[key]:,}" for key in counts))
+        shown.add_row(tables.type_name(name), *figures, *(f"{row[key]:,}" for key in counts))
     tables.show(shown)
     if compared is not None:
         from nersery.report.number_format import p_text
@@ -252,7 +252,7 @@ def _print_errors(errors: Errors) -> None:
 
     shown = tables.table("", CORRECT, *KINDS, figures_from=1)
     for type_, counts in errors.per_type.items():
-        shown.add_row(tables.text(type_), *(f"{count:,}" for count in counts.values()))
+        shown.add_row(tables.type_name(type_), *(f"{count:,}" for count in counts.values()))
     print()
     tables.show(shown)
     for mistake in errors.examples(SHOWN_MISTAKES):

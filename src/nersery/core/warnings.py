@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
-from nersery.core.errors import printable
+from nersery.core.errors import beginning, printable
 from nersery.core.wording import worded
 
 T = TypeVar("T")
 
 NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 """Whether notes are suppressed; the commands set it for ``--quiet``."""
+LONGEST_WARNING = 200
 NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
 """Whether `advise` prints nothing, because `nersery grow` chooses the models itself."""
 _HEARD: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
@@ -90,6 +93,38 @@ def without_notes() -> Iterator[None]:
             yield
     finally:
         forget_notes()
+
+
+@contextmanager
+def counted_warnings() -> Iterator[None]:
+    """Print only the first of Python's warnings from each line of code within this context, and count the others.
+
+    Python prints all whose texts differ, so a method or library that names the sentence would fill the terminal.
+    """
+    first, counts, before = dict[str, str](), Counter[str](), warnings.showwarning
+
+    def count(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        place = f"{filename}:{lineno}"
+        counts[place] += 1
+        if counts[place] == 1:
+            first[place] = beginning(f"{category.__name__}: {message}", LONGEST_WARNING)
+            print_error(printable(f"warning: {place}: {first[place]}"))
+
+    warnings.showwarning = count
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+        for place, text in first.items():
+            if counts[place] > 1:
+                print_error(printable(f"warning: {place}: {counts[place] - 1:,} more, the first was {text}"))
 
 
 @contextmanager

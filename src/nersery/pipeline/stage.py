@@ -161,7 +161,17 @@ class Note:
     text: str
 
 
-Message = Ready | Answer | Note | str | Exception
+@dataclass(frozen=True)
+class PythonWarning:
+    """A warning of Python in a worker, and the line of code that it came from. The main process shows it."""
+
+    text: str
+    category: type[Warning]
+    file: str
+    line: int
+
+
+Message = Ready | Answer | Note | PythonWarning | str | Exception
 """A worker's message. Text is a line of progress. An error is one that every other batch and worker would raise too."""
 
 

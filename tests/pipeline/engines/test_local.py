@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -20,13 +21,13 @@ import nersery
 from nersery import Sentence
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Tally
-from nersery.core.warnings import forget_notes
+from nersery.core.warnings import counted_warnings, forget_notes
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.shards import MANIFEST, ShardJob
 from nersery.pipeline.stage import WorkerDiedError
-from tests.pipeline.fakes import Capitals, Noting, expected, rows
+from tests.pipeline.fakes import Capitals, Noting, OddRows, expected, rows
 from tests.standins import environment
 
 ODD = rows(60, at5="kill-once", at20="fail", at33="kill", at34="reject")
@@ -93,6 +94,16 @@ def test_a_note_of_several_workers_is_printed_once(tmp_path: Path, capfd: pytest
         assert len([*pool.answers(batches)]) == len(batches)
     assert len(pids(tmp_path)) == 2
     assert capfd.readouterr().err == "note: this model reads lower case only\n"
+
+
+@pytest.mark.filterwarnings("always")
+def test_warnings_of_python_in_workers_are_counted_together(capfd: pytest.CaptureFixture[str]) -> None:
+    batches = [[row] for row in rows(6)]
+    with counted_warnings(), Pool(LocalEngine(), WorkerTask(OddRows()), 2, print) as pool:
+        assert sum(answer.tally.written for answer in pool.answers(batches)) == 6
+    first, others = capfd.readouterr().err.splitlines()
+    assert re.fullmatch(r"warning: .*fakes\.py:\d+: UserWarning: s\d is odd", first)
+    assert re.fullmatch(r"warning: .*fakes\.py:\d+: 5 more, the first was UserWarning: s\d is odd", others)
 
 
 def test_output_is_the_same_after_a_worker_is_killed(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -21,7 +22,7 @@ from nersery.core.own_process import THREADS, own_this_process
 from nersery.core.progress import shown_by
 from nersery.core.warnings import passed_on
 from nersery.pipeline.engines.worker import MessageHandler
-from nersery.pipeline.stage import Message, Note, WorkerDiedError
+from nersery.pipeline.stage import Message, Note, PythonWarning, WorkerDiedError
 
 SECONDS_TO_END = 10.0
 
@@ -154,6 +155,14 @@ def _serve(connection: Connection, task: bytes, folder: str) -> None:
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_take, args=(connection, inbox, folder), daemon=True).start()
     handler = MessageHandler(task)
+
+    def send_warning(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object, **__: object
+    ) -> None:
+        known = category if category.__module__ == "builtins" else UserWarning  # others may not exist in the parent
+        connection.send(PythonWarning(str(message), known, filename, lineno))
+
+    warnings.showwarning = send_warning
     with (
         contextlib.suppress(OSError),  # the parent closed the pipe
         shown_by(connection.send),

@@ -7,6 +7,7 @@ the row that kills workers is alone. That row is rejected with the reason, and t
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,18 @@ from nersery.core.progress import print_line
 from nersery.core.warnings import warn
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.error_policy import FAILED, MOST_FAILED
-from nersery.pipeline.stage import Answer, AnyWorker, Engine, Item, Note, Ready, Row, WorkerDiedError, sentence_name
+from nersery.pipeline.stage import (
+    Answer,
+    AnyWorker,
+    Engine,
+    Item,
+    Note,
+    PythonWarning,
+    Ready,
+    Row,
+    WorkerDiedError,
+    sentence_name,
+)
 
 TRIES = 2
 """The number of dead workers after which a batch is halved, or a single row is rejected."""
@@ -179,6 +191,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 raise message
             if isinstance(message, Note):
                 warn(message.text)
+                continue
+            if isinstance(message, PythonWarning):
+                warnings.warn_explicit(message.text, message.category, message.file, message.line)
                 continue
             if isinstance(message, str):
                 self._show(message, slot.batches[0].rows if slot.batches else ())
