@@ -470,6 +470,7 @@ def test_refuses_what_cannot_be_a_file_name(tmp_path: Path) -> None:
         nersery.read,
         lambda path: nersery.predict(path, "bundled-ner"),
         lambda path: nersery.align(path, GOLD),
+        lambda path: nersery.project(GOLD, GOLD, path),
         lambda path: nersery.grow("example:train.conll", raw=path, output=tmp_path),
     ]
     for call in calls:

@@ -151,7 +151,7 @@ def test_a_text_that_says_nothing_is_refused(empty: str) -> None:
         ("O", "leave it out"),
         ("B-PER", 'did you mean "PER"?'),
         ("B-Disease", 'did you mean "Disease"?'),
-        ("B-Cell", "rename it in your files: nersery dataset convert OLD NEW --type B-Cell=BCell"),
+        ("B-Cell", 'rename it: sentence.with_types({"B-Cell": "BCell"})'),
         ("B-ALLOY", 'did you mean "ALLOY"?'),
         ("S-व्यक्ति", 'did you mean "व्यक्ति"?'),
         (" x", "a type is a name"),

@@ -21,7 +21,7 @@ def note(gold: dict[str, int], predicted: dict[str, int]) -> str:
 def test_names_a_type_with_another_spelling(name: str) -> None:
     assert note({"PER": 6, "LOC": 3}, {name: 5, "LOC": 3}) == (
         f"types that only one file has count as errors: PER (6) in g.conll, {name} (5) in p.conll{RENAME}"
-        " (OLD= leaves one out)"
+        " (an empty NEW leaves one out)"
     )
 
 

@@ -78,8 +78,8 @@ def check_types(types: Iterable[str], setting: str, beside: Collection[str] = ()
         if type_ and (is_known(type_) or type_ in names or type_ in beside or behind_letters[type_] > 1):
             other = shlex.quote(f"{name}={name[0]}{type_}")
             raise SettingsError(
-                f'{setting} has the type "{name}", which is a tag; did you mean "{type_}"? If it is a type, rename it '
-                f"in your files: nersery dataset convert OLD NEW --type {other}"
+                f'{setting} has the type "{name}", which is a tag; did you mean "{type_}"? If it is a type, rename it: '
+                f"nersery dataset convert OLD NEW --type {other}"
             )
 
 

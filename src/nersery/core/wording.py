@@ -2,8 +2,8 @@
 
 Messages are written for the commands, such as ``give --format text``. For calls of the library, `worded` changes this
 to ``give format="text"``. It also changes ```nersery train``` in backticks to ```nersery.train```, and a table of TOML
-to one of Python, except in `nersery.run`, whose users write TOML. Other commands, quoted texts, and options that no
-function has stay unchanged.
+to one of Python, except in `nersery.run`, whose users write TOML, and ``nersery dataset convert --type OLD=NEW`` to the
+method that renames types. Other commands, quoted texts, and options that no function has stay unchanged.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ _FUNCTION = (
     r"`nersery (?P<function>annotate|augment|evaluate|grow|predict|run|select|train)(?: --set (?P<set>\w+=\w+))?`"
 )
 _TABLE = rf"(?:(?P<name>\w+) = )?\{{ (?P<key>{_QUOTED}|[\w-]+) = (?P<item>{_QUOTED})(?P<more>, …)? \}}"
+_CONVERT = r"nersery dataset convert (?:OLD NEW )?(?:--type (?P<type>'[^'\n]+'|[\w-]+=[\w-]+)|--to (?P<to>\w+))"
 _NAMES = "|".join(re.escape(option) for option in sorted(PARAMETERS, reverse=True))
 _OPTION = re.compile(
-    rf"{_TABLE}|{_QUOTED}|{_FUNCTION}|{_COMMAND}|"
+    rf"{_TABLE}|{_QUOTED}|{_FUNCTION}|{_CONVERT}|{_COMMAND}|"
     rf"(?<![\w\"'=/-])(?P<option>{_NAMES})(?![\w=-])(?: (?P<value>{_VALUE}))?(?P<next> (?=--))?"
 )
 _at_command_line = _of_recipe = False
@@ -104,6 +105,11 @@ def _as_parameter(found: re.Match[str]) -> str:
         return f"{name}{{{quoted}: {found['item']}{found['more'] or ''}}}"
     if function := found["function"]:
         return f"`nersery.{function}(…, {found['set']})`" if found["set"] else f"`nersery.{function}`"
+    if type_ := found["type"]:
+        old, _, new = type_.strip("'").rpartition("=")
+        return f'sentence.with_types({{"{old}": "{new}"}})'
+    if found["to"]:
+        return f'format="{found["to"]}"'
     if option is None:  # a command, or a text of the user
         return found[0]
     parameter = PARAMETERS[option]

@@ -39,5 +39,5 @@ def note_of_scores(scores: Mapping[str, Any], gold: str = "gold", predicted: str
     listed += [f"{type_} ({rows[type_]['predicted']}) in {predicted}" for type_ in spurious]
     return (
         f"types that only one file has count as errors: {', '.join(listed)}; if two mean the same, "
-        f"{RENAME} (OLD= leaves one out)"
+        f"{RENAME} (an empty NEW leaves one out)"
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, get_args, overload
 
+from nersery import io
 from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError, require_choice, shown
 from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
@@ -88,9 +89,11 @@ def _further_sources(also: Any) -> Sequence[tuple[Any, Any]]:
     return also
 
 
-def _checked(alignments: Any) -> Sequence[Alignment | Reject]:
-    """Alignments in memory. Raises `SettingsError` for anything else."""
-    if not isinstance(alignments, Sequence) or isinstance(alignments, str):
+def _checked(alignments: Any) -> AlignmentFile | Sequence[Alignment | Reject]:
+    """Alignments in a file or in memory. Raises `SettingsError` for anything else."""
+    if isinstance(alignments, str | Path):
+        return AlignmentFile(io.input_path(alignments))
+    if not isinstance(alignments, Sequence):
         raise SettingsError(f"the alignments are {shown(alignments)}, expected a list with the alignment of each pair")
     for number, alignment in enumerate(alignments, start=1):
         if isinstance(alignment, Reject):
@@ -142,7 +145,7 @@ def project(
     projection: Projection = build(Projection, "project", settings)
     sources, found = zip((source, alignments), *_further_sources(also), strict=True)
     refuse_overwriting(output, target, *sources, *found)
-    files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
+    files = [_checked(one) for one in found]
     labelled = tuple(opened_side(one, "source", labelled=True) for one in sources)
     rows = ProjectionTasks(Bitext(*alike(opened_side(target, "target"), labelled, files), pair_by), files)
     refuse_shared_ids(rows.bitext.target)
