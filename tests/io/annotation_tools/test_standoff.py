@@ -273,6 +273,21 @@ def test_uses_all_texts_of_a_file_to_find_how_it_counts(tmp_path: Path, unit: st
     assert advised(caught.value) == [repair]
 
 
+def test_endings_that_labels_leave_out_do_not_look_like_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, place = "Հովհաննես Թումանյան", "Երևան"
+    texts = [f"{name}ը {place}ում", f"{place} գնաց {name}ը", f"{name}ը գնաց {place}", f"{place} եկավ {name}ից"]
+    rows = [{"text": t, "label": [[t.index(x), t.index(x) + len(x), "X"] for x in (name, place)]} for t in texts]
+    path = tmp_path / "hy.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert advised(caught.value) == ["whole-words", "cut-words"]
+    assert len(read(path, repair=("cut-words",))) == len(texts)
+    assert "counted differently" not in capsys.readouterr().err
+
+
 def test_does_not_suggest_utf8_offsets_for_part_of_a_word(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Häuser in Öslo", "label": [[0, 3, "X"]]}), "utf-8")

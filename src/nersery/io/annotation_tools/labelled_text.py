@@ -141,12 +141,9 @@ class Document:
 
     @property
     def best_recount(self) -> tuple[str, ...]:
-        """The other way to count offsets with which most labels fit; empty if fewer labels fit with each of them.
-
-        Bytes, NFC and NFD are rare, so more labels must fit with them.
-        """
+        """The other way to count offsets with which most labels fit; empty if none `suits`."""
         way = max(self.gains, key=self.gains.__getitem__, default=())
-        return way if self.gains.get(way, -1) >= (not _RARE.isdisjoint(way)) else ()
+        return way if suits(way, self.gains.get(way, -1)) else ()
 
     @property
     def is_miscounted(self) -> bool:
@@ -349,6 +346,11 @@ def recounted(spans: Sequence[LabelledSpan], text: str, repairs: Collection[str]
         return span if stays or (start, end) == (span.start, span.end) else moved
 
     return [*map(place, spans)]
+
+
+def suits(way: Collection[str], gain: int) -> bool:
+    """Whether no fewer labels fit with a way to count offsets. With bytes, NFC or NFD, which are rare, more must."""
+    return gain >= (not _RARE.isdisjoint(way))
 
 
 def apt(spans: Iterable[LabelledSpan], text: str) -> int:

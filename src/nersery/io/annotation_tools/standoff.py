@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from operator import itemgetter
@@ -25,6 +25,7 @@ from nersery.io.annotation_tools.labelled_text import (
     Line,
     Offsets,
     options_of,
+    suits,
 )
 from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, unread
 from nersery.io.repairs import (
@@ -125,6 +126,7 @@ class StandoffSource(Source):
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
         first_shifted, is_decided, gains, types = "", False, Counter[tuple[str, ...]](), set[str]()
+        stretched = [name for name in (WHOLE_WORDS, CUT_WORDS) if name in self.options.repair]
         for document in map(partial(self._recounted, findings), self.documents(findings)):
             if document.unmoved is not None and document.unmoved.apt < document.apt:
                 applied = options_of(document.repairs)
@@ -133,6 +135,8 @@ class StandoffSource(Source):
                 first_shifted = first_shifted or document.id
                 is_decided = is_decided or document.gains[UTF16_OFFSETS,] != 0
             types.update(span.type for span in document.spans)
+            if stretched:
+                gains.update(document.gains)
             lines = list(document.lines())
             for line in lines:
                 alone = len(lines) == 1 and not self.numbers_lines
@@ -140,8 +144,12 @@ class StandoffSource(Source):
                 if sentence is not None:
                     yield sentence
                     continue
-                gains.update(document.gains)
+                if not stretched:
+                    gains.update(document.gains)
                 findings.overruled = other_repairs(gains)
+        if stretched and (way := best_way(gains)):
+            better = f"{options_of(way)} in place of {options_of(stretched)}"
+            warn(f"{self.file.name}: more labels fit if their offsets are counted differently. Try {better}")
         if first_shifted and not is_decided:
             warn(
                 f"{self.file.name}: some labels come after an emoji (first in {first_shifted}), and fit words "
@@ -158,10 +166,6 @@ class StandoffSource(Source):
         """The document with its offsets counted as the requested repairs say."""
         names = [name for name in document.suitable_repairs if name in self.options.repair]
         if not names:
-            stretched = [name for name in (WHOLE_WORDS, CUT_WORDS) if name in self.options.repair]
-            if stretched and document.is_miscounted:
-                better = f"{options_of(document.best_recount)} in place of {options_of(stretched)}"
-                warn(f"{self.file.name}: more labels fit if their offsets are counted differently. Try {better}")
             return document
         moved = document.moved(names)
         findings.count(+Counter(dict.fromkeys(names, sum(map(LabelledSpan.__ne__, document.spans, moved.spans)))))
@@ -202,11 +206,19 @@ class StandoffSource(Source):
         return None
 
 
-def other_repairs(gains: Counter[tuple[str, ...]]) -> list[str]:
-    """The hints that do not suit a file if more labels fit with another way to count offsets."""
+def best_way(gains: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
+    """The other way to count offsets with which most labels of a file fit, by its repairs; empty if no more do."""
     way, gain = max(gains.items(), key=itemgetter(1), default=((), 0))
-    repairs = (UTF16_OFFSETS, UTF8_OFFSETS, NFC_OFFSETS, NFD_OFFSETS, CRLF_OFFSETS, WHOLE_WORDS, CUT_WORDS)
-    return [SIGNS_HINT, *(repair_hint(name) for name in repairs if name not in way)] if gain > 0 else []
+    return way if gain > 0 else ()
+
+
+def other_repairs(gains: Mapping[tuple[str, ...], int]) -> list[str]:
+    """The hints that do not suit a file: beside a better way to count offsets, or with which fewer labels fit."""
+    repairs = (UTF16_OFFSETS, UTF8_OFFSETS, NFC_OFFSETS, NFD_OFFSETS, CRLF_OFFSETS)
+    if way := best_way(gains):
+        return [SIGNS_HINT, *(repair_hint(name) for name in (*repairs, WHOLE_WORDS, CUT_WORDS) if name not in way)]
+    worse = {name for way in gains for name in way} - {name for way in gains if suits(way, gains[way]) for name in way}
+    return [*map(repair_hint, sorted(worse))]
 
 
 def _too_long(line: Line) -> Issue | None:
