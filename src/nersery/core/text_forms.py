@@ -89,6 +89,18 @@ def capitals(text: str, language: str) -> str:
     return (text.replace("i", "İ") if primary(language) in DOTTED_I_LANGUAGES else text).upper()
 
 
+def capitalized(word: str, language: str) -> str:
+    """A word with a capital first letter, by the rules of its language in Unicode's CLDR. Georgian has no such letter.
+
+    >>> capitalized("izmir", "tr"), capitalized("ijsland", "nl"), capitalized("ბათუმი", "ka")
+    ('İzmir', 'IJsland', 'ბათუმი')
+    """
+    if primary(language) == "nl" and word.startswith("ij"):
+        return "IJ" + word[2:]
+    is_dotted = word.startswith("i") and primary(language) in DOTTED_I_LANGUAGES
+    return ("İ" if is_dotted else word[:1].title()) + word[1:]
+
+
 def small_letters(text: str, language: str) -> str:
     """A text in small letters, by the rules of its language; *İ* becomes *i* in every language.
 

@@ -14,7 +14,7 @@ from nersery.core.languages import primary
 from nersery.core.registry import Method
 from nersery.core.sentence import Sentence
 from nersery.core.sentence_validation import edit_issue
-from nersery.core.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitals, composed, small_letters
+from nersery.core.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitalized, capitals, composed, small_letters
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
 from nersery.core.warnings import warn
@@ -74,11 +74,7 @@ def _in_case_of(words: list[str], word: str, language: str) -> list[str]:
     """Words with the capitals of another one, but *United States* for *US*. In Turkish, the capital of *i* is *İ*."""
     if word.isupper() and sum(map(str.isalpha, word)) > 1 and all(synonym == synonym.lower() for synonym in words):
         return [capitals(synonym, language) for synonym in words]
-    if not words or not word[0].isupper():
-        return words
-    first = words[0][0]
-    is_dotted = first == "i" and primary(language) in DOTTED_I_LANGUAGES
-    return [("İ" if is_dotted else first.title()) + words[0][1:], *words[1:]]
+    return [capitalized(words[0], language), *words[1:]] if words and word[0].isupper() else words
 
 
 @dataclass

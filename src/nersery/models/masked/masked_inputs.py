@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from nersery.core.inflection import APOSTROPHES, inflected, inflection
 from nersery.core.scripts import script_of
+from nersery.core.text_forms import capitalized, capitals
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.tokens import TOKEN_PREFIX, Token
@@ -108,19 +109,21 @@ def replaceable_positions(words: Sequence[str]) -> list[int]:
     return [place for place, word in enumerate(words) if has_letter_or_digit(word) and not ADDRESS.search(word)]
 
 
-def in_case_of(word: str, original: str) -> str:
-    """A lower-case word, changed to the case of another word.
+def in_case_of(word: str, original: str, language: str = "") -> str:
+    """A lower-case word, changed to the case of another word by the rules of its language.
 
     >>> [in_case_of("oslo", original) for original in ("in", "Rome", "(Rome", "NATO", "A", "J.", "F1")]
     ['oslo', 'Oslo', 'Oslo', 'OSLO', 'Oslo', 'Oslo', 'Oslo']
     >>> [in_case_of("1st", original) for original in ("NATO", "2ND")]
     ['1st', '1ST']
+    >>> in_case_of("izmir", "Ankara", "tr"), in_case_of("izmir", "ABD", "tr"), in_case_of("ბათუმი", "Google", "ka")
+    ('İzmir', 'İZMİR', 'ბათუმი')
     """
     if original == original.lower() or (word[:1].isdecimal() and not original[:1].isdecimal()):
         return word
     if original == original.upper() and sum(map(str.isalpha, original)) > 1:
-        return word.upper()
-    return word[:1].upper() + word[1:] if has_capital(original) else word
+        return capitals(word, language)
+    return capitalized(word, language) if has_capital(original) else word
 
 
 def has_capital(word: str) -> bool:

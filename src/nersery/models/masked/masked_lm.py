@@ -305,7 +305,7 @@ class MaskedLM:
         if not drawing.by_subword and (ending := self.gap_masks.ending(old)):
             word = korean.with_endings(word, [self.vocabulary.texts[subword] for subword in ending])
         if self.folds_case:
-            return in_case_of(word, old)
+            return in_case_of(word, old, masked_input.language)
         return capitals(word, masked_input.language) if old.isupper() and masked_input.is_in_capitals else word
 
 
