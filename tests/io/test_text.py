@@ -378,6 +378,23 @@ def test_paragraphs_are_noted(tmp_path: Path) -> None:
     assert "several" not in open_corpus(tmp_path / "a.txt").description
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "አበበ በቂላ ወደ ጎንደር ሄደ።",
+        "ဦးနုသည် ရန်ကုန်မြို့တွင် နေသည်။",
+        "សុខ អាន រស់នៅក្នុងភ្នំពេញ។",
+        "Արամը ծնվել է Գյումրիում։",
+        "ᠨᠠᠴᠤᠭᠳᠣᠷᠵᠢ ᠬᠥᠬᠡᠬᠣᠲᠠ ᠳᠤ ᠪᠠᠢᠢᠨ᠎ᠠ᠃",
+    ],
+)
+def test_paragraphs_are_noted_in_scripts_with_their_own_full_stop(tmp_path: Path, sentence: str) -> None:
+    (tmp_path / "a.txt").write_text(" ".join([sentence] * 12) + "\n", "utf-8")
+    description = open_corpus(tmp_path / "a.txt").description
+    assert "several sentences, as line 1 has" in description
+    assert sentence[-1] in description.partition("sed")[2], "the command cuts there"
+
+
 def test_lines_without_spaces_among_others_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("We saw them there again\n" * 9 + "李明在上海工作。\n", "utf-8")

@@ -58,13 +58,17 @@ INNER_BREAKS = (
     "line is read as one sentence. If it is several, convert such breaks: python3 -c 'import sys; "
     'print(*sys.stdin.read().splitlines(), sep="\\n")\' < raw.txt > text.txt'
 )
-_END = re.compile(r"[.!?](?<!\b[\w.].)(?=\s+\W?[^\W\d_a-z])|[।۔؟。！？]")
-"""The end of a sentence before another one, or in scripts that mark it clearly; not that of an abbreviated name."""
+_END = re.compile(r"[.!?](?<!\b[\w.].)(?=\s+\W?[^\W\d_a-z])|[।۔؟።፧։߹᠃᱾။។៕。！？]")
+"""The end of a sentence before another one, or in scripts that mark it clearly; not that of an abbreviated name. The
+signs have Unicode's property Sentence_Terminal.
+"""
 LEAST_CHARACTERS = 200
 """The minimum length of a paragraph, in characters."""
 LEAST_ROWS = 2
 """The minimum number of rows in a table. A single line may have a tab by chance."""
-SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
+SPLIT_HINT = (
+    r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |። |։ |᠃ |။|។|。|！|？)/\1\n/g'"
+)
 
 PARAGRAPHS = f"; most lines have several sentences, as line {{}} has, and each is read as one ({SPLIT_HINT})"
 

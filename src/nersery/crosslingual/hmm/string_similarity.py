@@ -39,10 +39,10 @@ _SILENT = frozenset(
 )
 _SAME_SOUND = str.maketrans("cqzwxj", "kksvky")
 _MARKS = {
-    **dict.fromkeys("।॥。．…۔።။។", "."),
-    **dict.fromkeys("،、，፣၊", ","),
-    **dict.fromkeys("？؟", "?"),
-    **dict.fromkeys("！", "!"),
+    **dict.fromkeys("।॥。．…۔።։᠃။។", "."),
+    **dict.fromkeys("،、，፣߸᠂၊", ","),
+    **dict.fromkeys("？؟፧", "?"),
+    **dict.fromkeys("！߹", "!"),
     **dict.fromkeys("；؛", ";"),
     **dict.fromkeys("：", ":"),
     **dict.fromkeys("'`´„‚「」『』", '"'),
@@ -112,7 +112,7 @@ def canonical_form(word: str, word_kind: int) -> str:
     Args:
         word_kind: See `kind`.
 
-    >>> canonical_form("१,०००", NUMBER), canonical_form("।", PUNCTUATION), canonical_form("«", PUNCTUATION)
+    >>> canonical_form("१,०००", NUMBER), canonical_form("։", PUNCTUATION), canonical_form("«", PUNCTUATION)
     ('1000', '.', '"')
     """
     if word_kind == WORD:
