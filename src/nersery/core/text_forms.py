@@ -25,6 +25,9 @@ QUOTATION_MARKS = ("“”", "„“", "„”", "«»", "「」", "『』")
 UNSEEN = ("Cf", "Mn", "Me")
 """Categories of characters that change the direction or the look of others, such as of a comma in Arabic text."""
 
+ACUTE = "\N{COMBINING ACUTE ACCENT}"
+_GREEK_ACCENT = re.compile(f"(?<=[α-ω]){ACUTE}|(?<=[ιυ]\N{COMBINING DIAERESIS}){ACUTE}")
+
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
 """Matches a part of a Korean syllable."""
 
@@ -58,12 +61,17 @@ def unspaced(words: Iterable[str]) -> str:
 
 
 def folded(text: str) -> str:
-    """A text for Unicode's canonical caseless matching; dotted and dotless *i* are equal, because Turkish has both.
+    """A text for Unicode's canonical caseless matching, without what capitals of a language lack or add.
+
+    Dotted and dotless *i* are equal, because Turkish has both. Greek loses its accent, which capitals do not have.
 
     >>> folded("CAFÉ") == folded("café"), folded("İZMİR ILICA") == folded("İzmir Ilıca") == "izmir ilica"
     (True, True)
+    >>> folded("ΓΙΑΝΝΗΣ") == folded("Γιάννης")
+    True
     """
-    return normalize("NFD", normalize("NFD", text).casefold()).replace(DOTTED_I, "i").replace("ı", "i")
+    form = normalize("NFD", normalize("NFD", text).casefold()).replace(DOTTED_I, "i").replace("ı", "i")
+    return _GREEK_ACCENT.sub("", form) if ACUTE in form else form
 
 
 def unpointed(text: str) -> str:
