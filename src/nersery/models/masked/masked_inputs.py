@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from unicodedata import category
 
 from nersery.core.inflection import APOSTROPHES, inflected, inflection
 from nersery.core.scripts import script_of
@@ -127,10 +128,10 @@ def in_case_of(word: str, original: str, language: str = "") -> str:
 
 
 def has_capital(word: str) -> bool:
-    """Whether the first letter or digit of a word is a capital letter.
+    """Whether the first letter or digit of a word is a capital letter. Before it may be a modifier, such as an ʻokina.
 
-    >>> [has_capital(word) for word in ("(Rome", "iPhone", "Ünye", "3D", "ქართული")]
-    [True, False, True, False, False]
+    >>> [has_capital(word) for word in ("(Rome", "iPhone", "Ünye", "3D", "ქართული", "ʻAha")]
+    [True, False, True, False, False, True]
     """
-    first = next(filter(str.isalnum, word), "")
+    first = next((sign for sign in word if sign.isalnum() and category(sign) != "Lm"), "")
     return first != first.lower()
