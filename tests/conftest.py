@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the models are tiny: threads wo
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # many tests compute by hand, on the CPU; GPUs: benchmarks/gpu.sh
+
+IN_MEMORY = "/dev/shm"
+"""A file system in memory, on Linux. The tests make and remove 50,000 files, which takes a tenth of their time on a disk."""
+if "TMPDIR" not in os.environ and os.path.isdir(IN_MEMORY) and shutil.disk_usage(IN_MEMORY).free > 4 << 30:
+    os.environ["TMPDIR"] = tempfile.tempdir = IN_MEMORY
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs this way, and all processes that the tests interrupt would inherit it.
