@@ -34,7 +34,7 @@ from nersery.core.random import item_rng
 from nersery.core.registry import BUNDLED
 from nersery.models import bundled, bundled_heads
 from nersery.models.loading import ModelSource, autocast, pick_device
-from nersery.models.question_answering import best_spans, token_types, word_scores
+from nersery.models.question_answering import best_spans, token_type_count, word_scores
 from nersery.models.subwords.pair_inputs import PairEncoder
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.training.trainer import TrainingPlan, seeded, train
@@ -205,7 +205,7 @@ class Asker:
 
     def __init__(self, model: Any, encoder: str, device: torch.device, teacher: Asker | None = None) -> None:
         self.model, self.device, self.teacher = model, device, teacher
-        self.pairs = PairEncoder(SubwordEncoder(ModelSource(encoder).tokenizer()), token_types(model))
+        self.pairs = PairEncoder(SubwordEncoder(ModelSource(encoder).tokenizer()), token_type_count(model))
 
     def loss(self, examples: Sequence[Example]) -> Tensor:
         """The loss: answers should score above "no answer", other spans below. Spans with unknown words are ignored."""

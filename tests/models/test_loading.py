@@ -17,7 +17,7 @@ from transformers import LEDConfig, LEDModel
 from nersery.core.errors import MissingResourceError
 from nersery.core.warnings import collected_notes
 from nersery.models import bundled
-from nersery.models.loading import ModelSource, positions
+from nersery.models.loading import ModelSource, position_count
 
 
 def test_refuses_a_folder_without_a_tokenizer(tiny_model: str, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_tagger_that_is_not_a_hugging_face_model_is_refused_as_such(tmp_path: 
 def test_an_encoder_decoder_has_the_positions_that_both_parts_have() -> None:
     sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "attention_window": [8]}
     config = LEDConfig(vocab_size=9, max_encoder_position_embeddings=64, max_decoder_position_embeddings=32, **sizes)
-    assert positions(LEDModel(config)) == 32
+    assert position_count(LEDModel(config)) == 32
 
 
 def test_concurrent_loading_gives_equal_models() -> None:

@@ -187,7 +187,7 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
         method_parameters=parameters_of_method(method.kind, method.method, method.settings) if method else None,
         **_added(run, system),
         grid=_grid(run, system),
-        training=[both_trainings(result["training"]) for result in results],
+        training=[training_report(result["training"]) for result in results],
         self_training=_self_training(run, system),
         **analyse(run, system, baseline),
         **(_generated(run, system) if system.makes_sentences else {}),
@@ -195,7 +195,7 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
     )
 
 
-def both_trainings(training: Mapping[str, Any]) -> TrainingReport:
+def training_report(training: Mapping[str, Any]) -> TrainingReport:
     """The report of a training. Its curve continues with that of the second stage if there was one."""
     second = training.get("second_stage")
     if not second:

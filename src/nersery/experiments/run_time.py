@@ -137,7 +137,7 @@ class RunTime:
     Args:
         gold: Labelled sentences to train on.
         raw: Raw sentences.
-        dev: Number of sentences that each training is evaluated on `EVALUATIONS` times.
+        dev_count: Number of sentences that each training is evaluated on `EVALUATIONS` times.
         speeds: Timings by settings, as JSON values.
         timed: Called after each timing.
         say: Called with a description before each timing, which may take half a minute.
@@ -146,7 +146,7 @@ class RunTime:
     recipe: Recipe
     gold: Sequence[Sentence]
     raw: Sequence[Sentence] = ()
-    dev: int = 0
+    dev_count: int = 0
     speeds: dict[str, Any] = field(default_factory=dict)
     timed: Callable[[], None] = lambda: None
     say: Callable[[str], None] = lambda _: None
@@ -177,7 +177,7 @@ class RunTime:
         seconds = _seconds(speed, tagger, gold * system.repeats_of_gold(gold, added) + added)
         if system.second_stage:
             seconds += _seconds(speed, tagger.with_changes(system.second_stage), len(self.gold))
-        return speed.start + seconds + EVALUATIONS * self.dev * speed.sentence
+        return speed.start + seconds + EVALUATIONS * self.dev_count * speed.sentence
 
     def scoring(self, system: System, sentences: int) -> float:
         """Seconds to label a number of sentences with a system's trained tagger."""

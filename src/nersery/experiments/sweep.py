@@ -23,7 +23,7 @@ from nersery.experiments.systems import LONGEST_NAME, System, folder_key
 MOST_SETTINGS = 2
 """Maximum number of settings that one table varies: one by columns and one by rows."""
 SYSTEM = "system"
-_NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NOT_IN_NAMES = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that must not occur in the name of a folder."""
 
 
@@ -169,7 +169,7 @@ def _folder_name(text: str, entry: Mapping[str, Any], taken: dict[str, Mapping[s
     Args:
         taken: The systems by `folder_key`; this one is added.
     """
-    name = _NO_NAME.sub("_", text).strip()
+    name = _NOT_IN_NAMES.sub("_", text).strip()
     if len(name.encode()) <= LONGEST_NAME and taken.setdefault(folder_key(name), entry) == entry:
         return name
     hashed = hashlib.sha256(text.encode()).hexdigest()[:8]

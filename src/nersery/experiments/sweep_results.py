@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.results import both_trainings
+from nersery.experiments.results import training_report
 from nersery.experiments.run_state.made_files import read_result
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.sweep import SettingsTable, SweepPoint, SweepSettings
@@ -109,7 +109,7 @@ class SweepResults:
             self._records[path] = read_result(path)
         result = self._records[path]
         if self._settings.score == "dev":
-            return both_trainings(result["training"]).dev_f1
+            return training_report(result["training"]).dev_f1
         scores = result["scores"]
         by_language = scores.get("per_language", {language: scores["micro"]})  # a single language has none
         group = by_language.get(language) if language else scores["micro"]

@@ -282,7 +282,7 @@ class Pass:
 class Source(ABC):
     """The sentences of a file. Each iteration reads the file again, in constant memory."""
 
-    is_split: ClassVar[bool] = False
+    splits_text: ClassVar[bool] = False
     """Whether the reader splits text into words, as the options say. Otherwise the file contains words."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:

@@ -82,7 +82,7 @@ class TextSource(Source):
         keep_punctuation: Leave punctuation in the words, unless the options name a splitting.
     """
 
-    is_split = True
+    splits_text = True
     blank_line: ClassVar[Reject | None] = None
     """The reject for a blank line. None leaves the line out, with a note."""
 

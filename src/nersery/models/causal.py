@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from nersery.core.typed_settings import Precision
 from nersery.models.likelihood import Likelihood, Text
-from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
+from nersery.models.loading import ModelSource, autocast, pick_device, position_count, quiet_transformers, refuse_nan
 from nersery.models.passes import PassShape, window_passes
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
@@ -52,7 +52,7 @@ class CausalLM:
         self.tokenizer: Any = source.tokenizer()
         tokens = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
         self.begin: tuple[int, ...] = next(((int(token),) for token in tokens if token is not None), ())
-        limits = (positions(self.network), self.tokenizer.model_max_length, MAX_SUBWORDS)
+        limits = (position_count(self.network), self.tokenizer.model_max_length, MAX_SUBWORDS)
         self.max_subwords = int(min(limit for limit in limits if limit is not None))
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:

@@ -16,7 +16,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.files import os_errors
 from nersery.core.typed_settings import Precision
 from nersery.models.likelihood import Text
-from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
+from nersery.models.loading import ModelSource, autocast, pick_device, position_count, quiet_transformers
 from nersery.models.model_folder import reads_plain_text
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import window_passes
@@ -82,7 +82,7 @@ class LayerEncoder:
         inner = network.base_model
         self._encoder: Any = inner.get_encoder() if inner.config.is_encoder_decoder else inner
         self.layer = _layer(self._encoder.config, layer, source.name)
-        self.subwords = SubwordEncoder(source.tokenizer(), positions(network))
+        self.subwords = SubwordEncoder(source.tokenizer(), position_count(network))
 
     def can_read(self, text: Text) -> bool:
         """Whether every word of a text fits into a window."""

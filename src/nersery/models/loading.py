@@ -322,7 +322,7 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
-def positions(network: Any) -> int | None:
+def position_count(network: Any) -> int | None:
     """The number of positions of a network; the smaller one if encoder and decoder differ; None if unknown."""
     names = ("max_position_embeddings", "max_encoder_position_embeddings", "max_decoder_position_embeddings")
     count = min((count for name in names if (count := getattr(network.config, name, None)) is not None), default=0)

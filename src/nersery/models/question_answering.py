@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise
 from nersery.models import bundled, known_languages
-from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
+from nersery.models.loading import ModelSource, autocast, pick_device, position_count, refuse_nan
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import PassShape, windows_at_once
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
@@ -67,8 +67,8 @@ class QuestionAnswerer:
         self.source, self.precision = source, precision
         self.device = pick_device(device)
         self.network: Any = source.question_answering().to(self.device).eval()
-        self.subwords = SubwordEncoder(source.tokenizer(), positions(self.network))
-        self.pairs = PairEncoder(self.subwords, token_types(self.network))
+        self.subwords = SubwordEncoder(source.tokenizer(), position_count(self.network))
+        self.pairs = PairEncoder(self.subwords, token_type_count(self.network))
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
         """Warn if the model was made for other text than these words, in these languages."""
@@ -139,7 +139,7 @@ def _sigmoid(value: float) -> float:
     return 1 / (1 + math.exp(-value)) if value > -LARGEST_EXPONENT else 0.0
 
 
-def token_types(network: Any) -> int:
+def token_type_count(network: Any) -> int:
     """The number of token types of a model; 0 if it does not take token types."""
     if "token_type_ids" not in inspect.signature(network.forward).parameters:
         return 0

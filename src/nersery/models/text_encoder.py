@@ -13,7 +13,7 @@ from torch import Tensor
 from nersery.core.errors import SettingsError
 from nersery.core.typed_settings import Precision
 from nersery.models.likelihood import Text
-from nersery.models.loading import ModelSource, autocast, pick_device, positions
+from nersery.models.loading import ModelSource, autocast, pick_device, position_count
 from nersery.models.passes import PassShape, window_passes, windows_at_once
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
@@ -55,7 +55,7 @@ class TextEncoder:
     def _adopt(self, network: Any, tokenizer: Any, source: ModelSource, precision: Precision) -> None:
         self.source, self.precision, self.device = source, precision, network.device
         self.network: Any = network.eval()
-        self.subwords = SubwordEncoder(tokenizer, positions(network))
+        self.subwords = SubwordEncoder(tokenizer, position_count(network))
 
     def sentences(self, texts: Sequence[Text]) -> Embeddings:
         """A vector per text: the mean over its subwords and special tokens, as in sentence encoders.

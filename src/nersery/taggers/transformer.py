@@ -27,7 +27,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden, settings_of
 from nersery.core.warnings import advise
 from nersery.models import bundled, known_languages
-from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
+from nersery.models.loading import ModelSource, autocast, pick_device, position_count, quiet_transformers, refuse_nan
 from nersery.models.model_folder import reads_plain_text
 from nersery.models.model_settings import ModelSettings
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
@@ -217,7 +217,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         device = pick_device(self.device)
         self._network, self._tags = network.to(device).eval(), tags
         self._crf = crf.to(device) if crf is not None else None
-        self._encoder = SubwordEncoder(tokenizer, self.max_subwords, positions(network))
+        self._encoder = SubwordEncoder(tokenizer, self.max_subwords, position_count(network))
 
     @property
     def encoder(self) -> SubwordEncoder:

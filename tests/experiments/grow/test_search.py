@@ -91,7 +91,7 @@ def searched(
         return self.f1(one) - self.f1(self.tried["gold"]) if expected is None else expected.get(one.name, 0.0)
 
     monkeypatch.setattr(Search, "gain", gain)
-    monkeypatch.setattr(search, "asked", lambda gold: ["a sentence"])
+    monkeypatch.setattr(search, "sentences_to_ask", lambda gold: ["a sentence"])
     monkeypatch.setattr(search, "zero_shot_f1", lambda *_: answers)
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
     say = (messages if messages is not None else []).append
@@ -182,7 +182,7 @@ def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch:
         )
         assert (search.tried["questions"].folds, search.final_schedule) == ([0, 1], last)
     with monkeypatch.context() as patch:
-        patch.setattr(Search, "folds", 3)
+        patch.setattr(Search, "fold_count", 3)
         search = searched(
             monkeypatch, 15.5, f1=f1, names=("questions",), last=(600, 16), final_takes=ten_minutes_or_two
         )
@@ -299,7 +299,7 @@ def test_a_system_that_lacks_a_fold_eliminates_no_other(monkeypatch: pytest.Monk
         return not (fold and system.name == "self-training") and attempt(self, system, fold, needed_later)
 
     monkeypatch.setattr(Search, "attempt", slow)
-    monkeypatch.setattr(Search, "folds", 3)
+    monkeypatch.setattr(Search, "fold_count", 3)
     search = searched(monkeypatch, 60, f1=f1, names=names)
     assert search.tried["self-training"].folds == [0]
     assert (search.tried["questions"].folds, search.tried["questions"].fate) == ([0, 1, 2], "")

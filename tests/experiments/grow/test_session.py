@@ -105,7 +105,7 @@ def test_estimates_include_scoring_on_test(folder: Path, monkeypatch: pytest.Mon
 
     def execute(self: Search) -> None:
         gold = self.run.recipe.systems[0]
-        difference = self.costs.on_fold(gold, self.folds) - self.costs.on_fold(gold, 0)
+        difference = self.costs.on_fold(gold, self.fold_count) - self.costs.on_fold(gold, 0)
         assert difference == pytest.approx(self.run_time.scoring(gold, 120 - 24 // FOLDS)) != 0
         raise Measured
 

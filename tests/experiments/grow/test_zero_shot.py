@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.experiments.grow.zero_shot import are_names, asked
+from nersery.experiments.grow.zero_shot import are_names, sentences_to_ask
 
 
 @pytest.mark.parametrize(("mentions", "drawn"), [(40, 40), (29, 0)])
 def test_questions_are_not_tested_with_few_mentions(mentions: int, drawn: int) -> None:
     with_entity = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(n)) for n in range(mentions)]
-    assert len(asked(Corpus(with_entity))) == drawn
-    assert len(asked(Corpus([*with_entity, *(Sentence(("He", "wrote"), id=f"x{n}") for n in range(9999))]))) == 0
+    assert len(sentences_to_ask(Corpus(with_entity))) == drawn
+    assert (
+        len(sentences_to_ask(Corpus([*with_entity, *(Sentence(("He", "wrote"), id=f"x{n}") for n in range(9999))])))
+        == 0
+    )
 
 
 @pytest.mark.parametrize(

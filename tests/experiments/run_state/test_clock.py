@@ -79,7 +79,7 @@ def test_the_report_has_the_time_of_each_system():
 @pytest.mark.usefixtures("languages")
 def test_the_estimate_counts_the_sentences_of_each_language(monkeypatch: pytest.MonkeyPatch):
     seen = list[tuple[int, int]]()
-    monkeypatch.setattr(RunTime, "total", lambda self, _: seen.append((len(self.gold), self.dev)) or 0.0)
+    monkeypatch.setattr(RunTime, "total", lambda self, _: seen.append((len(self.gold), self.dev_count)) or 0.0)
     monkeypatch.setattr(RunTime, "scoring", lambda *_: 0.0)
     run = Run(load("recipe.toml", ["sample={ size = 5, dev_size = 3 }"]), Path("run"), quiet=True)
     run.read_corpora()

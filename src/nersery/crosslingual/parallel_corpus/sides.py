@@ -92,7 +92,7 @@ def _opened(path: str | Path, options: ReadOptions, *, labelled: bool) -> Source
     source = io.open_corpus(path, options) if labelled else io.open_text(path, options)
     if isinstance(source, TextSource):
         return Lines(source.file, options)
-    if options.split not in (None, "spaces") and not source.is_split:
+    if options.split not in (None, "spaces") and not source.splits_text:
         raise SettingsError(f"{path} is {source.description} and already has words, which are not split again")
     return source
 

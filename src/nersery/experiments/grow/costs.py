@@ -23,7 +23,7 @@ class Costs:
     run_time: RunTime
 
     @property
-    def _folds(self) -> int:
+    def _fold_count(self) -> int:
         """The number of folds. The seed with this number trains on all sentences."""
         return self.run.recipe.sample.folds or 0
 
@@ -45,7 +45,7 @@ class Costs:
         asks = any(part.asks_for_tagger and not part.base for part in recipe.chain(system))
         is_needed = system is not recipe.baseline and (asks or self.run.corpora["test"])
         trained = [*([recipe.baseline] if is_needed else []), system]
-        return sum(self._seconds(times, part, self._folds, tried=system) for part in trained)
+        return sum(self._seconds(times, part, self._fold_count, tried=system) for part in trained)
 
     def _seconds(self, times: RunTime, system: System, seed: int, tried: System | None = None) -> float:
         """Seconds to make, train and score a system and its bases, for a seed.
@@ -60,7 +60,7 @@ class Costs:
                 seconds += times.training(part)
             if not run.path(seed, part, "result.json").exists():
                 seconds += times.scoring(part, self._scored_on(seed))
-            seeds = range(self._folds + 1) if part.asks_questions else [seed]
+            seeds = range(self._fold_count + 1) if part.asks_questions else [seed]
             is_made = any(run.generated(other, part).exists() for other in seeds)
             if not is_made and not (part.asks_questions and part in answered):
                 seconds += times.making(part)
@@ -69,4 +69,4 @@ class Costs:
     def _scored_on(self, seed: int) -> int:
         """The number of sentences that systems with a seed are scored on: those of the fold, or of test."""
         corpora = self.run.corpora
-        return len(corpora["test"]) if seed == self._folds else math.ceil(len(corpora["train"]) / self._folds)
+        return len(corpora["test"]) if seed == self._fold_count else math.ceil(len(corpora["train"]) / self._fold_count)

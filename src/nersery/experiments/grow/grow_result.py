@@ -280,5 +280,5 @@ def _winning_recipe(trials: Trials, folder: Path, system: System) -> str:
     table["description"] = f"{beside}gold only, as nersery grow has chosen it"
     if trials.run.recipe.data.test:
         del table["sample"]
-        table["data"]["test"], table["seeds"] = "data/test.jsonl", [trials.folds]
+        table["data"]["test"], table["seeds"] = "data/test.jsonl", [trials.fold_count]
     return recipe_text(table)

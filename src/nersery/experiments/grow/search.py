@@ -14,7 +14,7 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.schedules import ENOUGH, SCHEDULES, SHORTEST_FOR_SECOND_FOLD, Schedule
 from nersery.experiments.grow.trials import SystemTrial, Trials
-from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
+from nersery.experiments.grow.zero_shot import HOPELESS, sentences_to_ask, zero_shot_f1
 from nersery.experiments.run_time import RunTime
 from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
@@ -51,7 +51,9 @@ class Search(Trials):
             system = self.run.recipe.system(tried.name)
             for fold in tried.folds:
                 if not SystemRun(self.run, fold, system).is_done:
-                    self.say(f"fold {fold + 1} of {self.folds} · {label_of(tried.name)}: again, its files are missing")
+                    self.say(
+                        f"fold {fold + 1} of {self.fold_count} · {label_of(tried.name)}: again, its files are missing"
+                    )
                     self.run.run_system(fold, system)
 
     def execute(self) -> None:
@@ -71,7 +73,7 @@ class Search(Trials):
         for system in others:
             self.attempt(system, 0, needed_later=self._seconds_of_surer_gains(encoder, planned))
         schedule = self.final_schedule
-        for fold in range(1, self.folds):
+        for fold in range(1, self.fold_count):
             self._halve(fold)
             rivals = self.still_tried(fold)
             if not rivals:
@@ -151,7 +153,7 @@ class Search(Trials):
         """
         systems = [system for system in self.run.recipe.systems if system.labels_raw_text and system.name in self.tried]
         tried_systems = [system for system in systems if self.tried[system.name].folds]
-        if not tried_systems or self.folds < 2:
+        if not tried_systems or self.fold_count < 2:
             return 0.0
         best, gold = max(tried_systems, key=lambda s: self.gain(self.tried[s.name], 1)), self.run.recipe.baseline
         if self.gain(self.tried[best.name], 1) < 0:
@@ -230,7 +232,7 @@ class Search(Trials):
                 else:
                     self._give_up(tried, outcome, f"; {free}")
             return False
-        self.say(f"fold {fold + 1} of {self.folds} · {label_of(tried.name)}: about {minutes}; {left} are left")
+        self.say(f"fold {fold + 1} of {self.fold_count} · {label_of(tried.name)}: about {minutes}; {left} are left")
         reserved = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
         most_seconds = max(self.budget.left - reserved, LEAST if is_needed else 0.0)
         seconds = self._run_within(most_seconds, system, fold, estimate)
@@ -292,7 +294,7 @@ class Search(Trials):
         if system.method is None or not system.asks_questions or tried.folds or not gold.folds:
             return False
         if tried.answers is None:
-            labelled = asked(self.run.corpora["train"])
+            labelled = sentences_to_ask(self.run.corpora["train"])
             tried.answers = zero_shot_f1(system.method, labelled) if labelled else 1.0
             self.save()
         least_f1 = HOPELESS * self.f1(gold, 1)

@@ -329,7 +329,7 @@ class GrowJob:
     def _adopt_finished_training(self, search: Search, best: str) -> int | None:
         """The seed of the training on all sentences if the best system has finished it. Sets its schedule."""
         final = self._record.get("final", {})
-        seed, system = search.folds, search.run.recipe.system(best)
+        seed, system = search.fold_count, search.run.recipe.system(best)
         if final.get("system") != best or not search.run.path(seed, system, "tagger").exists():
             return None
         search.run.recipe = with_schedule(search.run.recipe, Schedule(*final["schedule"]))
@@ -344,7 +344,7 @@ class GrowJob:
                 f"{self.minutes:g} minutes were too short to train one tagger. Allow more time (--minutes)"
                 + (advice if planned.is_poor else "; the same command then resumes")
             )
-        search_recipe, seed = search.run.recipe, search.folds
+        search_recipe, seed = search.run.recipe, search.fold_count
         schedule = self._final_schedule(search, best.name)
         search.save()
         recipe = search.run.recipe = with_schedule(search_recipe, schedule)
@@ -373,7 +373,7 @@ class GrowJob:
         if begun.get("system") != best:
             schedule = search.longest_schedule(search.run.recipe.system(best))
             if begun and begun["schedule"] != [*schedule]:  # what was trained by it cannot be compared
-                remove_folder(search.run.folder / f"seed-{search.folds}")
+                remove_folder(search.run.folder / f"seed-{search.fold_count}")
             record["final"] = {"system": best, "schedule": [*schedule]}
         return Schedule(*record["final"]["schedule"])
 

@@ -55,7 +55,7 @@ class Trials:
     _compared: dict[tuple[str, tuple[int, ...]], Comparison] = field(default_factory=dict, init=False)
 
     @property
-    def folds(self) -> int:
+    def fold_count(self) -> int:
         """The number of folds. The seed with this number trains on all sentences."""
         return self.run.recipe.sample.folds or 0
 

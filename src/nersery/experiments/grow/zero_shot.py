@@ -22,13 +22,13 @@ HOPELESS = 0.5
 """Share of gold only's F1 that the answers must reach: worse ones teach a tagger too many mistakes."""
 
 
-NAMES = {ENGLISH_NER: 0.7, MULTILINGUAL_NER: 0.5}
+LEAST_NAMES = {ENGLISH_NER: 0.7, MULTILINGUAL_NER: 0.5}
 """Minimum share of labelled mentions that touch a name found by the bundled tagger, for mentions to count as names. The
 multilingual tagger misses more names.
 """
 
 
-def asked(gold: Corpus) -> list[Sentence]:
+def sentences_to_ask(gold: Corpus) -> list[Sentence]:
     """The labelled sentences to ask about; empty if they have too few mentions."""
     drawn = sorted(gold, key=lambda sentence: item_seed(0, "asked", sentence.id))[:ASKED]
     return drawn if sum(len(sentence.entities) for sentence in drawn) >= LEAST_MENTIONS else []
@@ -51,13 +51,13 @@ def are_names(tagger: str, gold: Corpus) -> bool:
     """Whether labelled mentions are mostly names, of whatever types.
 
     Args:
-        tagger: A key of `NAMES`.
+        tagger: A key of `LEAST_NAMES`.
     """
-    labelled = asked(gold) or [sentence for sentence in gold if sentence.entities][:ASKED]
+    labelled = sentences_to_ask(gold) or [sentence for sentence in gold if sentence.entities][:ASKED]
     predicted = load_tagger(tagger).predict(labelled)
     touched = [
         any(map(entity.overlaps, prediction.entities))
         for sentence, prediction in zip(labelled, predicted, strict=True)
         for entity in sentence.entities
     ]
-    return sum(touched) >= NAMES[tagger] * len(touched)
+    return sum(touched) >= LEAST_NAMES[tagger] * len(touched)

@@ -45,7 +45,7 @@ ROLES: Mapping[str, str] = {
 ROLES_OF_KINDS: Mapping[str, str] = {"tagger": "encoder", "align": "aligner"}
 ROLES_OF_SETTINGS: Mapping[str, str] = {"sentence_encoder": "similarity"}
 DEFAULT_ROLE = "masked"
-TAGGERS_OF_OTHERS = "tagger"
+TRAINED_TAGGER = "tagger"
 """The setting with a trained tagger. Bundled sets leave it out, so that a method uses the run's own."""
 
 
@@ -145,7 +145,7 @@ class Replacement:
     def _replace(self, settings: dict[str, Any], kind: str, name: str, key: str, preset: Mapping[str, Any]) -> None:
         """Replace one setting of a method, if it names a model that the set replaces."""
         current = settings.get(key, preset.get(key, registry.defaults(kind, name).get(key)))
-        if key == TAGGERS_OF_OTHERS:
+        if key == TRAINED_TAGGER:
             if self.chosen != PAPER:
                 settings.pop(key, None)
             return

@@ -97,7 +97,7 @@ class StandoffSource(Source):
     Unless the options say otherwise, a file whose first texts run on without spaces is split into characters.
     """
 
-    is_split = True
+    splits_text = True
     splitting = "punctuation"
     """How other texts are split."""
     return_hint = RETURN_HINT

@@ -151,7 +151,7 @@ class WebannoSource(StandoffSource):
                 word = row
             start, end = offsets[-1]
             if row.is_part:
-                start += _characters(word.word, row.start - word.start)
+                start += _character_count(word.word, row.start - word.start)
                 end = start + len(row.word)
             if row.issue:
                 issues[sentence].append(Issue(row.issue, line=row.line, kind="broken line"))
@@ -217,7 +217,7 @@ def _labels(row: _Token, layer: _Layer | None) -> Iterator[tuple[str, str]]:
             yield default_type if type_ == "*" else _plain(type_), number or f"line {row.line}"
 
 
-def _characters(word: str, units: int) -> int:
+def _character_count(word: str, units: int) -> int:
     """The number of characters in the first ``units`` of a word in UTF-16."""
     return len(word.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore"))
 

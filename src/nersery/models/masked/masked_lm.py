@@ -24,7 +24,7 @@ from nersery.core.text_forms import capitals
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
 from nersery.models import bundled, known_languages
-from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
+from nersery.models.loading import ModelSource, autocast, pick_device, position_count, refuse_nan
 from nersery.models.masked.gap_masks import GapMasks
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, in_case_of
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
@@ -66,7 +66,7 @@ class MaskedLM:
         tokenizer = tokenizer_with_mask(source)
         self.mask = int(tokenizer.mask_token_id)
         self.network: Any = source.masked_lm().to(pick_device(device)).eval()
-        self.encoder = SubwordEncoder(tokenizer, positions(self.network))
+        self.encoder = SubwordEncoder(tokenizer, position_count(self.network))
         self.masking = MaskedInputEncoder(self.encoder, self.mask)
         self.vocabulary = SubwordVocabulary.of(self.encoder)
         self._allowed: dict[SubwordConstraint, Tensor] = {}

@@ -16,7 +16,7 @@ from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import warn
-from nersery.models.loading import ModelSource, autocast, pick_device, positions
+from nersery.models.loading import ModelSource, autocast, pick_device, position_count
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization
@@ -72,7 +72,7 @@ class Seq2Seq:
         self.source, self.precision, self.language = source, precision, language
         self.tokenization = tokenization_of(source, language)
         self.network: Any = source.model("AutoModelForSeq2SeqLM", whole=True).to(pick_device(device)).eval()
-        read, learnt = positions(self.network), self.tokenization.subwords.tokenizer.model_max_length
+        read, learnt = position_count(self.network), self.tokenization.subwords.tokenizer.model_max_length
         self.longest = int(min(read or learnt, learnt))
         self._try()
 

@@ -109,13 +109,13 @@ class PairEncoder:
 
     Args:
         encoder: Splits words into subwords, and has the length of the longest window.
-        token_types: The number of token types of the model.
+        token_type_count: The number of token types of the model.
     """
 
-    def __init__(self, encoder: SubwordEncoder, token_types: int = 0) -> None:
+    def __init__(self, encoder: SubwordEncoder, token_type_count: int = 0) -> None:
         self.encoder = encoder
         self.template = SpecialTokens.of(encoder.tokenizer)
-        self._has_types = token_types > max(self.template.types)
+        self._has_types = token_type_count > max(self.template.types)
 
     def readings(
         self, questions: Sequence[str], sentences: Sequence[Sequence[str]], pairs: Iterable[int] | None = None
