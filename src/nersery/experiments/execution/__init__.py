@@ -1,4 +1,1 @@
-"""How the work of a run is carried out: the order, the processes, the time that it takes, and what is shown.
-
-Used by the runner and by sweeps.
-"""
+"""How the work of a run is carried out: the order, the processes, the time that it takes, and what is shown."""

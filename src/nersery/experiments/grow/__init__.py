@@ -1,4 +1,1 @@
-"""Finds the best tagger that a time budget allows, from labelled sentences and raw text: compares systems on folds.
-
-Imports from `experiments` and below.
-"""
+"""Finds the best tagger that a time budget allows, from labelled sentences and raw text: compares systems on folds."""

@@ -1,4 +1,1 @@
-"""Turns the TOML table of a recipe into checked settings: files, methods, models and changes by ``--set``.
-
-Used by `nersery.experiments.recipe`.
-"""
+"""Turns the TOML table of a recipe into checked settings: files, methods, models and changes by ``--set``."""

@@ -1,4 +1,1 @@
-"""What a run needs and keeps: its data, its folder, its fingerprint, its times, and what systems share.
-
-Used by the runner and by each system.
-"""
+"""What a run needs and keeps: its data, its folder, its fingerprint, its times, and what systems share."""

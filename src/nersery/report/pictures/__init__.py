@@ -1,4 +1,1 @@
-"""Charts and maps as SVG.
-
-Imports from `nersery.report` and below.
-"""
+"""Charts and maps as SVG."""

@@ -1,4 +1,1 @@
-"""The tables of a report: for the page, Markdown, CSV and LaTeX.
-
-Imports from `nersery.report` and below.
-"""
+"""The tables of a report: for the page, Markdown, CSV and LaTeX."""
