@@ -103,7 +103,7 @@ class Conversions:
         Raises:
             DataError: If an entity crosses the end of a sentence, or is white space.
         """
-        return cls(_functions().spacy_sentences(docs, options))  # type: ignore[call-arg]
+        return cls(_functions("annotation_tools.spacy_documents").spacy_sentences(docs, options))  # type: ignore[call-arg]
 
     def to_spacy(self, vocab: Any = None) -> list[Doc]:
         """A spaCy document for each sentence, with ``ents``, and the id in ``user_data``.
@@ -114,7 +114,7 @@ class Conversions:
         Raises:
             MissingResourceError: If spaCy is not installed.
         """
-        return list(_functions().to_spacy(self, vocab))
+        return list(_functions("annotation_tools.spacy_documents").to_spacy(self, vocab))
 
     @classmethod
     def from_pandas(

@@ -17,8 +17,6 @@ from nersery.core import tags as tag_schemes
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, shown
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
-from nersery.io.annotation_tools.spacy_documents import spacy_sentences as spacy_sentences
-from nersery.io.annotation_tools.spacy_documents import to_spacy as to_spacy
 from nersery.io.base import read_options
 from nersery.io.columns_and_rows.column_names import TAGS, WORDS
 from nersery.io.columns_and_rows.objects import WRONG_OBJECT, BrokenError, Object, json_value

@@ -102,6 +102,7 @@ EXTRA_ROWS, BLANK_WORDS, LANGUAGE_PREFIX = "extra-rows", "blank-words", "languag
 CONTROL_CHARACTERS, INNER_MARK, WORD_DIGIT = "control-characters", "byte-order-mark", "word-digit"
 UTF16_OFFSETS, UTF8_OFFSETS, CRLF_OFFSETS = "utf16-offsets", "utf8-offsets", "crlf-offsets"
 NFC_OFFSETS, NFD_OFFSETS = "nfc-offsets", "nfd-offsets"
+OFFSET_REPAIRS = (UTF16_OFFSETS, UTF8_OFFSETS, NFC_OFFSETS, NFD_OFFSETS, CRLF_OFFSETS)
 WHOLE_WORDS, CUT_WORDS, NFC = "whole-words", "cut-words", "nfc"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {

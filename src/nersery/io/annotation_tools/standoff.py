@@ -28,16 +28,7 @@ from nersery.io.annotation_tools.labelled_text import (
     suits,
 )
 from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, unread
-from nersery.io.repairs import (
-    CRLF_OFFSETS,
-    CUT_WORDS,
-    NFC_OFFSETS,
-    NFD_OFFSETS,
-    UTF8_OFFSETS,
-    UTF16_OFFSETS,
-    WHOLE_WORDS,
-    repair_hint,
-)
+from nersery.io.repairs import CUT_WORDS, OFFSET_REPAIRS, UTF16_OFFSETS, WHOLE_WORDS, repair_hint
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.word_splitting.tokenization import splitter, suggested_splitting
 
@@ -214,9 +205,11 @@ def best_way(gains: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
 
 def other_repairs(gains: Mapping[tuple[str, ...], int]) -> list[str]:
     """The hints that do not suit a file: beside a better way to count offsets, or with which fewer labels fit."""
-    repairs = (UTF16_OFFSETS, UTF8_OFFSETS, NFC_OFFSETS, NFD_OFFSETS, CRLF_OFFSETS)
     if way := best_way(gains):
-        return [SIGNS_HINT, *(repair_hint(name) for name in (*repairs, WHOLE_WORDS, CUT_WORDS) if name not in way)]
+        return [
+            SIGNS_HINT,
+            *(repair_hint(name) for name in (*OFFSET_REPAIRS, WHOLE_WORDS, CUT_WORDS) if name not in way),
+        ]
     worse = {name for way in gains for name in way} - {name for way in gains if suits(way, gains[way]) for name in way}
     return [*map(repair_hint, sorted(worse))]
 
