@@ -176,7 +176,7 @@ def test_condition_and_text_are_joined_as_in_transformers(gaps: MaskedInputEncod
 
 
 def test_refuses_a_condition_without_room_after_it(gaps: MaskedInputEncoder) -> None:
-    with pytest.raises(SettingsError, match=r'"(place ?)+" has \d+ subwords, but only 31 fit .*Shorten it'):
+    with pytest.raises(SettingsError, match=r'"(place ?)+ …" has \d+ subwords, but only 31 fit .*Shorten it'):
         gaps.rows(MaskedInput(("Ada",), (0,), ("place",) * 40))
 
 
