@@ -112,5 +112,5 @@ def test_slashes_in_a_text_begin_no_comment() -> None:
 
 def test_an_open_string_with_many_quotation_marks_takes_no_time() -> None:
     start = time.perf_counter()
-    assert Completion('{"entities": ["' + r"\"x" * 20_000 + "]}").content("entities") == WRONG_FORM
-    assert time.perf_counter() - start < 5  # seconds
+    assert Completion('{"entities": ["' + r"\"x" * 200_000 + "]}").content("entities") == WRONG_FORM
+    assert time.perf_counter() - start < 2  # seconds

@@ -24,7 +24,7 @@ PLACEHOLDERS = frozenset({"n/a", "none", "not applicable", "null", "undefined", 
 _NO_ENTITIES = re.compile(r"(there (are|is) )?no (named )?entit(y|ies)( (found|present|here|in (this|the) \w+))*", re.I)
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+"?)|//.*')
 """A string in double quotes, in which // is no comment; or a comment up to the end of its line."""
-_THOUGHTS = re.compile(r".*</think>|\A\s*<think>.*", re.DOTALL)
+_THOUGHTS = re.compile(r"\A(.*</think>|\s*<think>.*)", re.DOTALL)
 """Thoughts of a model, which may contain drafts of the answer. They may have no end if the answer is cut off."""
 
 
