@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nersery import Corpus, Sentence
 from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError
-from nersery.core.progress import Progress
+from nersery.core.progress import Progress, shown_by
 from nersery.core.registry import check, create
 from nersery.core.training_context import Training
 from nersery.models.likelihood import Likelihood
@@ -83,7 +84,7 @@ def test_not_all_of_much_gold_is_scored(monkeypatch: pytest.MonkeyPatch):
     likelihoods = Reader.likelihoods
     monkeypatch.setattr(Reader, "likelihoods", lambda self, texts: scored.append(texts) or likelihoods(self, texts))
     Perplexity().fit([Sentence(("1",))] * 500)
-    assert [*map(len, scored)] == [167]
+    assert sum(map(len, scored)) == 167
 
 
 def test_a_sentence_without_subwords_is_rejected():
@@ -139,3 +140,23 @@ def test_progress_within_a_text_does_not_say_that_the_selector_learns(opened: li
     Perplexity().fit([], Training(progress=Progress("perplexity: learn", quiet=True)))
     ((_, settings),) = opened
     assert (settings["progress"].label, settings["progress"].quiet) == ("perplexity", True)
+
+
+def test_shows_progress_while_gold_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A masked model takes minutes for it."""
+    shown: list[str] = []
+    monkeypatch.setattr("nersery.core.progress.LOG_SECONDS", 0.0)
+    gold = [Sentence(("1",), id=str(number)) for number in range(40)]
+    with shown_by(shown.append):
+        Perplexity().fit(gold, Training(progress=Progress("learn")))
+    assert [line.split(",")[:2] for line in shown[:3]] == [["perplexity", f" gold: {done}/40"] for done in (16, 32, 40)]
+
+
+def test_a_killed_job_loses_few_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A masked model takes up to a second for each."""
+    sizes: list[int] = []
+    score = Perplexity.score
+    monkeypatch.setattr(Perplexity, "score", lambda self, rows: sizes.append(len(rows)) or score(self, rows))
+    new = Corpus(Sentence(("1",), id=str(number)) for number in range(100))
+    select(new, "perplexity", [], output=tmp_path / "kept.jsonl", quiet=True)
+    assert sizes == [64, 36]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.ranges import Negative, RateAboveZero
@@ -19,6 +20,8 @@ from nersery.select.base import Selector
 
 LEAST_GOLD, MOST_GOLD = 20, 200
 """The least number of gold sentences that show what is usual, and about the most that are scored."""
+GOLD_AT_ONCE = 16
+"""Gold sentences that are scored between two updates of the progress."""
 SHARE, WITHOUT_GOLD = 0.9, -500.0
 """By default, the share of gold whose score is the minimum, and the minimum score with less gold."""
 
@@ -45,6 +48,7 @@ class Perplexity(Selector, ModelSettings):
         - The paper only reports perplexity.
     """
 
+    items_at_once: ClassVar[int] = 64  # a masked model takes up to a second for each, and a killed job loses a batch
     threshold: Negative | None = None
     gold_share: RateAboveZero | None = None
     _lowest_of_gold: float | None = hidden(default=None)
@@ -72,12 +76,16 @@ class Perplexity(Selector, ModelSettings):
         self._scorer = open_scorer(self.source, device=self.device, precision=self.precision, progress=progress)
         self._is_model_checked = False
         self._warn_if_unsuited(gold)
-        self._lowest_of_gold = self._reached_by_gold(gold)
+        self._lowest_of_gold = self._reached_by_gold(gold, progress or Progress("", quiet=True))
 
-    def _reached_by_gold(self, gold: Sequence[Sentence]) -> float | None:
+    def _reached_by_gold(self, gold: Sequence[Sentence], progress: Progress) -> float | None:
         if self.threshold is not None or len(gold) < LEAST_GOLD:
             return None
-        scores = self.score(gold[:: math.ceil(len(gold) / MOST_GOLD)])
+        chosen, scores = gold[:: math.ceil(len(gold) / MOST_GOLD)], list[float]()
+        with progress.within("gold", len(chosen)) as counted:
+            for batch in batched(chosen, GOLD_AT_ONCE):
+                scores += self.score(batch)
+                counted.advance(len(batch))
         ordered = sorted((score for score in scores if not math.isnan(score)), reverse=True)
         return ordered[math.ceil(self._share * len(ordered)) - 1] if ordered else None
 
