@@ -30,6 +30,18 @@ def test_speed_excludes_resumed_items(clock: list[float], capsys: pytest.Capture
     assert err == "train: 60/100, 2/s, 20 s left, loss 0.5\n"
 
 
+def test_speed_excludes_parts_in_which_something_else_is_counted(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+):
+    with Progress("learn", total=30) as progress:
+        with progress.within("judge", 100) as part:
+            clock[0] = 10.0
+            part.advance(100)
+        clock[0] = 12.0
+        progress.advance(10)
+    assert capsys.readouterr().err == "learn, judge: 100/100, 10/s\nlearn: 10/30, 5/s, 4 s left\n"
+
+
 def test_a_log_gets_a_line_now_and_then(clock: list[float], capsys: pytest.CaptureFixture[str]):
     with Progress("read") as progress:
         for clock[0] in range(1, 41):

@@ -45,6 +45,7 @@ class Progress:
         self.label, self.total, self.quiet = label, total, quiet
         self.done = self.resumed = 0
         self.note = ""
+        self._around: Progress | None = None
         self._started = time.monotonic()
         self._shown = self._started
         self._logged = -1
@@ -57,6 +58,8 @@ class Progress:
         """Show the final state, unless the job had no items and no known total."""
         if not self.quiet and (self.done or self.total is not None):
             self._show(end="\n")
+        if self._around is not None:
+            self._around._started += time.monotonic() - self._started
 
     def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
         """Count items as done. ``resumed`` items were done by an earlier call and do not count towards the speed."""
@@ -70,8 +73,13 @@ class Progress:
             self._show(end="" if sys.stderr.isatty() else "\n")
 
     def within(self, what: str, total: int) -> Progress:
-        """A new `Progress` for a part of the job in which something else is counted."""
-        return Progress(f"{self.label}, {what}", total, quiet=self.quiet)
+        """A new `Progress` for a part of the job in which something else is counted.
+
+        In a ``with`` statement, the time that it takes does not count towards the speed of this one.
+        """
+        inside = Progress(f"{self.label}, {what}", total, quiet=self.quiet)
+        inside._around = self
+        return inside
 
     def _show(self, end: str) -> None:
         seconds = time.monotonic() - self._started
