@@ -165,6 +165,12 @@ def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "raw.txt"
 
 
+def test_a_sweep_has_taggers_only_in_its_runs(tmp_path: Path):
+    (tmp_path / "100-en" / "seed-0" / "gold only" / "tagger").mkdir(parents=True)
+    with pytest.raises(MissingResourceError, match=r"is a sweep: name one of its runs, e\.g\. .*100-en$"):
+        taggers_of(tmp_path)
+
+
 def test_an_output_file_that_appears_meanwhile_is_kept(tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch) -> None:
     choose = module.next_sentences
 

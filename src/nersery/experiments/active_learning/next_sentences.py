@@ -223,6 +223,8 @@ def taggers_of(folder: str | Path) -> list[Path]:
     taggers = next((paths for seed in seeds if (paths := sorted(seed.glob("*/tagger")))), [])
     taggers = taggers or [path for path in [root / "tagger"] if path.is_dir() and (root / "grow.json").exists()]
     if not taggers:
+        if inner := next(iter(sorted(root.glob("*/seed-*/*/tagger"))), None):
+            raise MissingResourceError(f"{folder} is a sweep: name one of its runs, e.g. {inner.parents[2]}")
         raise MissingResourceError(
             f"{folder} holds no tagger: expected the folder of a finished `nersery grow`, or of a run whose recipe "
             "does not say keep_taggers = false"
