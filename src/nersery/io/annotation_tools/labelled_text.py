@@ -38,8 +38,7 @@ SIGNS_HINT = "--split signs (each punctuation mark is a word, also in raw text, 
 LEAVE_OUT = "leave out {}: more labels fit without"
 MIXED_HINT = "some labels of a text fit only {}, others only otherwise: correct the offsets of one of these groups"
 _RARE = frozenset({UTF8_OFFSETS, NFC_OFFSETS, NFD_OFFSETS})
-LAST_OF_PLANE = "\uffff"
-"""The last character that is a single unit in UTF-16."""
+LAST_OF_PLANE = "\uffff"  # the last character that is a single unit in UTF-16
 
 
 @dataclass(frozen=True, slots=True)
