@@ -126,3 +126,42 @@ def test_a_lost_command_is_reported_in_view(review, key: str, expected: str) -> 
     press(page, key)
     assert expected in page.inner_text("#error")
     assert is_in_view(page, "#error")
+
+
+@pytest.mark.parametrize("leave", ["#next", "#undo", "#over", "#filter"])
+def test_a_refused_note_keeps_the_page_at_its_sentence(review, leave: str) -> None:
+    page, decisions = review
+    press(page, "ArrowRight", "1")
+    page.fill("#note", "x" * 501)
+    page.select_option(leave, "reject") if leave == "#filter" else page.click(leave)
+    press(page)
+    assert "501 characters, expected at most 500" in page.inner_text("#error")
+    assert (page.inner_text("#place"), len(page.input_value("#note"))) == ("1 of 3", 501)
+    page.select_option("#filter", "all")
+    page.fill("#note", "x")
+    press(page, "Enter", "j")
+    assert decisions[EVIL].note == "x"
+    assert page.inner_text("#place") == "2 of 3"
+
+
+def test_what_could_not_be_saved_is_saved_before_the_page_moves_on(review) -> None:
+    page, decisions = review
+    page.route("**/sentence/0", lambda route: route.abort())
+    page.fill("#note", "why")
+    press(page, "Enter", "ArrowRight", "1", "j")
+    assert "This change was not saved" in page.inner_text("#error")
+    assert page.inner_text("#place") == "1 of 3"
+    page.unroute_all()
+    press(page, "j")
+    assert decisions[EVIL] == Decision("", ((0, 1, "LOC"), (2, 3, "PER")), "why")
+    assert page.inner_text("#place") == "2 of 3"
+    assert not page.is_visible("#error")
+
+
+def test_two_quick_steps_are_two_steps(review) -> None:
+    page, _ = review
+    page.route("**/sentence/*", lambda route: (page.wait_for_timeout(100), route.continue_()))
+    for _ in range(2):
+        page.keyboard.press("j")
+    press(page)
+    assert page.inner_text("#place") == "3 of 3"

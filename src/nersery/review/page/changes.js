@@ -9,29 +9,44 @@ function state(sentence) {
 
 // What is shown changes at once: what is done next must not undo it while the answer is on its way. Whether it was saved.
 async function save(verdict) {
+  const change = changed(verdict);
+  await inTurn(() => submit(change));
+  return "version" in change;
+}
+
+function changed(verdict) {
   const change = { number: at, sentence: one, before: state(one), after: { verdict, labels: labels.map((entity) => [...entity]), note: $("note").value } };
   Object.assign(one, { verdict, corrected: change.after.labels, note: change.after.note });
   all.verdicts[at] = verdict;
   draw();
-  let isSaved = false;
-  await inTurn(async () => {
-    try {
-      change.base = change.sentence.version;  // of what the person saw, or of the change before this one
-      change.version = (await send(change.number, change.after, change.base)).version;
-      change.sentence.version = change.version;
-      past.push(change);
-      isSaved = true;
-      $("undo").disabled = false;
-    } catch (error) {
-      const known = error.now || await ask(`sentence/${change.number}`).catch(() => ({ ...change.before, corrected: change.before.labels }));
-      Object.assign(change.sentence, { verdict: known.verdict, corrected: known.corrected, note: known.note });
-      all.verdicts[change.number] = known.verdict;
-      if (one) draw();
-      if (!error.now) throw error;
-      compare(change.number, change.after, error.now);
-    }
-  });
-  return isSaved;
+  return change;
+}
+
+async function submit(change) {
+  try {
+    change.base = change.sentence.version;  // of what the person saw, or of the change before this one
+    change.version = (await send(change.number, change.after, change.base)).version;
+    change.sentence.version = change.version;
+    past.push(change);
+    $("undo").disabled = false;
+  } catch (error) {
+    const known = error.now || await ask(`sentence/${change.number}`).catch(() => ({ ...change.before, corrected: change.before.labels }));
+    Object.assign(change.sentence, { verdict: known.verdict, corrected: known.corrected, note: known.note });
+    all.verdicts[change.number] = known.verdict;
+    if (one) draw();
+    if (!error.now) throw error;
+    compare(change.number, change.after, error.now);
+  }
+}
+
+function isUnsaved() {
+  return one && ($("note").value !== one.note || JSON.stringify(labels) !== JSON.stringify(one.corrected));
+}
+
+// Whether the page may leave its sentence. A note or labels that were refused are sent again; an error keeps the page there.
+async function mayLeave() {
+  if (isUnsaved() && !$("conflict").open) await submit(changed(one.verdict));
+  return !$("conflict").open;
 }
 
 function send(number, said, version) {
@@ -46,7 +61,7 @@ async function decide(verdict) {
 // Takes back the last change of this page, on whatever sentence it was.
 function undo() {
   return inTurn(async () => {
-    const change = past.pop();
+    const change = await mayLeave() && past.pop();
     if (!change) return;
     try {
       const now = await send(change.number, change.before, change.version);

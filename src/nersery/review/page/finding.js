@@ -9,7 +9,7 @@ function matches(number, filter) {
 }
 
 function showMatching() {
-  if (one && !matches(at, $("filter").value)) move(1);
+  if (one && !matches(at, $("filter").value)) move(1, null, at);
 }
 
 // Offers all types and methods that are known by now.

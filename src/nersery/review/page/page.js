@@ -232,14 +232,14 @@ async function relabel(start, end, type) {
 }
 
 // The next sentence that the filter shows; behind a decision the next that is not reviewed, from the beginning again.
-// If the page has left the sentence meanwhile, it stays where it is: a second key must not skip a sentence.
-async function move(step, wanted, from = at) {
+// If the page has left `from` meanwhile, it stays where it is: a second decision must not skip a sentence.
+async function move(step, wanted, from = null) {
   await inTurn(async () => {
-    if (at !== from) return;
+    if (![null, at].includes(from) || !await mayLeave()) return;
     const count = all.verdicts.length;
     const filter = wanted && $("filter").value === "all" ? wanted : $("filter").value;
     for (let i = 1; i <= count; i += 1) {
-      const number = (from + step * i + count * i) % count;
+      const number = (at + step * i + count * i) % count;
       if (!matches(number, filter)) continue;
       const sentence = await ask(`sentence/${number}`);
       all.verdicts[number] = sentence.verdict;  // somebody else may have decided meanwhile
@@ -252,6 +252,7 @@ async function move(step, wanted, from = at) {
 async function end() {
   if (document.activeElement === $("note")) $("note").blur();
   await inTurn(async () => {
+    if (!await mayLeave()) return;
     await ask("over", {});
     one = null;
     all.isWhole = true;  // nothing more is read
@@ -363,7 +364,7 @@ for (const [id, work] of Object.entries({
 })) $(id).addEventListener("click", work);
 
 addEventListener("beforeunload", (event) => {
-  if (one && $("note").value !== one.note) event.preventDefault();  // the browser asks whether to leave the note unsaved
+  if (isUnsaved()) event.preventDefault();  // the browser asks whether to leave it unsaved
 });
 
 function readLater() {
