@@ -232,6 +232,20 @@ def test_tables_fit_the_paper_in_no_larger_letters_than_the_text(visit):
     assert fits(page)
 
 
+@pytest.mark.parametrize(("count", "is_printed"), [(18, True), (30, False)])
+def test_a_confusion_matrix_wider_than_the_paper_is_printed_as_a_list(visit, count, is_printed):
+    report, types = build(), [f"a_very_long_type_{number}" for number in range(count)]
+    confusion = {gold: dict.fromkeys(types, 1234) for gold in types}
+    for system in report["systems"]:
+        system["errors"]["confusion"] = confusion
+    page = visit(report, PAPER)
+    assert page.locator(".confusion tbody").is_visible()
+    page.emulate_media(media="print")
+    assert fits(page)
+    assert page.locator(".confusion tbody").is_visible() is is_printed
+    assert page.get_by_role("region", name="Wrong types of all methods").locator("tr").count() > count
+
+
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_hostile_text_is_shown_as_it_is(visit, width):
     page = visit(with_evil(build()), width)
