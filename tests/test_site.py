@@ -12,6 +12,12 @@ import pytest
 from tests.browser import Window, in_browser, sync_api
 
 ROOT = Path(__file__).parent.parent
+LAYERS = """element => {
+  const layers = [getComputedStyle(element).color];
+  for (let one = element; one; one = one.parentElement) layers.unshift(getComputedStyle(one).backgroundColor);
+  return layers.map((layer) => { const [r, g, b, a = 1] = layer.match(/[\\d.]+/g).map(Number); return [r, g, b, a]; });
+}"""
+"""The colours behind an element, from the back to its text, which are all grey."""
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +50,21 @@ def test_a_page_opened_from_the_folder_can_be_searched(site: Path, name: str) ->
         page.keyboard.type("melm")
         page.wait_for_selector(".md-search-result__item")
     assert [url for url in requests if not url.startswith("file:")] == []
+
+
+@pytest.mark.parametrize("name", [pytest.param("index.html", marks=in_browser)])
+def test_the_footer_has_the_contrast_of_wcag_aa(site: Path, name: str) -> None:
+    with sync_api.sync_playwright() as playwright:
+        page = Window(playwright).page
+        page.goto((site / name).as_uri())
+        layers = page.locator(".md-copyright").evaluate(LAYERS)
+    behind = 255.0
+    for red, _, _, alpha in layers[:-1]:
+        behind = red * alpha + behind * (1 - alpha)
+    red, _, _, alpha = layers[-1]
+    darker, lighter = (_luminance(grey) for grey in (behind, red * alpha + behind * (1 - alpha)))
+    assert (lighter + 0.05) / (darker + 0.05) > 4.5
+
+
+def _luminance(grey: float) -> float:
+    return float(((grey / 255 + 0.055) / 1.055) ** 2.4)
