@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,17 @@ def test_a_second_review_in_the_same_folder_is_refused(tmp_path: Path) -> None:
         Decisions.opened(CORPUS, tmp_path),
     ):
         raise AssertionError
+
+
+def test_a_removed_folder_is_written_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "out.review"
+    with Decisions.opened(CORPUS, folder) as decisions:
+        decisions.decide("a", WHOLE)
+        written = (folder / FILE).read_bytes()
+        shutil.rmtree(folder)
+        decisions.decide("o", Decision("reject", ()))
+        assert (folder / FILE).read_bytes().startswith(written)
+        assert "was removed during the review" in capsys.readouterr().err
+        shutil.rmtree(folder)
+        decisions.write_again_if_removed()
+    assert [type(outcome) for outcome in outcomes(folder)] == [Sentence, Reject]

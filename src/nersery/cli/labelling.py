@@ -209,6 +209,7 @@ def review(
             _serve(server, folder / "open.html" if browser else None)
         loader.finish()
         options.report_repairs(corpus)
+        decisions.write_again_if_removed()
         tally = _write(target, corpus, decisions, writer)
     if json:
         _print_as_json(target, tally, decisions)

@@ -13,12 +13,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, NerseryError, shown
 from nersery.core.files import naming_the_full_disk
 from nersery.core.locks import locked
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Outcome, Reject
 from nersery.core.random import is_whole, item_seed
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.warnings import warn
 from nersery.evaluate.acceptance import Acceptance, acceptance
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 
@@ -106,7 +108,7 @@ class Decisions:
             try:
                 yield decisions
             except NerseryError:
-                if is_new and not decisions.file.stat().st_size:
+                if is_new and decisions.file.exists() and not decisions.file.stat().st_size:
                     decisions.file.unlink()  # otherwise the next call would take it for a review that has begun
                 raise
 
@@ -186,13 +188,18 @@ class Decisions:
         if decision.verdict == "accept":
             self._encode(_noted(sentence, decision.note))
         decision = replace(decision, labels=sentence.labels)
-        line = {
-            "id": id, "verdict": decision.verdict, "labels": decision.labels, "note": decision.note,
-            "shown": _shown(original),
-        }  # fmt: skip
-        self._append(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        self.write_again_if_removed()
+        self._append(_line(original, decision))
         self._take(id, decision)
         self.corpus.find_by(id, {type_ for _, _, type_ in decision.labels})
+
+    def write_again_if_removed(self) -> None:
+        """Write all decisions again if somebody has removed their file since it was opened."""
+        if self.file.exists():
+            return
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self._append(b"".join(_line(self._sentence(id), decision) for id, decision in self._by_id.items()))
+        warn(f"{self.file} was removed during the review; its {plural(len(self._by_id), 'decision')} are written again")
 
     def _append(self, line: bytes) -> None:
         """Append a line completely or not at all."""
@@ -294,6 +301,14 @@ def _corrected(sentence: Sentence, decision: Decision) -> Sentence:
 def _noted(sentence: Sentence, note: str) -> Sentence:
     note = " ".join(note.split())
     return replace(sentence, comments=(*sentence.comments, f"# review: {note}")) if note else sentence
+
+
+def _line(original: Sentence, decision: Decision) -> bytes:
+    values = {
+        "id": original.id, "verdict": decision.verdict, "labels": decision.labels, "note": decision.note,
+        "shown": _shown(original),
+    }  # fmt: skip
+    return json.dumps(values, ensure_ascii=False).encode() + b"\n"
 
 
 def _shown(sentence: Sentence) -> str:
