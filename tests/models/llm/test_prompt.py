@@ -25,6 +25,11 @@ ENTITIES = '{"entities": [{"text": "Ada", "type": "PER"}]}'
         "{ // see http://x\n'entities': [{'text': 'Ada', 'type': 'PER'}]}",
         ENTITIES[13:-1],
         f"```json\n{ENTITIES[13:-1]}\n```",
+        ENTITIES[13:-1].replace("}]", "},]"),
+        f"Ada is a person.\n\nAnswer:\n{ENTITIES[13:-1]}",
+        ENTITIES.replace(': "', ": “").replace('",', "”,").replace('"}', "”}"),
+        f"<reasoning>[Ada] is a person</reasoning>\n{ENTITIES[13:-1]}",
+        "Here:\n\n| Type | Text |\n| :-- | --: |\n| PER | Ada |\n",
     ],
 )
 def test_json_is_found_in_prose_and_markdown(text: str) -> None:
@@ -61,6 +66,11 @@ def test_a_key_with_several_values_has_none_that_counts() -> None:
         (Completion("I see no names."), "no JSON"),
         (Completion(ENTITIES[:20]), "no JSON"),
         (Completion('{"names": []}'), "no JSON"),
+        (Completion('{"names": [{"text": "Ada", "type": "PER"}]}'), "no JSON"),
+        (Completion("The sentence has [] and no more."), "no JSON"),
+        (Completion("| text | type |\n|--|--|\n| Ada | PER | sure |"), "no JSON"),
+        (Completion("| text | type |\n|--|--|\n| Ada | PER |\n\nor\n\n| text | type |\n|--|--|\n"), "no JSON"),
+        (Completion("| text | why |\n|--|--|\n| Ada | PER |"), "no JSON"),
         (Completion("[" * 10_000), "no JSON"),
         (Completion('{"a":' * 5_000), "no JSON"),
         (Completion('{"a":' * 5_000 + "}" * 5_000), "no JSON"),

@@ -24,8 +24,12 @@ PLACEHOLDERS = frozenset({"n/a", "none", "not applicable", "null", "undefined", 
 _NO_ENTITIES = re.compile(r"(there (are|is) )?no (named )?entit(y|ies)( (found|present|here|in (this|the) \w+))*", re.I)
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+"?)|//.*')
 """A string in double quotes, in which // is no comment; or a comment up to the end of its line."""
-_THOUGHTS = re.compile(r"\A(.*</think>|\s*<think>.*)", re.DOTALL)
+_THOUGHTS = re.compile(r"\A(.*</(?:think|thinking|reasoning)>|\s*<(?:think|thinking|reasoning)>.*)", re.DOTALL)
 """Thoughts of a model, which may contain drafts of the answer. They may have no end if the answer is cut off."""
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟", '"'))
+_TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*$\n?)+", re.M)
+"""Neighbouring lines of a Markdown table."""
+_RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+")
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,8 @@ class Completion:
                 return answer[key]
         if self.finish == "length":
             return Reject("the answer was cut off: max_tokens is too low")
-        return bare_list(text)
+        answer = bare_list(text)
+        return table_rows(text) if answer == WRONG_FORM else answer
 
 
 def json_objects(text: str) -> list[dict[str, Any]]:
@@ -112,27 +117,31 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def loose_objects(text: str) -> list[dict[str, Any]]:
     """The object from the first to the last brace of a text, if it is valid in Python and no key has several values.
 
-    Small models write single quotes, commas after the last item, or comments, which JSON does not allow.
+    Small models write single or typographic quotes, commas after the last item, or comments.
 
     >>> loose_objects("Here it is: {'entities': ['Ada', 'Grace',],}")
     [{'entities': ['Ada', 'Grace']}]
     >>> loose_objects('{"entities": ["Ada"]  // a person\\n}')
     [{'entities': ['Ada']}]
     """
-    written = text[text.find("{") : text.rfind("}") + 1]
-    return _read_as_python(written) or _read_as_python(_COMMENT.sub(r"\1", written))
+    value = _read_as_python(text[text.find("{") : text.rfind("}") + 1])
+    return [value] if isinstance(value, dict) else []
 
 
-def _read_as_python(written: str) -> list[dict[str, Any]]:
-    try:
-        with warnings.catch_warnings(action="ignore"):  # Python's, of escapes that only JSON has
-            tree = ast.parse(written, mode="eval")
-        value = ast.literal_eval(tree)
-        pairs = {(n, ast.dump(key), ast.dump(of)) for n in ast.walk(tree) for key, of in _items(n)}
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return []
-    has_several_values = len({pair[:2] for pair in pairs}) < len(pairs)  # see `_object`
-    return [value] if isinstance(value, dict) and not has_several_values else []
+def _read_as_python(written: str) -> Any:
+    """The value that is written, as it is or without comments and typographic quotes; None if there is none."""
+    bare = _COMMENT.sub(r"\1", written)
+    for text in (written, bare, bare.translate(_QUOTES)):
+        try:
+            with warnings.catch_warnings(action="ignore"):  # Python's, of escapes that only JSON has
+                tree = ast.parse(text, mode="eval")
+            value = ast.literal_eval(tree)
+            pairs = {(n, ast.dump(key), ast.dump(of)) for n in ast.walk(tree) for key, of in _items(n)}
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+        has_several_values = len({pair[:2] for pair in pairs}) < len(pairs)  # see `_object`
+        return None if has_several_values else value
+    return None
 
 
 def _items(node: ast.AST) -> Iterable[tuple[Any, ast.expr]]:
@@ -141,7 +150,7 @@ def _items(node: ast.AST) -> Iterable[tuple[Any, ast.expr]]:
 
 
 def bare_list(text: str) -> list[Any] | Reject:
-    """The list that is the whole answer, without the requested object; it is empty if the answer says "none".
+    """The only list of an answer, without the requested object; it is empty if the answer says "none".
 
     >>> bare_list('```json\\n[{"text": "Ada", "type": "PER"}]\\n```'), bare_list("No entities found.")
     ([{'text': 'Ada', 'type': 'PER'}], [])
@@ -150,11 +159,30 @@ def bare_list(text: str) -> list[Any] | Reject:
     sentence = text.strip("*\"'. ")
     if sentence.casefold() in PLACEHOLDERS or _NO_ENTITIES.fullmatch(sentence):
         return []
-    try:
-        answer = json.loads(text, object_pairs_hook=_object)
-    except (ValueError, RecursionError):
+    start, end = text.find("["), text.rfind("]") + 1
+    if "{" in text[: max(0, start)] or "}" in text[end:]:  # it is part of an object
         return WRONG_FORM
-    return answer if isinstance(answer, list) else WRONG_FORM
+    try:
+        answer = json.loads(text[start:end], object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        answer = _read_as_python(text[start:end])
+    is_all = isinstance(answer, list) and (answer or end - start == len(text))  # prose may have empty brackets
+    return answer if is_all else WRONG_FORM
+
+
+def table_rows(text: str) -> list[dict[str, str]] | Reject:
+    r"""The rows of the only Markdown table of an answer, if its columns are text and type.
+
+    >>> table_rows("Here:\n\n| Type | Text |\n|---|---|\n| PER | Ada |")
+    [{'type': 'PER', 'text': 'Ada'}]
+    """
+    tables = _TABLE.findall(text)
+    lines = [line.strip() for line in tables[0].splitlines()] if len(tables) == 1 else []
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if not _RULE.fullmatch(line)]
+    heading = [cell.casefold() for cell in rows[0]] if rows else []
+    if sorted(heading) != ["text", "type"] or len(rows) != len(lines) - 1 or {*map(len, rows)} != {2}:
+        return WRONG_FORM
+    return [dict(zip(heading, row, strict=True)) for row in rows[1:]]
 
 
 def estimated_tokens(text: str) -> int:
