@@ -118,6 +118,13 @@ class TestBadInput:
         assert "read 2, wrote 1, rejected 1 (wrong number of columns: 1)" in result.out
         assert "bad.conll: 1 sentence rejected by the repair drop-sentence" in result.err
 
+    def test_nothing_left_by_a_repair_is_an_error(self, folder: Path):
+        Path("bad.conll").write_bytes(BAD["columns"])
+        result = call("dataset", "convert", "bad.conll", "x.jsonl", "--repair", "drop-sentence")
+        assert result.code == 3
+        assert "x.jsonl is empty: all sentences are broken" in result.err
+        assert Path("x.jsonl.rejects.jsonl").exists()
+
     @pytest.mark.parametrize("stale", [False, True])
     @pytest.mark.parametrize(
         ("args", "read"),

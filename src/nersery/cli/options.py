@@ -19,7 +19,7 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli.app import Command
 from nersery.core import registry
-from nersery.core.errors import SettingsError, printable
+from nersery.core.errors import DataError, SettingsError, printable
 from nersery.core.files import refuse_unwritable, write_output
 from nersery.core.other_jobs import already_exists
 from nersery.core.outcome import Tally
@@ -28,6 +28,7 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import NO_NOTES, note, remark
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.jsonl import rejects_of
+from nersery.io.repairs import DROP_SENTENCE
 
 T = TypeVar("T")
 FORMATS = ", ".join(io.readable())
@@ -285,12 +286,15 @@ def check_picture(picture: Path, *sources: str, force: bool, output: Path | None
 
 
 def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool) -> None:
-    """Print the counts of a job's items, and what was repaired in its sources."""
+    """Print the counts of a job's items, and what was repaired; a `DataError` if all were too broken to be read."""
     report_repairs(*sources)
     if as_json:
         print_json({"output": str(target), **tally.as_dict()})
     else:
         print(printable(f"{target}: {tally}"))
+    dropped = sum(source.repaired[DROP_SENTENCE] for source in sources)
+    if dropped and not tally.written and dropped == tally.read:
+        raise DataError(f"{target} is empty: all sentences are broken", fix="its rejects say why; correct the input")
 
 
 def print_json(value: Any) -> None:
