@@ -258,7 +258,7 @@ class Line:
             covered = self.document.text[start:end]
             if span.parts > 1:
                 message = f"{span} is in {span.parts} parts, expected one"
-                yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part alone, or all as one",))
+                yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part, or all as one",))
             elif message := self._misplaced(span, start, end):
                 yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
             elif (part := self._cut_by(start, end, offsets)) is not None:
