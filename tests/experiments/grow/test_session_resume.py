@@ -15,6 +15,7 @@ import pytest
 from nersery import io
 from nersery.core.errors import DiskError, NerseryError, OutOfTimeError, SettingsError
 from nersery.core.files import remove
+from nersery.core.locks import locked
 from nersery.core.warnings import forget_notes
 from nersery.experiments import run_time
 from nersery.experiments.grow import budget, plan, session
@@ -53,6 +54,14 @@ def test_the_same_call_resumes(grown: GrowResult, monkeypatch: pytest.MonkeyPatc
     assert before == {path: path.stat().st_mtime_ns for path in before}
     assert (resumed.best, resumed.dev_f1, resumed.test_f1) == (grown.best, grown.dev_f1, grown.test_f1)
     assert str(grow(minutes=10)) == str(grown), "a finished job only says again what it found"
+
+
+def test_a_second_call_that_starts_at_the_same_time_names_the_first(folder: Path) -> None:
+    Path("out").mkdir()
+    with locked(Path("out")):
+        Path("out/spent.txt").write_text("0.1", "utf-8")  # its record comes next
+        with pytest.raises(SettingsError, match="another process is writing out"):
+            grow(minutes=10)
 
 
 def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,27 +204,33 @@ class GrowJob:
             SettingsError: If the folder belongs to another job.
             KeyboardInterrupt: After the best tagger so far was saved in its place.
         """
-        self._record = record = self._earlier_record()
-        spent = max(record["spent"], noted_seconds(self.folder / SPENT_FILE)) if "spent" in record else 0.0
-        budget = Budget(60 * self.minutes, spent, factor=record.get("factor", CAUTION))
-        self._speeds = record.get("speeds", {})
+        refuse_unwritable(self.folder)
+        if not self.folder.is_dir():
+            refuse_occupied(self.folder, "grow job", "grow.json")
         self.folder.mkdir(parents=True, exist_ok=True)
-        with locked(self.folder), budget.noted(self.folder / SPENT_FILE), without_advice():
-            if "recipe" not in record:
-                self._begin(budget)
+        with locked(self.folder), without_advice():  # first: another call may be about to write its record
+            self._record = record = self._earlier_record()
+            spent = max(record["spent"], noted_seconds(self.folder / SPENT_FILE)) if "spent" in record else 0.0
+            budget = Budget(60 * self.minutes, spent, factor=record.get("factor", CAUTION))
+            self._speeds = record.get("speeds", {})
+            with budget.noted(self.folder / SPENT_FILE):
+                return self._within(budget)
+
+    def _within(self, budget: Budget) -> GrowResult:
+        if "recipe" not in self._record:
+            self._begin(budget)
+        result = self._work(budget)
+        if result is None:
+            self._begin_again(budget)
             result = self._work(budget)
-            if result is None:
-                self._begin_again(budget)
-                result = self._work(budget)
-            assert result is not None
-            return result
+        assert result is not None
+        return result
 
     def _data(self) -> GrowData:
         return read_data(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions, self.names)
 
     def _earlier_record(self) -> dict[str, Any]:
         """The record of an earlier call, or a new one; a `SettingsError` if the folder belongs to another job."""
-        refuse_unwritable(self.folder)
         path, fingerprint = self.folder / "grow.json", self.fingerprint()
         if not has_record(path):
             refuse_occupied(self.folder, "grow job", path.name)
