@@ -19,6 +19,7 @@ T = TypeVar("T")
 NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 """Whether notes are suppressed; the commands set it for ``--quiet``."""
 LONGEST_WARNING = 200
+"""The most characters of a warning of Python that the command shows."""
 NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
 """Whether `advise` prints nothing, because `nersery grow` chooses the models itself."""
 _HEARD: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
