@@ -109,6 +109,10 @@ select = ["agrement", 5]
             ("keep_taggers = 1", "keep_taggers is 1: expected true or false"),
             ('keep_taggers = ""', "keep_taggers is '': expected true or false"),
             (
+                "data = { train = 'a', test = 'b', language = ['en'] }",
+                "expected a string; for several, set data.languages",
+            ),
+            (
                 "data = { train = 'a', test = 'b', languages = ['en'] }",
                 r"data.languages is \['en'\], but no file name contains {language}",
             ),

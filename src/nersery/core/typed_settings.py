@@ -105,8 +105,9 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
             strict = True if isinstance(value, bool | str) else None  # lax otherwise, but true and "0.5" are no numbers
             values[key] = _validator(cls, key).validate_python(value, strict=strict)
         except ValidationError as error:
-            messages = dict.fromkeys(map(_message, error.errors()))
-            issues.append(f"{prefix}{key} is {shown(value, 200)}: {'; or '.join(messages)}")
+            messages = "; or ".join(dict.fromkeys(map(_message, error.errors())))
+            plural = f"; for several, set {prefix}{key}s" if isinstance(value, list) and f"{key}s" in known else ""
+            issues.append(f"{prefix}{key} is {shown(value, 200)}: {messages}{plural}")
             continue
         if not _is_finite(values[key]):
             issues.append(f"{prefix}{key} is {value!r}: expected finite numbers")
