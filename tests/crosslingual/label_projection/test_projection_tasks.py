@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Corpus, Entity, Sentence, io, project
-from nersery.core.alignments import Link
+from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError
 from nersery.crosslingual.parallel_corpus.sides import open_side
 from nersery.io.base import ReadOptions
@@ -31,6 +31,12 @@ def test_notes_links_of_a_source_that_was_split_at_spaces_for_alignment(
 def test_full_stops_without_a_link_do_not_count_as_words_split_at_spaces(capsys: pytest.CaptureFixture[str]) -> None:
     source, links = Corpus.from_texts(["Ada lives here."] * 12), [(Link(0, 0), Link(1, 1), Link(2, 2))] * 12
     project(source, [Sentence(("Ada", "lebt", "hier."))] * 12, links)
+    assert "split at spaces" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("links", [(Link(0, 0), Link(3, 1)), (Link(3, 1), Link(0, 0))])
+def test_the_order_of_links_in_memory_does_not_matter(capsys: pytest.CaptureFixture[str], links: Alignment) -> None:
+    project(Corpus.from_texts(["Ada, here."] * 12), [Sentence(("Ada,", "hier."))] * 12, [links] * 12)
     assert "split at spaces" not in capsys.readouterr().err
 
 

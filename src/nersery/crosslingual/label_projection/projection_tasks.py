@@ -51,18 +51,17 @@ class LinkWatch:
     """Of these, lines with a link to such a word."""
 
     def add(self, alignment: Alignment, source: Sentence, target: Sentence, line: int) -> None:
-        """Record the links of a line, which must be sorted and not empty."""
-        lengths = len(source.words), len(target.words)
-        parted = _words_between_spaces(source) if source.offsets else lengths[0]
+        """Record the links of a line, which must not be empty."""
+        starts, ends, _ = zip(*alignment, strict=True)
+        last_source, last_target = max(starts), max(ends)
+        parted = _words_between_spaces(source) if source.offsets else len(source.words)
         if any(character.isalnum() for word in source.words[parted:] for character in word):
             self.touching += 1
-            self.beyond += alignment[-1][0] >= parted
-        ends = [end for _, end, _ in alignment]
-        last = max(ends)
+            self.beyond += last_source >= parted
         self.lines += 1
-        self.reached += last + 1 == lengths[1]
-        self.has_first_word |= alignment[0][0] == 0 or min(ends) == 0
-        if alignment[-1][0] >= lengths[0] or last >= lengths[1]:
+        self.reached += last_target + 1 == len(target.words)
+        self.has_first_word |= 0 in starts or 0 in ends
+        if last_source >= len(source.words) or last_target >= len(target.words):
             self.outside += 1
             self.first_outside = self.first_outside or line
 
