@@ -73,10 +73,9 @@ def word_states(states: HiddenStates) -> HiddenStates:
     for start, text_owners in zip(states.starts, states.owners, strict=True):
         subwords = states.values[start : start + len(text_owners)]
         subwords = torch.nn.functional.normalize(subwords - subwords.sum(0) / (len(text_owners) + FEW_SUBWORDS), dim=-1)
-        words = sorted(set(text_owners))
-        index = torch.tensor([words.index(word) for word in text_owners], device=subwords.device, dtype=torch.long)
-        sums = subwords.new_zeros(len(words), subwords.shape[1]).index_add_(0, index, subwords)
+        words, index = torch.unique(torch.tensor(text_owners, dtype=torch.long), return_inverse=True)
+        sums = subwords.new_zeros(len(words), subwords.shape[1]).index_add_(0, index.to(subwords.device), subwords)
         values.append(torch.nn.functional.normalize(sums, dim=-1))
-        owners.append(tuple(words))
+        owners.append(tuple(words.tolist()))
     starts = itertools.accumulate(map(len, owners[:-1]), initial=0)
     return HiddenStates(torch.cat([*values, states.values[-1:]]), tuple(starts), tuple(owners))

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-ITERATIONS = 2
 DAMPING = 0.9
 """For `itermax`, as in the paper."""
 
@@ -53,11 +52,9 @@ def argmax(similarities: Tensor) -> Tensor:
 def itermax(similarities: Tensor) -> Tensor:
     """`argmax` twice. The second time, similarities of subwords with a link are damped, or 0 if both have one."""
     linked = argmax(similarities)
-    for _ in range(ITERATIONS - 1):
-        source, target = linked.any(2, keepdim=True), linked.any(1, keepdim=True)
-        damped = torch.where(source | target, DAMPING * similarities, similarities)
-        linked = linked | argmax(damped.masked_fill(source & target, 0.0))
-    return linked
+    source, target = linked.any(2, keepdim=True), linked.any(1, keepdim=True)
+    damped = torch.where(source | target, DAMPING * similarities, similarities)
+    return linked | argmax(damped.masked_fill(source & target, 0.0))
 
 
 def match(similarities: Tensor, mask: Tensor) -> Tensor:
