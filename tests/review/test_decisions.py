@@ -59,7 +59,7 @@ def test_a_withdrawn_decision_keeps_its_labels(tmp_path: Path) -> None:
         decisions.decide("a", WHOLE)
         decisions.decide("a", Decision("", WHOLE.labels))
         assert decisions["a"].labels == WHOLE.labels
-        assert decisions.counts == {"corrected": 0}
+        assert decisions.counts == {"accept": 0, "corrected": 0, "reject": 0}
         assert decisions.outcome(ADA) == Reject(NOT_REVIEWED, ADA)
 
 

@@ -271,9 +271,8 @@ def _write(target: Path, corpus: io.Source, decisions: Decisions, writer: io.Wri
 
 
 def _print_as_json(target: Path, tally: Tally, decisions: Decisions) -> None:
-    counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     methods = {name: asdict(accepted) for name, accepted in decisions.by_method().items()}
-    options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts, "methods": methods})
+    options.print_json({"output": str(target), **tally.as_dict(), "decisions": decisions.counts, "methods": methods})
 
 
 def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:

@@ -138,14 +138,12 @@ class Decisions:
         return {number: verdicts[id] for id, number in numbers.items() if number is not None}
 
     @property
-    def counts(self) -> Counter[str]:
-        """How many sentences were accepted, how many rejected, and how many of the accepted ones corrected."""
-        counts: Counter[str] = Counter(decision.verdict for decision in self._by_id.values() if decision.verdict)
-        counts["corrected"] = sum(
-            decision.verdict == "accept" and decision.labels != self._sentence(id).labels
-            for id, decision in self._by_id.items()
-        )
-        return counts
+    def counts(self) -> dict[str, int]:
+        """How many sentences were accepted, how many of these corrected, and how many rejected."""
+        verdicts = Counter(decision.verdict for decision in self._by_id.values())
+        accepted = ((id, decision.labels) for id, decision in self._by_id.items() if decision.verdict == "accept")
+        corrected = sum(labels != self._sentence(id).labels for id, labels in accepted)
+        return {"accept": verdicts["accept"], "corrected": corrected, "reject": verdicts["reject"]}
 
     def types_of(self, sentence: Sentence) -> set[str]:
         """The types of the labels of a sentence, as corrected."""

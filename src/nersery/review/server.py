@@ -199,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif requested == "search":
             asked = parse_qs(urlsplit(self.path).query)
             self._send_json(review.search(*(asked.get(name, [""])[0] for name in ("text", "type", "method"))))
-        elif (number := self._number(requested, "sentence/")) is not None:
+        elif (number := self._number(requested)) is not None:
             self._send_json(review.shown(number))
         else:
             self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
@@ -220,7 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif requested == "over":
             self._send_json({})
             self.server.review.end()
-        elif (number := self._number(requested, "sentence/")) is not None:
+        elif (number := self._number(requested)) is not None:
             self._decide(number, body)
         else:
             self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
@@ -249,9 +249,10 @@ class _Handler(BaseHTTPRequestHandler):
         hosts = {f"{name}:{port}" for name in names} | ({*names} if port == HTTP_PORT else set())
         return requested if is_known and self.headers.get("Host") in hosts else None
 
-    def _number(self, requested: str | None, prefix: str) -> int | None:
-        """The position of a sentence; None if there is no such sentence."""
-        number = _short_number(requested.removeprefix(prefix)) if requested and requested.startswith(prefix) else None
+    def _number(self, requested: str | None) -> int | None:
+        """The position of the sentence in a path such as ``sentence/7``; None if there is no such sentence."""
+        kind, _, digits = (requested or "").partition("/")
+        number = _short_number(digits) if kind == "sentence" else None
         return number if number is not None and number < len(self.server.review.order) else None
 
     def _send_json(self, value: Any) -> None:
