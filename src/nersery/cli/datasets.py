@@ -273,7 +273,6 @@ def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) 
         left = tally.read - tally.written - tally.rejected
         options.print_json({"output": str(target), **tally.as_dict(), "not_drawn": left})
         return
-
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
     counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
     rejected = f"; {tally.rejected} rejected" if tally.rejected else ""

@@ -89,7 +89,6 @@ def train(
 
 
 def _print_training(folder: Path, history: Mapping[str, Any], gold: int, *, as_json: bool) -> None:
-
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
     if as_json:
         best_step = None if best is None else history["best_step"]
