@@ -143,17 +143,13 @@ class FileJob:
         is_moved = begun and not any((self.unfinished_folder / name).exists() for name in (OUTPUT, PACKED))
         if self.makes_folder and os.path.lexists(self.target) and not is_moved:
             raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
-        existing = (
-            {path.name for path in self.unfinished_folder.iterdir()}
-            if not begun and self.unfinished_folder.is_dir()
-            else set()
-        )
-        if not existing <= {*beginnings(JOURNAL)}:
+        is_leftover = not begun and self.unfinished_folder.is_dir()
+        if is_leftover and not {path.name for path in self.unfinished_folder.iterdir()} <= {*beginnings(JOURNAL)}:
             raise foreign_files(self.unfinished_folder, "an unfinished job")
         try:
             self._check_existing(overwrite, moved=begun)
         except SettingsError:
-            if not begun and self.unfinished_folder.is_dir():  # a kill came after the files had moved
+            if is_leftover:  # a kill came after the files had moved
                 with locked(self.unfinished_folder):
                     self._clear()
             raise
@@ -193,7 +189,7 @@ class FileJob:
                 done, policy = journal.tally.read, ErrorPolicy(function, self.sentence_of)
                 if progress is not None and done:
                     progress.advance(done, resumed=True)
-                remaining = islice(iter(items), done, None)  # rejects of the reader count as read, too
+                remaining = islice(items, done, None)  # rejects of the reader count as read, too
                 outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
                 try:
                     self._fill(journal, outcomes, policy, batch_size)
@@ -252,11 +248,7 @@ class FileJob:
 
     def _publish(self, tally: Tally) -> None:
         """Move the finished files. Files that a killed call has already moved are no longer there."""
-        rejects, output, packed = (
-            self.unfinished_folder / REJECTS,
-            self.unfinished_folder / OUTPUT,
-            self.unfinished_folder / PACKED,
-        )
+        rejects, output, packed = (self.unfinished_folder / name for name in (REJECTS, OUTPUT, PACKED))
         if not tally.rejected:
             self.rejects.unlink(missing_ok=True)
         elif rejects.exists():

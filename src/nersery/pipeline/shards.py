@@ -118,7 +118,7 @@ class ShardJob:
                 rows_done = len(manifest.shards) * self.rows
                 if progress is not None and rows_done:
                     progress.advance(rows_done, resumed=True)
-                remaining = batches(islice(iter(rows), rows_done, None), self.rows, batch_size)
+                remaining = batches(islice(rows, rows_done, None), self.rows, batch_size)
                 self._fill(manifest, answers(remaining), progress)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
             (self.unfinished_folder / LOCK).unlink(missing_ok=True)

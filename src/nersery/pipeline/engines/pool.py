@@ -191,14 +191,11 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 raise message
             if isinstance(message, Note):
                 warn(message.text)
-                continue
-            if isinstance(message, PythonWarning):
+            elif isinstance(message, PythonWarning):
                 warnings.warn_explicit(message.text, message.category, message.file, message.line)
-                continue
-            if isinstance(message, str):
+            elif isinstance(message, str):
                 self._show(message, slot.batches[0].rows if slot.batches else ())
-                continue
-            if isinstance(message, Ready):
+            elif isinstance(message, Ready):
                 slot.is_ready, self._bad_starts = True, 0
                 self._task = replace(self._task, is_first=False)
             else:
