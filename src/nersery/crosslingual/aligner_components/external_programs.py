@@ -162,23 +162,18 @@ class Giza(Program):
         return _read_giza(sorted(folder.glob(f"{pairs}.A3.final*")), corpus, others)
 
 
+def _giza(name: str, repository: str) -> Giza:
+    advice = f"Build them from https://github.com/moses-smt/{repository}, and put both in a folder on the PATH"
+    return Giza((name, "mkcls"), advice, most_words=100, most_uneven=9)
+
+
 PROGRAMS: dict[str, Program] = {
     "eflomal": Eflomal(("eflomal-align",), "Install it, e.g. with pip install eflomal, which needs a C compiler"),
     "fast_align": FastAlign(
         ("fast_align",), "Build it from https://github.com/clab/fast_align, and put it in a folder on the PATH"
     ),
-    "mgiza": Giza(
-        ("mgiza", "mkcls"),
-        "Build them from https://github.com/moses-smt/mgiza, and put both in a folder on the PATH",
-        most_words=100,
-        most_uneven=9,
-    ),
-    "giza++": Giza(
-        ("GIZA++", "mkcls"),
-        "Build them from https://github.com/moses-smt/giza-pp, and put both in a folder on the PATH",
-        most_words=100,
-        most_uneven=9,
-    ),
+    "mgiza": _giza("mgiza", "mgiza"),
+    "giza++": _giza("GIZA++", "giza-pp"),
 }
 
 
