@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO, get_args
+from typing import Any, NoReturn, TextIO, get_args
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -262,7 +262,7 @@ def _is_of_unbuffered_output(error: OSError) -> bool:
     return error.errno in NO_SPACE and getattr(sys.stdout, "write_through", False)
 
 
-def _fail(message: str, code: int, kind: str = "error") -> None:
+def _fail(message: str, code: int, kind: str = "error") -> NoReturn:
     print_error(f"{kind}: {printable_lines(message)}")
     raise typer.Exit(code)
 

@@ -101,7 +101,7 @@ class Errors:
 
         Missed and spurious entities have no counterpart, so they are not counted.
         """
-        pairs = Counter((type_, type_) for type_ in self.correct.elements())
+        pairs = Counter({(type_, type_): count for type_, count in self.correct.items()})
         pairs.update((m.gold.type, m.predicted.type) for m in self.mistakes if m.gold and m.predicted)
         rows: dict[str, dict[str, int]] = {}
         for (gold, predicted), count in sorted(pairs.items()):

@@ -131,11 +131,7 @@ def _scores(splits: Parts) -> ReportTable:
     for sentence in chain.from_iterable(splits.values()):
         for name, score in sentence.scores.items():
             scores.setdefault(name, array("d")).append(score)
-    columns = [
-        Column("score", TEXT),
-        Column("sentences scored"),
-        Column("lowest score", SCORE),
-        Column("highest", SCORE),
-    ]
+    extremes = Column("lowest score", SCORE), Column("highest", SCORE)
+    columns = [Column("score", TEXT), Column("sentences scored"), *extremes]
     rows = [(name, len(values), min(values), max(values)) for name, values in sorted(scores.items())]
     return ReportTable("", "", columns, rows)

@@ -11,7 +11,6 @@ from nersery.core.folders import replaced_folder
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.parts import SweepCell
 from nersery.report.pictures import charts
-from nersery.report.pictures.charts import size_panels
 from nersery.report.rendering import visible
 from nersery.report.tables.table_columns import ReportTable
 
@@ -63,14 +62,13 @@ def write_sweep(report: SweepReport, folder: Path, *, is_over: bool = True) -> N
     readable: dict[str, Any] = {name: visible(getattr(report, name)) for name in ("description", "failures", "notes")}
     report = replace(report, **readable)
     write_json(folder / "report.json", report.as_dict())
-    tables_by_name = {table.name: table for table in report.tables}
     context = {
         "charts": charts,
         "is_over": is_over,
         "report": report,
-        "tables": tables_by_name,
+        "tables": {table.name: table for table in report.tables},
         "hues": {},
-        "size_panels": size_panels(report.cells),
+        "size_panels": charts.size_panels(report.cells),
     }
     write_atomic(folder / "report.md", markdown_template("sweep.md.j2").render(context))
     write_atomic(folder / "report.html", html_template("sweep.html.j2").render(context))
