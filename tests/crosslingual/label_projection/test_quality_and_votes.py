@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nersery import Entity, Origin, Sentence
 from nersery.core.alignments import Link
 from nersery.core.outcome import Reject, collect
-from nersery.crosslingual.label_projection.project_stage import batch_projection
+from nersery.crosslingual.label_projection.project_stage import ProjectStage
 from nersery.crosslingual.label_projection.projection import (
     DISAGREE,
     ENTITY_QUALITY,
@@ -188,6 +188,6 @@ def test_a_step_projects_votes_and_rejects():
         Reject("empty line in the target", ADA),
         Task(plain("x y", "v"), [Translation(other, ())]),
     ]
-    result = collect(run(tasks, batch_projection(Projection()), batch_size=2))
+    result = collect(run(tasks, ProjectStage(Projection()).fit(Projection(), None, None), batch_size=2))
     assert [(s.id, s.labels) for s in result.corpus] == [("t", ((0, 2, "PER"), (3, 4, "PER"))), ("u", ((0, 1, "PER"),))]
     assert [reject.reason for reject in result.rejects] == ["empty line in the target", NO_WORD]

@@ -15,7 +15,7 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import build
 from nersery.core.warnings import warn
-from nersery.crosslingual.label_projection.projection import Projection, Task, Voting, vote
+from nersery.crosslingual.label_projection.projection import Projection, Task, Translation, Voting, vote
 from nersery.crosslingual.label_projection.projection_tasks import Alignments, ProjectionTasks
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.sides import opened_side
@@ -29,24 +29,6 @@ from nersery.pipeline.stage_options import split_options
 
 ROWS_AT_ONCE = 16
 """With more, their words and links no longer fit into the processor's cache."""
-
-
-def batch_projection(projection: Projection, voting: Voting = "majority") -> BatchFunction[Task]:
-    """The function of the job, which labels each sentence of a batch from its translations."""
-
-    def run_batch(batch: Sequence[Task]) -> list[Outcome]:
-        return [
-            vote(
-                [
-                    t if isinstance(t, Reject) else projection.project(t.source, target, t.alignment)
-                    for t in translations
-                ],
-                voting,
-            )
-            for target, translations in batch
-        ]
-
-    return run_batch
 
 
 @dataclass(frozen=True)
@@ -69,7 +51,14 @@ class ProjectStage(Stage[Task, Task]):
         return self.projection
 
     def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> BatchFunction[Task]:
-        return batch_projection(method, self.voting)
+        def projected(target: Sentence, translation: Translation | Reject) -> Outcome:
+            if isinstance(translation, Reject):
+                return translation
+            return method.project(translation.source, target, translation.alignment)
+
+        return lambda batch: [
+            vote([projected(task.target, t) for t in task.translations], self.voting) for task in batch
+        ]
 
     def files(self) -> dict[str, str]:
         return {}
