@@ -242,7 +242,7 @@ def sample(
     format = output_format(target)
     for path in filter(None, (target, ids)):
         refuse_same_file(path, source)
-    _refuse_existing(target, ids, force=force)
+    options.refuse_existing_outputs(target, ids, force=force)
     if ids is not None and ids.resolve() in (target.resolve(), rejects_of(target).resolve()):
         raise SettingsError(f"--ids {ids} is already an output of this command. Choose another file")
     opened = options.open_corpus(source)
@@ -254,18 +254,12 @@ def sample(
     reasons = Counter(reject.reason for reject in opened.rejects)
     tally = Tally(len(whole_corpus) + len(opened.rejects), len(corpus), reasons)
     options.report_repairs(opened)
-    _refuse_existing(target, ids, force=force)  # the files may have been created in the meantime
+    options.refuse_existing_outputs(target, ids, force=force)  # the files may have been created in the meantime
     options.write_chosen(target, corpus, opened, format)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)
         write_output(ids, sampling.id_list(corpus))
     _print_sample(target, corpus, tally, as_json=json)
-
-
-def _refuse_existing(target: Path, ids: Path | None, *, force: bool) -> None:
-    options.refuse_existing_outputs(target, force=force)
-    if ids is not None:
-        options.refuse_existing(ids, force=force)
 
 
 def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) -> None:

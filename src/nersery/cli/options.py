@@ -257,9 +257,9 @@ def write_chosen(target: Path, corpus: Corpus, source: io.Source, format: str) -
         rejects_of(target).unlink(missing_ok=True)
 
 
-def refuse_existing_outputs(target: Path, *, force: bool) -> None:
-    """Call `refuse_existing` for an output and its rejects."""
-    for path in (target, rejects_of(target)):
+def refuse_existing_outputs(target: Path, *others: Path | None, force: bool) -> None:
+    """Call `refuse_existing` for an output and its rejects, and for other outputs, if they are named."""
+    for path in filter(None, (target, rejects_of(target), *others)):
         refuse_existing(path, force=force)
 
 
