@@ -28,7 +28,7 @@ from nersery.io.jsonl import rejects_of
 from nersery.models.sizes import parameters_of_method
 from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, SystemReport
 from nersery.report.parts import GridReport, Measure, SelfTrainingReport, TeacherReport, TrainingReport
-from nersery.report.system_names import GOLD
+from nersery.report.system_names import BASELINE, GOLD
 
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
@@ -101,7 +101,7 @@ def _empty_notes(recipe: Recipe, systems: Sequence[SystemReport]) -> list[str]:
     for settings, system in list(zip(recipe.systems, systems, strict=True))[1:]:
         seeds = [str(seed) for seed, kept in zip(recipe.seeds, system.kept_sentences, strict=True) if not kept]
         if seeds and settings.gold_copies and settings.makes_sentences:
-            base = settings.base or "gold only"
+            base = settings.base or BASELINE
             notes.append(
                 f"{system.name}: no sentence was kept, so it trains on those of {base} (seed {', '.join(seeds)})"
             )

@@ -17,13 +17,13 @@ from nersery.core.text_forms import composed
 from nersery.core.training_context import copies_for_upsampling
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of
-from nersery.report.system_names import GOLD
+from nersery.report.system_names import BASELINE, GOLD
 from nersery.taggers.components.second_stage import changed, second_stage_issues
 
 TEACHERS = "teachers"
 """The folder of teachers that systems share."""
 
-RESERVED = (GOLD, "gold only", "sample", TEACHERS)
+RESERVED = (GOLD, BASELINE, "sample", TEACHERS)
 """Folders of every run, and the name of the baseline in the report: no system may have these names."""
 
 LONGEST_NAME = 200

@@ -21,7 +21,8 @@ from nersery.report.escaping import html_template, markdown_template
 from nersery.report.model import COLUMNS, Report
 from nersery.report.number_format import unbroken
 from nersery.report.pictures import charts
-from nersery.report.tables.report_tables import reference_name, report_tables
+from nersery.report.system_names import BASELINE
+from nersery.report.tables.report_tables import report_tables
 from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.verdict import verdict
 
@@ -88,7 +89,7 @@ def _template_values(values: Mapping[str, Any]) -> dict[str, Any]:
         "has_intervals": any(system.f1_interval for system in charted),
         "difference_scale": charts.difference_scale(systems),
         "reference": reference,
-        "base": reference_name(report),
+        "base": BASELINE,
         "best": report.best,
         "labels": {system.name: system.label for system in systems},
         "columns": COLUMNS,

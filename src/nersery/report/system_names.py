@@ -6,6 +6,8 @@ import re
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
+BASELINE = "gold only"
+"""Its name for readers."""
 
 
 def label_of(system: str) -> str:
@@ -14,4 +16,4 @@ def label_of(system: str) -> str:
     >>> label_of("gold"), label_of("gold, roberta"), label_of("golden")
     ('gold only', 'gold only, roberta', 'golden')
     """
-    return re.sub(f"^{GOLD}(?=,|$)", "gold only", system)
+    return re.sub(f"^{GOLD}(?=,|$)", BASELINE, system)

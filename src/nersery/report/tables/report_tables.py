@@ -16,7 +16,7 @@ from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.report.model import COLUMNS, Report, SplitReport, SystemReport
 from nersery.report.number_format import unbroken
 from nersery.report.parts import GridReport, GroupScores
-from nersery.report.system_names import label_of
+from nersery.report.system_names import BASELINE, label_of
 from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.tables.table_columns import (
     DURATION,
@@ -52,11 +52,6 @@ def report_tables(report: Report) -> dict[str, ReportTable]:
     """All tables of a report that have rows, by name."""
     tables = (table for make in TABLES for table in make(report) if table.rows)
     return {table.name: table for table in tables}
-
-
-def reference_name(report: Report) -> str:
-    """The name of the baseline for readers."""
-    return report.reference.label if report.reference else "gold only"
 
 
 def _search(report: Report) -> Iterator[ReportTable]:
@@ -121,9 +116,9 @@ def _scores(report: Report) -> Iterator[ReportTable]:
     ]  # fmt: skip
     caption = (
         "Precision, recall and F1 in percent points (micro average, whole entities), and the difference in F1 from "
-        f"{reference_name(report)}"
+        f"{BASELINE}"
     )
-    yield ReportTable.of("scores", caption, columns, report.systems, "scores-table", reference_name(report))
+    yield ReportTable.of("scores", caption, columns, report.systems, "scores-table", BASELINE)
 
 
 def _groups(report: Report) -> Iterator[ReportTable]:
@@ -149,7 +144,7 @@ def _groups(report: Report) -> Iterator[ReportTable]:
                 for system, group in zip(systems, scores, strict=True)
             ]
         columns = [Column(heading, column_kind), Column("Gold mentions"), *(Column(s.label, GAP) for s in systems)]
-        caption = f"F1 by method and {by}, in percent points; beside it the difference from {reference_name(report)}"
+        caption = f"F1 by method and {by}, in percent points; beside it the difference from {BASELINE}"
         yield ReportTable(f"per-{kind}", caption, columns, rows, "matrix")
         first = [Column(heading, column_kind, "group"), Column("Method", NAME, "method")]
         columns = [*first, Column("Gold mentions", of="gold"), *FIGURES]
@@ -165,7 +160,7 @@ def _mistakes(report: Report) -> Iterator[ReportTable]:
 
 
 def _changes(report: Report) -> Iterator[ReportTable]:
-    differing = f"Entities that differ from {reference_name(report)}, by"
+    differing = f"Entities that differ from {BASELINE}, by"
     yield from _by_kind(report, "changes", [*KINDS_OF_CHANGE], f"{differing} method", f"{differing} type and method")
 
 
@@ -180,7 +175,7 @@ def _by_kind(report: Report, part: str, kinds: Sequence[str], *captions: str) ->
         if type_ in rows
     ]
     columns = [Column("Method", NAME), *(Column(kind.capitalize()) for kind in kinds)]
-    yield ReportTable(part, captions[0], columns, totals, baseline=reference_name(report))
+    yield ReportTable(part, captions[0], columns, totals, baseline=BASELINE)
     yield ReportTable(f"{part}-by-type", captions[1], [Column("Type", TYPE), *columns], by_type)
 
 
