@@ -72,8 +72,7 @@ def quality(
             row["perplexity"] = likelihood.perplexity if math.isfinite(likelihood.perplexity) else None
             row["subwords"] = likelihood.subwords
     if json:
-        measured = {"model": model if perplexity else None, "kind": kind}
-        options.print_json({"gold": gold, **measured, "files": rows})
+        options.print_json({"gold": gold, "model": model if perplexity else None, "kind": kind, "files": rows})
     else:
         _print_quality(rows, kind, model)
 

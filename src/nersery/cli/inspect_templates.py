@@ -72,8 +72,7 @@ def templates(
         from nersery.report.pictures.attention_map import attention_map
 
         id = drawn[0].id
-        image = attention_map(drawn[0], attentions[id], templates_by_id[id].keywords)
-        write_output(picture, image)
+        write_output(picture, attention_map(drawn[0], attentions[id], templates_by_id[id].keywords))
     if json:
         options.print_json(
             {"file": source, "keywords": keywords, "rate": rate, "sentences": templates_as_json(shown, templates_by_id)}

@@ -172,8 +172,7 @@ class Embeddings(Aligner, ModelSettings):
         """Which subwords are linked, and how probably. Shape: twice (pairs, source subwords, target subwords)."""
         if self._extraction in NORMALIZERS:
             scores = left @ right.transpose(1, 2) / (self.temperature or 1.0)
-            directions = both_directions(scores, mask, NORMALIZERS[self._extraction])
-            return by_probability(*directions, self.threshold)
+            return by_probability(*both_directions(scores, mask, NORMALIZERS[self._extraction]), self.threshold)
         similarities = cosines(left, right, mask, self.distortion)
         if self._extraction == "match":
             return match(similarities, mask), similarities
