@@ -23,6 +23,7 @@ from nersery.augment.linearized.parsing import (
     child_of,
     has_mentions,
     is_near_copy,
+    mentions_outside,
     parse,
 )
 from nersery.core import registry
@@ -245,3 +246,11 @@ def test_a_child_has_the_language_and_columns_of_its_parent() -> None:
         ("a", "b"), (Entity(0, 1, "PER"),), language="no", columns=((UNKNOWN_COLUMN, UNKNOWN_COLUMN),)
     )
     assert child_of(replace(PARENT, columns=()), child).columns == ()
+
+
+def test_spellings_of_a_mention_with_and_without_punctuation_are_one() -> None:
+    """Otherwise, the order of a set, which differs between processes, would decide which of them counts."""
+    unlabelled = Sentence(("Yahoo", "won"))
+    spellings = [("Yahoo!",), ("Yahoo",)]
+    assert mentions_outside([unlabelled], spellings) == mentions_outside([unlabelled], spellings[::-1])
+    assert mentions_outside([unlabelled], spellings[:1]) == mentions_outside([unlabelled], spellings[1:]) != frozenset()

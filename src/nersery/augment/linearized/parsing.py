@@ -139,21 +139,21 @@ def has_mentions(sentence: Sentence, mentions: Iterable[LabelledMention]) -> boo
 def mentions_outside(
     sentences: Iterable[Sentence], mentions: Collection[tuple[str, ...]]
 ) -> frozenset[tuple[str, ...]]:
-    """The mentions whose words also occur outside entities. Punctuation that is attached to words is ignored.
+    """The mentions, without punctuation that is attached to words, whose words also occur outside entities.
 
     >>> sentence = Sentence(("Oslo", "?", "Yes", ",", "Oslo!"), (Entity(0, 1, "LOC"),))
-    >>> mentions_outside([sentence], [("Oslo",), ("Yes", "Oslo")])
+    >>> mentions_outside([sentence], [("Oslo?",), ("Yes", "Oslo")])
     frozenset({('Oslo',)})
     """
-    by_text = {_without_outer_punctuation(mention): mention for mention in mentions}
-    lengths = {len(text) for text in by_text}
+    known = set(map(_without_outer_punctuation, mentions))
+    lengths = set(map(len, known))
     found = set()
     for sentence in sentences:
         words, inside = _without_outer_punctuation(sentence.words), sentence.inside
         for start, length in itertools.product(sentence.outside, lengths):
             text = words[start : start + length]
-            if text in by_text and inside.isdisjoint(range(start, start + length)):
-                found.add(by_text[text])
+            if text in known and inside.isdisjoint(range(start, start + length)):
+                found.add(text)
     return frozenset(found)
 
 
