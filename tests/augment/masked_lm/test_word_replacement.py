@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -192,3 +193,13 @@ def test_a_condition_that_leaves_no_room_is_refused_at_once(tiny_masked_lm: str,
 def test_less_than_one_word_is_refused(words: int) -> None:
     with pytest.raises(SettingsError, match=f"words is {words}, expected 1 or more"):
         BDA(words=words)
+
+
+def test_suggestions_follow_the_language_of_the_sentence(model: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when words are replaced: a Turkish *izmir* in place of *Ankara* is *İzmir*."""
+    asked: list[MaskedInput] = []
+    monkeypatch.setattr(model, "guesses", lambda masked_inputs, top_k: asked.extend(masked_inputs) or [[[]]])
+    method, turkish = Conditioned(), replace(SENTENCE, language="tr")
+    method._lm = model
+    assert method.suggest([turkish], [(3,)], 1) == [[[]]]
+    assert asked == [method.masked_input(turkish, 3)]

@@ -78,12 +78,8 @@ class WordPredictions(MaskedModelSettings):
         ]
         # All positions are masked at once, but an input has only one condition, so each type needs its own input.
         queries = [(number, type_) for number, kinds in enumerate(types) for type_ in dict.fromkeys(kinds)]
-        masked_inputs = [
-            MaskedInput(
-                sentences[number].words, tuple(positions[number]), self.condition(type_), sentences[number].inside
-            )
-            for number, type_ in queries
-        ]
+        asked = [(sentences[number], tuple(positions[number]), self.condition(type_)) for number, type_ in queries]
+        masked_inputs = [MaskedInput(s.words, gaps, shown, s.inside, s.language) for s, gaps, shown in asked]
         guesses = dict(zip(queries, self.lm.guesses(masked_inputs, top_k), strict=True))
         return [[guesses[number, type_][gap] for gap, type_ in enumerate(kinds)] for number, kinds in enumerate(types)]
 
