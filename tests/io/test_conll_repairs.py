@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -47,6 +48,15 @@ def test_blank_words_repair_removes_spaces_as_words(path: Path) -> None:
     assert source.repaired == {"blank-words": 2, "drop-sentence": 1}
     with pytest.raises(DataError, match=r":5 .*'junk' cannot be read"):
         list(opened(path, text.replace("c\tO", "c\tjunk"), repair=("blank-words",)))
+
+
+@pytest.mark.parametrize("last", ["", "c\tjunk\n"])
+def test_many_blank_words_of_one_sentence_take_linear_time(last: str, path: Path) -> None:
+    """A file without blank lines is one sentence."""
+    began = process_time()
+    source = opened(path, "a\tO\n \tO\n" * 15_000 + last, repair=("blank-words", "drop-sentence"))
+    assert sum(map(len, source)) == (0 if last else 15_000)
+    assert process_time() - began < 2, "a search in the list of blank words for each word took 5 s"
 
 
 def test_repairs_are_counted_and_dropped_sentences_are_kept_as_rejects(path: Path) -> None:

@@ -78,7 +78,7 @@ class Paragraph(NamedTuple):
         comments: Comment lines before it.
         repaired: Number of lines that each repair changed.
         skipped: Number of lines directly in front of the first word, without a blank line between them.
-        left_out: Positions of lines that were left out, from 0.
+        positions: Positions of the lines in the file, from 0 for the first: a repair may leave out lines.
     """
 
     line: int
@@ -86,13 +86,11 @@ class Paragraph(NamedTuple):
     comments: tuple[str, ...]
     repaired: Mapping[str, int]
     skipped: int
-    left_out: Sequence[int] = ()
+    positions: Sequence[int]
 
     def line_of(self, index: int) -> int:
         """The line number of a row."""
-        for position in self.left_out:
-            index += position <= index
-        return self.line + index
+        return self.line + self.positions[index]
 
     @property
     def mark_issue(self) -> Issue | None:
@@ -153,12 +151,12 @@ class ConllSource(base.Source):
                 waiting += (text.rstrip("\r\n") for text in lines[:skip])
             if skip < len(lines):
                 comments = tuple(text for text in waiting if text not in MARKS)
-                rows, repaired, left_out = list(map(split_line, lines[skip:])), _NOTHING, list[int]()
-                if self._line_repairs:
-                    rows, repaired, left_out = _mended(rows, layout, self._line_repairs)
+                rows, names = list(map(split_line, lines[skip:])), self._line_repairs
+                mended = _mended(rows, layout, names) if names else (rows, _NOTHING, range(len(rows)))
+                rows, repaired, positions = mended
                 if marks:
                     repaired = {**repaired, INNER_MARK: marks}
-                yield Paragraph(line + skip, rows, comments, repaired, skip, left_out)
+                yield Paragraph(line + skip, rows, comments, repaired, skip, positions)
                 waiting, marks = [], 0
 
     def _tags(self) -> Iterator[list[str]]:
@@ -306,19 +304,18 @@ def _extras(rows: Sequence[Sequence[str]], layout: Layout) -> list[int]:
 
 def _mended(
     rows: Sequence[list[str]], layout: Layout, names: Collection[str]
-) -> tuple[list[list[str]], Mapping[str, int], list[int]]:
-    """The lines of a sentence after the repairs of lines, the number of lines that each repair changed, and the
-    positions of lines that were left out.
-    """
+) -> tuple[list[list[str]], Mapping[str, int], Sequence[int]]:
+    """The lines of a sentence after repairs, the number that each repair changed, and their positions before it."""
     extras = _extras(rows, layout) if EXTRA_ROWS in names else []
     words = [(index, row[layout.word]) for index, row in enumerate(rows) if len(row) == layout.width]
     # words of control characters alone, such as a page break
     unseen = [at for at, word in words if CONTROL_CHARACTERS in names and word and not without_control(word)]
     blank = [at for at, word in words if BLANK_WORDS in names and not word.strip(" ")]
     blank, unseen = (blank, unseen) if len(blank) + len(unseen) < len(rows) else ([], [])
-    left_out = sorted({*extras, *blank, *unseen})
+    left_out = {*extras, *blank, *unseen}
     mended, counts = [], Counter({EXTRA_ROWS: len(extras), BLANK_WORDS: len(blank), CONTROL_CHARACTERS: len(unseen)})
-    for row in (row for index, row in enumerate(rows) if index not in left_out):
+    positions = [index for index in range(len(rows)) if index not in left_out]
+    for row in map(rows.__getitem__, positions):
         fitted = layout.fitted(row) if RAGGED_LINES in names else row
         counts[RAGGED_LINES] += fitted is not row
         for name, mend in _ON_WORDS.items() if len(fitted) == layout.width else ():
@@ -326,7 +323,7 @@ def _mended(
                 word, fitted[layout.word] = fitted[layout.word], mend(fitted[layout.word])
                 counts[name] += word != fitted[layout.word]
         mended.append(fitted)
-    return mended, +counts, left_out
+    return mended, +counts, positions
 
 
 def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
