@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,13 @@ from nersery.core.sentence import Origin
 from nersery.io import ReadOptions, open_corpus, parquet, read
 from nersery.io.jsonl import to_object
 from tests.io.strategies import sentences
+
+
+def write(objects: Iterable[dict[str, Any]], path: Path) -> None:
+    """Write sentences given as JSON values."""
+    lines = path.with_suffix(".jsonl")
+    lines.write_text("".join(f"{json.dumps(value)}\n" for value in objects), "utf-8")
+    parquet.write_lines(lines, path)
 
 
 def test_names_the_extra_if_pyarrow_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +62,7 @@ class TestWithPyarrow:
         path = tmp_path_factory.mktemp("round") / "a.parquet"
         named = [Sentence(s.words, s.entities, f"s{n}", s.language, s.origin, s.scores, s.columns, s.comments)
                  for n, s in enumerate(corpus)]  # fmt: skip
-        parquet.write_objects(map(to_object, named), path)
+        write(map(to_object, named), path)
         assert list(open_corpus(path)) == named
 
     def test_a_full_sentence(self, tmp_path: Path) -> None:
@@ -255,9 +262,7 @@ class TestWithPyarrow:
         from pyarrow.parquet import ParquetFile
 
         monkeypatch.setattr(parquet, "GROUP_ROWS", 3)
-        parquet.write_objects(
-            ({"id": str(n), "words": ["a"], "entities": []} for n in range(8)), tmp_path / "a.parquet"
-        )
+        write(({"id": str(n), "words": ["a"], "entities": []} for n in range(8)), tmp_path / "a.parquet")
         assert ParquetFile(tmp_path / "a.parquet").num_row_groups == 3
         assert [s.id for s in read(tmp_path / "a.parquet")] == list(map(str, range(8)))
 
@@ -265,7 +270,7 @@ class TestWithPyarrow:
         """No column needs a type that other readers lack: only lists, structs, strings and numbers."""
         from pyarrow.parquet import read_schema
 
-        parquet.write_objects([], tmp_path / "a.parquet")
+        write([], tmp_path / "a.parquet")
         assert "map" not in str(read_schema(tmp_path / "a.parquet"))
 
     @pytest.mark.parametrize(

@@ -222,21 +222,16 @@ def _arrow_type(arrow: Any, shape: Shape) -> Any:
     return arrow.list_(_arrow_type(arrow, shape[0]))
 
 
-def write_objects(objects: Iterable[Object], path: Path) -> None:
-    """Write sentences given as JSON values, as from `nersery.io.jsonl.to_object`; see `write_rows`."""
-    write_rows(map(_with_columns, objects), path, SHAPES)
-
-
 def write_lines(lines: Path, path: Path) -> None:
-    """Write the sentences of a JSONL file that nersery wrote."""
+    """Write the sentences of a JSONL file that nersery wrote; see `write_rows`."""
     with lines.open(encoding="utf-8", newline="\n") as stream:
-        write_objects(map(json.loads, stream), path)
+        write_rows((_with_list_of_scores(json.loads(line)) for line in stream), path, SHAPES)
 
 
-def _with_columns(value: Object) -> Object:
-    if "scores" not in value:
-        return value
-    return {**value, "scores": [{"name": name, "value": score} for name, score in value["scores"].items()]}
+def _with_list_of_scores(value: Object) -> Object:
+    if "scores" in value:
+        value["scores"] = [{"name": name, "value": score} for name, score in value["scores"].items()]
+    return value
 
 
 def load_pyarrow() -> Any:
