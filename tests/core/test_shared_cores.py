@@ -54,20 +54,20 @@ def watch(cores: Cores) -> Iterator[CoreWatch]:
 def test_threads_sleep_while_other_processes_need_the_cores(cores: Cores, watch: CoreWatch) -> None:
     before = threading.active_count()
     cores.share = 0.5
-    assert wait_until(lambda: watch.is_crowded)
+    assert wait_until(lambda: watch._team is not None)
     assert threading.active_count() == before + 1
     cores.share = 0.0
-    assert wait_until(lambda: not watch.is_crowded)
+    assert wait_until(lambda: watch._team is None)
     assert threading.active_count() == before
 
 
 def test_ignores_a_small_change(cores: Cores, watch: CoreWatch) -> None:
     cores.share = 0.07
-    assert not reached_within(cores, 20, lambda: watch.is_crowded)
+    assert not reached_within(cores, 20, lambda: watch._team is not None)
     cores.share = 0.5
-    assert wait_until(lambda: watch.is_crowded)
+    assert wait_until(lambda: watch._team is not None)
     cores.share = 0.07  # threads that sleep wait less
-    assert not reached_within(cores, 20, lambda: not watch.is_crowded)
+    assert not reached_within(cores, 20, lambda: watch._team is None)
 
 
 def reached_within(cores: Cores, count: int, reached: Callable[[], bool]) -> bool:
@@ -82,7 +82,7 @@ def test_a_closed_watch_leaves_no_thread(cores: Cores) -> None:
     before = threading.active_count()
     watch = CoreWatch()
     cores.share = 0.5
-    assert wait_until(lambda: watch.is_crowded)
+    assert wait_until(lambda: watch._team is not None)
     watch.close()
     assert threading.active_count() == before
 
@@ -91,7 +91,7 @@ def test_without_numeric_libraries_there_is_nothing_to_do(cores: Cores, monkeypa
     monkeypatch.delitem(shared_cores.sys.modules, "torch", raising=False)
     watch = CoreWatch()
     cores.share = 0.5
-    assert not reached_within(cores, 20, lambda: watch.is_crowded)
+    assert not reached_within(cores, 20, lambda: watch._team is not None)
     watch.close()
 
 

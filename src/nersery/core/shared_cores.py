@@ -48,14 +48,9 @@ class CoreWatch:
 
     def __init__(self) -> None:
         self._ended, self._team_may_go = threading.Event(), threading.Event()
-        self._team: threading.Thread | None = None
+        self._team: threading.Thread | None = None  # while there is one, waiting threads sleep
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
-
-    @property
-    def is_crowded(self) -> bool:
-        """Whether waiting threads currently sleep."""
-        return self._team is not None
 
     def close(self) -> None:
         """Stop watching. Threads that still run when Python exits could crash it."""
