@@ -47,6 +47,10 @@ def _functions(module: str = "libraries") -> Any:
 class Conversions:
     """The conversions of a corpus. All check their input as they check a file: broken tags are an error."""
 
+    if TYPE_CHECKING:
+
+        def __init__(self, sentences: Iterable[Any]) -> None: ...
+
     @classmethod
     def from_dataset(
         cls,
@@ -75,7 +79,7 @@ class Conversions:
         >>> Corpus.from_dataset(rows, names=["O", "B-PER", "I-PER"])[0].labels
         ((0, 1, 'PER'),)
         """
-        return cls(_functions().dataset_sentences(dataset, words, tags, names, options))  # type: ignore[call-arg]
+        return cls(_functions().dataset_sentences(dataset, words, tags, names, options))
 
     def to_dataset(self, *, scheme: str = "IOB2", types: Sequence[str] = ()) -> Dataset:
         """A Hugging Face dataset with ``id``, ``tokens`` and ``ner_tags`` (`ClassLabel`), and ``language`` if known.
@@ -103,7 +107,7 @@ class Conversions:
         Raises:
             DataError: If an entity crosses the end of a sentence, or is white space.
         """
-        return cls(_functions("annotation_tools.spacy_documents").spacy_sentences(docs, options))  # type: ignore[call-arg]
+        return cls(_functions("annotation_tools.spacy_documents").spacy_sentences(docs, options))
 
     def to_spacy(self, vocab: Any = None) -> list[Doc]:
         """A spaCy document for each sentence, with ``ents``, and the id in ``user_data``.
@@ -143,7 +147,7 @@ class Conversions:
         Raises:
             DataError: With all issues of the rows.
         """
-        return cls(_functions("data_frames").pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
+        return cls(_functions("data_frames").pandas_sentences(frame, words, tags, sentence, names, options))
 
     def to_pandas(self, *, scheme: str = "IOB2") -> DataFrame:
         """A data frame with a row for each word: ``sentence``, ``word``, ``tag``, and ``language`` if known.
@@ -169,7 +173,7 @@ class Conversions:
         >>> Corpus.from_texts(["Ada lives in Oslo."])[0].words
         ('Ada', 'lives', 'in', 'Oslo', '.')
         """
-        return cls(_functions().text_sentences(texts, options))  # type: ignore[call-arg]
+        return cls(_functions().text_sentences(texts, options))
 
     @classmethod
     def from_bio(cls, words: Iterable[Sequence[str]], tags: Iterable[Sequence[str]], **options: Any) -> Self:
@@ -185,7 +189,7 @@ class Conversions:
         >>> Corpus.from_bio([["Ada", "Lovelace", "wrote"]], [["B-PER", "I-PER", "O"]])[0].labels
         ((0, 2, 'PER'),)
         """
-        return cls(_functions().bio_sentences(words, tags, options))  # type: ignore[call-arg]
+        return cls(_functions().bio_sentences(words, tags, options))
 
     def to_bio(self, *, scheme: str = "IOB2") -> tuple[list[list[str]], list[list[str]]]:
         """The words and the tags of each sentence.

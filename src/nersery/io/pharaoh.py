@@ -97,7 +97,8 @@ def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
         odd = next(part for part in parts if not _LINK.fullmatch(part))
         hint = next((hint for form, hint in _HINTS.items() if form.fullmatch(odd)), "")
         raise ValueError(f"{shown(odd, 40)} is not a link, expected e.g. 0-0 or 0-0:0.83{hint}")
-    return tuple(zip(*fields, strict=True)) if fields else ((), (), ())  # type: ignore[return-value]
+    sources, targets, probabilities = zip(*fields, strict=True) if fields else ((), (), ())
+    return sources, targets, probabilities
 
 
 def _beside(written: Sequence[str], probabilities: Sequence[str]) -> Sequence[str]:
