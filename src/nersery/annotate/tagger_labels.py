@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, at, did_you_mean
 from nersery.core.registry import create_within, name_of, unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
@@ -66,7 +66,7 @@ class TaggerLabels(Annotator):
         try:
             return create_within("teacher", self.teacher)
         except SettingsError as error:
-            raise SettingsError("\n".join(f"teacher: {line}" for line in str(error).split("\n"))) from error
+            raise SettingsError("\n".join(at("teacher", str(error).split("\n")))) from error
 
     @property
     def learns(self) -> bool:

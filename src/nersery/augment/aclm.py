@@ -229,7 +229,7 @@ class _Partners:
     """The gold sentences most similar to a sentence, by the cosine of sentence embeddings. Of copies, the first counts.
 
     Args:
-        gold: Sentences from which partners are taken; those without entities are skipped.
+        gold: Sentences from which partners are taken.
         neighbours: Number of most similar sentences from which a partner is drawn.
     """
 
@@ -237,8 +237,7 @@ class _Partners:
         self._encoder, self._neighbours = encoder, neighbours
         distinct: dict[tuple[str, ...], Sentence] = {}
         for sentence in gold:
-            if sentence.entities:
-                distinct.setdefault(sentence.words, sentence)
+            distinct.setdefault(sentence.words, sentence)
         self._gold = [*distinct.values()]
         self._numbers = {words: number for number, words in enumerate(distinct)}
         self._vectors = encoder.sentences([*distinct])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
@@ -183,23 +183,18 @@ def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
     """The draft with id and origin, without scores; a draft equal to its parent is a reject."""
     parent, copy = task
     draft = outcome_of(name, parent, draft)
-    reason = draft.reason if isinstance(draft, Reject) else None
-    sentence = draft.sentence if isinstance(draft, Reject) else draft
-    if reason is None and sentence is not None and _is_unchanged(sentence, parent):
-        reason = UNCHANGED
-    content = sentence or parent
+    if isinstance(draft, Sentence) and _is_unchanged(draft, parent):
+        draft = Reject(UNCHANGED, draft)
+    content = draft if isinstance(draft, Sentence) else draft.sentence or parent
     finished = content.generated(child_id(parent.id, name, copy), Origin(name, _parents(content, parent), copy), parent)
-    if reason is None:
-        return finished
-    return Reject(reason, finished, draft.error if isinstance(draft, Reject) else None)
+    return finished if isinstance(draft, Sentence) else replace(draft, sentence=finished)
 
 
 def _parents(draft: Sentence, parent: Sentence) -> tuple[str, ...]:
     """The ids of the sentences that a draft comes from. An origin that it shares with its parent is the parent's."""
     if draft.origin is None or draft.origin is parent.origin:
         return (parent.id,)
-    named = draft.origin.parents
-    return tuple(dict.fromkeys((parent.id, *named)))
+    return tuple(dict.fromkeys((parent.id, *draft.origin.parents)))
 
 
 def _is_unchanged(a: Sentence, b: Sentence) -> bool:

@@ -77,7 +77,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
 
     def _masked_input(self, sentence: Sentence, positions: Sequence[int]) -> MaskedInput:
         if not self.linearize:
-            return MaskedInput(sentence.words, tuple(positions), names=sentence.inside, language=sentence.language)
+            return super()._masked_input(sentence, positions)
         return linearized_input(sentence, positions, self._languages_in(sentence))
 
     def _languages_in(self, sentence: Sentence) -> dict[Entity, str]:

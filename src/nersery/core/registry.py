@@ -138,8 +138,7 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
     """Create a method from a name or class and its settings, or check and return a given object; see `create`."""
     if isinstance(method, str):
         return create(kind, method, settings)
-    base = _base(kind)
-    if not (issubclass(method, base) if isinstance(method, type) else isinstance(method, base)):
+    if not _is_method(kind, method):
         raise SettingsError(
             f"the {kind} method is {shown(method)}, expected the name, the class or an instance of one of "
             f"{', '.join(names(kind))}"
@@ -232,9 +231,8 @@ def check_values(method: object, name: str | None = None, *, types: bool = False
 
 def defaults(kind: str, name: str) -> dict[str, Any]:
     """The default settings of a method."""
-    return {
-        setting.name: typed_settings.default_of(setting) for setting in typed_settings.setting_fields(get(kind, name))
-    }
+    settings = typed_settings.setting_fields(get(kind, name))
+    return {setting.name: typed_settings.default_of(setting) for setting in settings}
 
 
 class Method:

@@ -262,9 +262,8 @@ class Pass:
 
     def count(self, *repaired: Mapping[str, int]) -> None:
         """Count the repairs in a sentence that is kept."""
-        for counts in repaired:
-            if counts:
-                self.repaired.update(counts)
+        for counts in filter(None, repaired):
+            self.repaired.update(counts)
 
     def error(self) -> DataError:
         """The error with all issues of the file and their fixes."""

@@ -11,7 +11,6 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.io.temporary_tables.ids import Ids
 from nersery.select.base import Selector, not_a_candidate
 from nersery.select.components.near_duplicates import NOTHING, ExactDuplicates, Found, NearDuplicates, text_of
@@ -41,8 +40,6 @@ class Duplicates(Selector):
     similarity: RateAboveZero = 1.0
     ignore_case: bool = True
     threshold: Rate = 1.0
-    _candidates: Ids = hidden(default_factory=Ids)
-    _starts: list[int] = hidden(default_factory=list)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,7 +47,7 @@ class Duplicates(Selector):
 
     def _forget(self) -> None:
         self._earlier, self._near = ExactDuplicates(), NearDuplicates(self.similarity)
-        self._candidates, self._starts = Ids(), []
+        self._candidates, self._starts = Ids(), list[int]()
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Store the held-out and gold sentences."""

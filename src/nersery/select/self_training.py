@@ -272,11 +272,9 @@ class SelfTraining(Selector):
         return tagger, len(train)
 
     def _new_tagger(self) -> Tagger:
-        if not self.tagger and self._training.new_tagger is not None:
-            tagger: Tagger = self._training.new_tagger()
-        else:
-            tagger = create_within("tagger", self.tagger)
-        return tagger
+        if self.tagger or self._training.new_tagger is None:
+            return create_within("tagger", self.tagger)
+        return self._training.new_tagger()
 
     def _last_tagger(self, folder: Path) -> Tagger:
         wanted = vars(self._new_tagger())

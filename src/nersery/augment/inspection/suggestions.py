@@ -93,11 +93,8 @@ class SuggestionTable:
 
     def by_sentence(self) -> list[tuple[Sentence, list[int]]]:
         """Each sentence with the numbers of its blanks, in order."""
-        return [
-            (self.blanks[numbers[0]].sentence, numbers)
-            for _, group in groupby(range(len(self.blanks)), key=lambda number: self.blanks[number].sentence.id)
-            for numbers in [list(group)]
-        ]
+        groups = groupby(range(len(self.blanks)), key=lambda number: self.blanks[number].sentence)
+        return [(sentence, list(numbers)) for sentence, numbers in groups]
 
     def as_dict(self) -> dict[str, Any]:
         """The table as values for JSON."""

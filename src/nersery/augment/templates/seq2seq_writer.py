@@ -86,7 +86,7 @@ def length_issue(model: Seq2Seq, template: Template) -> str:
 
 
 def _apart(model: Seq2Seq, template: Template) -> Template:
-    """The template of the sentence with words such as "10 000" split; see `apart`."""
+    """The template of the sentence with words such as "10 000" split; see `with_split_words`."""
     sentence = with_split_words(template.sentence, model.parts)
     if sentence is template.sentence:
         return template

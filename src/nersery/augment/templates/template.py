@@ -81,7 +81,7 @@ class Template:
     def with_most_gaps(self) -> Template:
         """A possible result of `dynamically_masked`, with the most gaps: only keywords right after a gap stay."""
         kept: list[int] = []
-        inside, known, torn = {*self.sentence.inside}, {*self.keywords}, False
+        inside, known, torn = self.sentence.inside, {*self.keywords}, False
         for position in range(len(self.sentence)):
             stays = torn and position in known
             torn = not stays and position not in inside

@@ -1,1 +1,1 @@
-"""Words that rule-based methods use: stop words, synonyms, word lists, gazetteers, segments."""
+"""Words that rule-based methods use: stop words, synonyms, gazetteers, segments."""
