@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from typing import Literal
 from unicodedata import normalize
 
@@ -367,3 +368,13 @@ def test_a_composed_text_keeps_its_labels_and_spaces(
     row = json.loads(copy.read_text("utf-8"))
     assert row["text"] == normalize("NFC", text)
     assert [row["text"][start:end] for start, end, _ in row["label"]] == composed
+
+
+def test_many_labels_within_words_of_one_line_take_linear_time(tmp_path: Path) -> None:
+    """Each of them needs the line as other splittings split it, which is the same line for all."""
+    label = [[at + 1, at + 5, "PER"] for at in range(0, 12 * 800, 12)]
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": "Adaline ran " * 800, "label": label}), "utf-8")
+    began = process_time()
+    with pytest.raises(DataError, match="800 issues"):
+        read(tmp_path / "a.jsonl")
+    assert process_time() - began < 1, "the line was split for each label, which took 4 s"

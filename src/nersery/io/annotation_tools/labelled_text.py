@@ -9,7 +9,7 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise, repeat
 from unicodedata import is_normalized, normalize
 
@@ -30,7 +30,7 @@ from nersery.io.repairs import (
 )
 from nersery.io.text import word_offsets
 from nersery.io.word_splitting.scripts_without_spaces import is_mark
-from nersery.io.word_splitting.tokenization import Splitter, Splitting, is_joined, splitter
+from nersery.io.word_splitting.tokenization import Splitter, is_joined, splitter
 
 Offsets = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
@@ -249,7 +249,8 @@ class Line:
 
     def issues(self, offsets: Sequence[Offsets]) -> Iterator[Issue]:
         """The issues with its labels."""
-        recount = self._recount()
+        recount, split = self._recount(), cache(lambda splitting: self.offsets(splitter(splitting)))
+        runs_on = lacks_spaces(self.text)
         is_mixed = not recount and bool(self.document.mixed_with)
         recount = [MIXED_HINT.format(self.document.mixed_with)] if is_mixed else recount
         rightmost: tuple[int, LabelledSpan] | None = None
@@ -262,9 +263,10 @@ class Line:
             elif message := self._misplaced(span, start, end):
                 yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
             elif (part := self._cut_by(start, end, offsets)) is not None:
-                fixes = ["--split characters"] * (lacks_spaces(self.text) and self._fits(start, end, "characters"))
+                by_character = runs_on and self._cut_by(start, end, split("characters")) is None
+                fixes = ["--split characters"] * by_character
                 if not (self.document.is_miscounted or is_mixed):
-                    by_signs = self._fits(start, end, "signs")
+                    by_signs = self._cut_by(start, end, split("signs")) is None
                     fixes += [SIGNS_HINT] * by_signs + [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
                 fixes += recount
                 message = f"{span} covers {shown(covered)}, a part of {shown(part)}"
@@ -306,10 +308,6 @@ class Line:
         if touched and (touched[0][0], touched[-1][1]) == (start, end):
             return None
         return " ".join(self.document.text[slice(*place)] for place in touched)
-
-    def _fits(self, start: int, end: int, splitting: Splitting) -> bool:
-        """Whether a label covers whole words if its line is split in this way."""
-        return self._cut_by(start, end, self.offsets(splitter(splitting))) is None
 
     def _touched(self, start: int, end: int, offsets: Sequence[Offsets]) -> list[Offsets]:
         """The words that a label covers at least partly."""
