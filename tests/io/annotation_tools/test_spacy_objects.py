@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -104,6 +105,15 @@ def test_an_entity_across_sentences_is_an_error() -> None:
     doc.ents = [spacy.tokens.Span(doc, 0, 3, "PER")]
     with pytest.raises(DataError, match="crosses the end of a sentence"):
         Corpus.from_spacy(doc)
+
+
+def test_many_sentences_with_entities_take_linear_time() -> None:
+    count, words = 1500, ["Ada", "wrote"]
+    doc = spacy.tokens.Doc(spacy.vocab.Vocab(), words * count, sent_starts=[True, False] * count)
+    doc.ents = [spacy.tokens.Span(doc, at, at + 1, "PER") for at in range(0, 2 * count, 2)]
+    began = process_time()
+    assert [sentence.labels for sentence in Corpus.from_spacy(doc)] == [((0, 1, "PER"),)] * count
+    assert process_time() - began < 1, "all entities were searched for each sentence, which took 3 s"
 
 
 def test_suggests_documents_for_spans_and_a_docbin() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -51,14 +52,16 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
         document, own_offsets = id, [(token.idx, token.idx + len(token)) for token in doc]
     # In documents of `to_spacy`, each token is a word, even if it is a no-break space.
     words = {token.i for token in doc if is_ours or not token.is_space}
-    if wordless := [entity for entity in doc.ents if words.isdisjoint(range(entity.start, entity.end))]:
+    ents = doc.ents  # in order and without overlap
+    starts, ends = [entity.start for entity in ents], [entity.end for entity in ents]
+    if wordless := [entity for entity in ents if words.isdisjoint(range(entity.start, entity.end))]:
         message = f"the entity {shown(wordless[0].text)} ({wordless[0].label_}) is white space, expected a word in it"
         raise DataError(Issue(message, sentence=id), fix="remove it from doc.ents")
     spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
     parts = [(span, tokens) for span in spans if (tokens := [token for token in span if token.i in words])]
     for sentence_number, (span, tokens) in enumerate(parts, start=1):
         word_positions, entities = {token.i: position for position, token in enumerate(tokens)}, []
-        for entity in (e for e in doc.ents if e.start < span.end and e.end > span.start):
+        for entity in ents[bisect_right(ends, span.start) : bisect_left(starts, span.end)]:
             inside = [word_positions[token.i] for token in entity if token.i in word_positions]
             if entity.start < span.start or entity.end > span.end:
                 message = f"the entity {shown(entity.text)} crosses the end of a sentence, expected it within one"
