@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
 
 from nersery.core.errors import DataError
 from nersery.io import open_corpus, open_text, read
+from nersery.io.annotation_tools.json_forms import texts_in
 
 TEXT = "Ada Lovelace lived in London."
 LABELS = ((0, 2, "PER"), (4, 5, "LOC"))
@@ -299,3 +301,11 @@ def test_leaves_out_labels_marked_as_wrong_in_lighttag(tmp_path: Path, capsys: p
     path.write_text(json.dumps({"examples": [{"content": TEXT, "annotations": labels}]}), "utf-8")
     assert read(path)[0].labels == ((0, 2, "PER"), (4, 5, "TIME"))
     assert 'marked them as wrong ("correct": false): 1' in capsys.readouterr().err
+
+
+def test_many_texts_in_one_object_take_linear_time() -> None:
+    labelled = {"text": "Ada ran. " * 60, "entities": [[0, 3, "PER"]] * 8}
+    text = json.dumps({f"{number}": labelled for number in range(3000)}, indent=1)
+    began = process_time()
+    assert [line for line, _ in texts_in(text)] == [2 + 45 * number for number in range(3000)]
+    assert process_time() - began < 2, "the lines before each were counted, which took 12 s"

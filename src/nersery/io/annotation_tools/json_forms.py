@@ -52,11 +52,13 @@ def holds_texts(value: Any) -> bool:
 
 def texts_in(text: str, at: int = 0) -> Iterator[tuple[int, Any]]:
     """All items in the lists of texts of such an object, from its JSON, with their lines from 1."""
+    line, before = text.count("\n", 0, at) + 1, at
     for position, content in inner_values(text, at):
+        line, before = line + text.count("\n", before, position), position
         if _are_texts(content):
             yield from array_values(text, position, "", is_all=False)
         elif _is_labelled(content):
-            yield text.count("\n", 0, position) + 1, content
+            yield line, content
         elif holds_texts(content):
             yield from texts_in(text, position)
 
