@@ -334,3 +334,11 @@ def test_a_name_from_right_to_left_keeps_its_column_and_its_place_before_figures
     )
     assert len({*sides}) == 1
     assert "שם של שיטה" in page.locator("summary bdi").all_inner_texts()
+
+
+def test_a_long_word_in_a_header_is_broken(visit):
+    page = visit(build(), WIDE)
+    header = page.locator(".scores-table thead th").nth(1)
+    header.evaluate("header => { header.textContent = 'Biological'.repeat(12) }")
+    assert header.bounding_box()["width"] < 210
+    assert header.evaluate("header => header.scrollWidth <= header.clientWidth")
