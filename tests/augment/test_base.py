@@ -1,14 +1,18 @@
+import json
 import random
 import tracemalloc
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
-from nersery import Entity, Origin, Sentence
+from nersery import Corpus, Entity, Origin, Sentence
 from nersery.augment.base import Augmenter, augment, batch_augmentation, child_id, made_from, tasks
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject, collect
 from nersery.pipeline.job import run
+from tests.killing import KilledError
 
 PARENT = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", language="en", scores={"a": 1.0}, comments=("# x",))
 
@@ -176,3 +180,17 @@ def test_each_item_has_a_generator_of_its_own():
 def test_a_method_must_define_generate_or_generate_batch():
     with pytest.raises(TypeError, match="Neither has neither generate nor generate_batch"):
         type("Neither", (Augmenter,), {})
+
+
+def test_a_slow_method_loses_few_sentences_in_a_kill(tmp_path: Path, saves_each_batch: None):
+    @dataclass
+    class Slow(Augmenter):
+        def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+            if sentence.id == "200":
+                raise KilledError
+            return Sentence(("b",))
+
+    corpus = Corpus(Sentence(("a",), id=str(number)) for number in range(300))
+    with pytest.raises(KilledError):
+        augment(corpus, Slow(), output=tmp_path / "out.jsonl")
+    assert json.loads((tmp_path / "out.jsonl.part" / "journal.json").read_text())["read"] == 128

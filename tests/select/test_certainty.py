@@ -55,6 +55,19 @@ def test_scores_come_from_a_tagger_loaded_from_a_folder(tmp_path, monkeypatch):
     assert selector.score(NEW) == [sum(words) / len(words) for words in tagger.certainty(NEW, passes=4, seed=5)]
 
 
+def test_a_killed_agreement_job_loses_few_sentences(tmp_path):
+    sizes = []
+
+    class Counted(Unsure):
+        def predict(self, sentences):
+            sizes.append(len(sentences))
+            return sentences
+
+    new = Corpus(Sentence(("Ada",), (Entity(0, 1, "PER"),), id=str(n)) for n in range(300))
+    select(new, "agreement", GOLD, training=Training(tagger=Counted), output=tmp_path / "kept.jsonl", quiet=True)
+    assert sizes == [256, 44]
+
+
 @pytest.mark.parametrize("selector", [Certainty(), SelfTraining()], ids=name_of)
 def test_a_tagger_without_dropout_is_refused_before_it_is_trained(selector, tiny_model, tmp_path):
     selector.check_tagger(TransformerTagger(tiny_model))

@@ -36,6 +36,8 @@ NO_ENTITIES = "no entities"
 NO_WORD = "no word to replace"
 CHECKED_SENTENCES = 100
 """How many sentences decide whether the words of a text are single characters."""
+ONE_BY_ONE = 128
+"""The batch size of methods that make sentences one by one, and may be slow. Smaller batches slow down fast methods."""
 Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
 
@@ -249,6 +251,11 @@ class AugmentStage(Stage[Sentence, Task]):
             _warn_of_characters(name_of(method), self.gold)
         method.fit(self.gold, in_job(self.training, folder, progress))
         return batch_augmentation(method, self.training.seed)
+
+    def items_at_once(self, method: Augmenter, wanted: int | None) -> int:
+        """Few for a method that makes sentences one by one, because a killed job loses a batch."""
+        one_by_one = type(method).generate_batch is Augmenter.generate_batch
+        return super().items_at_once(method, wanted or (ONE_BY_ONE if one_by_one else None))
 
     @property
     def items_per_row(self) -> int:

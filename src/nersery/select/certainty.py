@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence
@@ -30,6 +31,7 @@ class Certainty(TaggerJudge, Selector):
         - One dropout mask serves all sentences of a pass (`nersery.models.training.dropout`).
     """
 
+    items_at_once: ClassVar[int] = 1024  # passes have a fixed shape, so small batches take twice as long
     threshold: Rate = 0.9
     passes: Count = 10
 
