@@ -273,7 +273,7 @@ class TestPipes:
                 check=False,
             )
         assert done.returncode == 5
-        assert done.stderr.startswith("error: no space left to write standard output. ")
+        assert done.stderr.startswith("error: cannot read or write standard output: No space left on device. ")
         assert done.stderr.count("\n") == 1
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

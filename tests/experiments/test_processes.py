@@ -118,7 +118,7 @@ class TestProcesses:
         command = ["run", "recipe.toml", "--out", "run", "-q"]
         code, out, err = server.run(*command, cwd=started, largest_file=largest_file)
         assert (code, out) == (5, "")
-        assert re.match(r"error: no space left to write run/\S+", err.splitlines()[-1])
+        assert re.match(r"error: cannot read or write run/\S+: File too large\. ", err.splitlines()[-1])
         assert "Traceback" not in err
         assert server.run(*command, cwd=started)[0] == 0
         assert files(started / "run") == files(finished / "run")

@@ -133,7 +133,8 @@ def test_error_if_results_go_to_a_full_disk(
     code = process.wait()
     assert code == 5, process.err
     (line,) = errors(process)
-    assert line.startswith("error: no space left to write")
+    assert line.startswith("error: cannot read or write ")
+    assert "No space left on device. Free some space" in line
     check_files(case, folder, original, tmp_path, server, args)
 
 

@@ -27,13 +27,14 @@ DEVICES = Path("/dev")
 PACKED = ".packed"
 """The extension of what is made from a finished temporary file, beside it; see `written_beside`."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""The error codes for a full disk, an exhausted quota, and a file that is too large for the disk."""
+"""The error codes for a full disk, an exhausted quota, and a file above the largest size (``ulimit -f``)."""
 
 _ESCAPED = re.compile(r"[\x07-\x0d]")
 """Matches what TOML and Python read for a backslash before a letter, as in "C:\\temp"."""
 _NO_FOLDER = "A file or a broken link has the name of an expected folder. Choose another place"
 _NO_ACCESS = "Allow access to it, or choose another place"
 _MORE_FILES = "Allow more (ulimit -n), and repeat the command"
+_FREE_SPACE = "Free some space and repeat the command: a long job resumes"
 _ADVICE = {
     errno.EEXIST: _NO_FOLDER,
     errno.ENOTDIR: _NO_FOLDER,
@@ -46,6 +47,9 @@ _ADVICE = {
     errno.EACCES: _NO_ACCESS,
     errno.EPERM: _NO_ACCESS,
     errno.EROFS: _NO_ACCESS,
+    errno.ENOSPC: _FREE_SPACE,
+    errno.EDQUOT: _FREE_SPACE,
+    errno.EFBIG: "Allow larger files (ulimit -f) and repeat the command: a long job resumes",
 }
 """How to fix an error of the system, by its code."""
 
@@ -112,8 +116,6 @@ def os_message(error: OSError) -> str:
     """The message for an error of the system with a file, and how to fix it."""
     path = error.filename2 or error.filename  # of a temporary file and the one that it replaces, the latter
     name = f" {path}" if path else ""
-    if error.errno in NO_SPACE:
-        return f"no space left to write{name}. Free some and repeat the command: a long job resumes"
     advice = _ADVICE.get(error.errno or 0, "")
     return f"cannot read or write{name}: {error.strerror or error}" + (f". {advice}" if advice else "")
 

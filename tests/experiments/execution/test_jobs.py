@@ -231,7 +231,8 @@ def test_a_line_of_wide_characters_fits_into_its_row(
 
 def test_a_full_disk_has_the_same_message_as_in_a_command():
     text = jobs.failure_text(OSError(errno.EDQUOT, "Disk quota exceeded", "run/seed-0/a"))
-    assert text == "no space left to write run/seed-0/a. Free some and repeat the command: a long job resumes"
+    fix = "Free some space and repeat the command: a long job resumes"
+    assert text == f"cannot read or write run/seed-0/a: Disk quota exceeded. {fix}"
     assert jobs.failure_text(ValueError("odd")) == "ValueError: odd"
 
 
