@@ -193,6 +193,8 @@ def is_lack_of_memory(error: BaseException) -> bool:
         return (
             re.search(r"out of memory|(?:can't|cannot) allocate memory|not enough memory", str(error), re.I) is not None
         )
+    if isinstance(error, ImportError | OSError) and "failed to map segment" in str(error):  # of a library
+        return "Operation not permitted" not in str(error)  # as from a disk that allows no programs
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
 
 
