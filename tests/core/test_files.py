@@ -218,6 +218,12 @@ def test_a_link_that_leads_back_to_itself_says_what_to_do(tmp_path: Path):
     assert os_message(caught.value).endswith("Remove the link, and repeat the command")
 
 
+def test_a_broken_disk_says_what_to_do():
+    error = OSError(errno.ESTALE, "Stale file handle", "x.jsonl")
+    fix = "Check the disk and its connection, and repeat the command: a long job resumes"
+    assert os_message(error) == f"cannot read or write x.jsonl: Stale file handle. {fix}"
+
+
 def test_too_many_open_files_say_what_to_do():
     too_many = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     expected = "cannot read or write: Too many open files. Allow more (ulimit -n), and repeat the command"

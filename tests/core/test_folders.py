@@ -17,7 +17,7 @@ from nersery.core.files import (
     cache_folder,
     files_of,
     is_missing,
-    naming_the_full_disk,
+    naming_the_file,
     os_errors,
     remove_folder,
     unfinished_path,
@@ -93,15 +93,15 @@ class TestNames:
 
 
 class TestFullDisk:
-    @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+    @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ESTALE])
     def test_the_file_is_named(self, number: int):
-        with pytest.raises(OSError, match="x/y") as caught, naming_the_full_disk(Path("x/y")):
+        with pytest.raises(OSError, match="x/y") as caught, naming_the_file(Path("x/y")):
             raise OSError(number, os.strerror(number))
         assert (caught.value.errno, caught.value.filename) == (number, "x/y")
 
     def test_keeps_other_errors_and_file_names(self):
-        for error in (OSError(errno.EIO, "broken"), OSError(errno.ENOSPC, "full", "other"), ValueError("odd")):
-            with pytest.raises(type(error)) as caught, naming_the_full_disk(Path("x")):
+        for error in (OSError(errno.ECONNRESET, "broken"), OSError(errno.ENOSPC, "full", "other"), ValueError("odd")):
+            with pytest.raises(type(error)) as caught, naming_the_file(Path("x")):
                 raise error
             assert caught.value is error
             assert getattr(error, "filename", None) == ("other" if "full" in str(error) else None)

@@ -80,8 +80,9 @@ class TestLock:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
         monkeypatch.setattr(fcntl, "flock", flock)
-        with pytest.raises(OSError, match=os.strerror(errno.EIO)), locked(tmp_path):
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught, locked(tmp_path):
             pytest.fail("it was locked")
+        assert caught.value.filename == str(tmp_path / "lock")
 
     def test_a_turn_makes_its_folder_again_if_another_one_removes_it(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -28,12 +28,15 @@ PACKED = ".packed"
 """The extension of what is made from a finished temporary file, beside it; see `written_beside`."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error codes for a full disk, an exhausted quota, and a file above the largest size (``ulimit -f``)."""
+BROKEN_DISK = (errno.EIO, errno.ESTALE)
+"""The error codes for a disk that fails, and a network disk that is connected again or whose server lost the file."""
 
 _ESCAPED = re.compile(r"[\x07-\x0d]")
 """Matches what TOML and Python read for a backslash before a letter, as in "C:\\temp"."""
 _NO_FOLDER = "A file or a broken link has the name of an expected folder. Choose another place"
 _NO_ACCESS = "Allow access to it, or choose another place"
 _MORE_FILES = "Allow more (ulimit -n), and repeat the command"
+_CHECK_DISK = "Check the disk and its connection, and repeat the command: a long job resumes"
 _FREE_SPACE = "Free some space and repeat the command: a long job resumes"
 _ADVICE = {
     errno.EEXIST: _NO_FOLDER,
@@ -47,6 +50,7 @@ _ADVICE = {
     errno.EACCES: _NO_ACCESS,
     errno.EPERM: _NO_ACCESS,
     errno.EROFS: _NO_ACCESS,
+    **dict.fromkeys(BROKEN_DISK, _CHECK_DISK),
     errno.ENOSPC: _FREE_SPACE,
     errno.EDQUOT: _FREE_SPACE,
     errno.EFBIG: "Allow larger files (ulimit -f) and repeat the command: a long job resumes",
@@ -102,12 +106,12 @@ def _hash(file: Path) -> str:
 
 
 @contextlib.contextmanager
-def naming_the_full_disk(path: Path) -> Iterator[None]:
-    """Name the file in errors about a full disk; the system names it only if opening the file fails."""
+def naming_the_file(path: Path) -> Iterator[None]:
+    """Name the file in errors about a full or broken disk; the system names it only if opening the file fails."""
     try:
         yield
     except OSError as error:
-        if error.errno in NO_SPACE and error.filename is None:
+        if error.errno in (*NO_SPACE, *BROKEN_DISK) and error.filename is None:
             error.filename = str(path)
         raise
 
@@ -123,7 +127,7 @@ def os_message(error: OSError) -> str:
 @contextlib.contextmanager
 def os_errors(path: Path) -> Iterator[None]:
     """Convert the system errors of safetensors and tokenizers to an `OSError` that names the output path."""
-    with naming_the_full_disk(path):
+    with naming_the_file(path):
         try:
             yield
         except Exception as error:
@@ -159,7 +163,7 @@ def write_atomic(path: Path, text: str | Iterable[str]) -> None:
 
 def write_output(path: Path, text: str) -> None:
     """Write a file like `write_atomic`, but in a folder of the user, who may have a file named ``NAME.tmp``."""
-    with naming_the_full_disk(path), written_beside(path) as temporary:
+    with naming_the_file(path), written_beside(path) as temporary:
         temporary.write_text(text, "utf-8", newline="\n")
         os.replace(temporary, path)
 

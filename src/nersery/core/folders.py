@@ -12,7 +12,7 @@ from glob import escape
 from pathlib import Path
 
 from nersery.core.errors import SettingsError
-from nersery.core.files import naming_the_full_disk, refuse_unwritable
+from nersery.core.files import naming_the_file, refuse_unwritable
 from nersery.core.locks import LOCK, locked
 
 _IN_STAGING = {LOCK, "new", "old", "gone"}
@@ -56,7 +56,7 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     with _staging_folder(folder) as staging:
         new = staging / "new"
         new.mkdir()
-        with naming_the_full_disk(folder):
+        with naming_the_file(folder):
             yield new
         _swap(new, folder, staging)
 

@@ -61,7 +61,7 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
                 fcntl.flock(stream, fcntl.LOCK_EX)
             except OSError as error:
                 if error.errno not in NO_LOCKS:
-                    raise
+                    raise OSError(error.errno, error.strerror, str(file)) from error
                 warn(f"the file system of {folder} has no locks: do not start a second command that writes there")
             if not is_at(stream, file):  # the process that held the lock removed the file after we had opened it
                 continue

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nersery.core.errors import SettingsError, checked_text, did_you_mean
-from nersery.core.files import PACKED, as_path, naming_the_full_disk, refuse_unwritable, remove, written_beside
+from nersery.core.files import PACKED, as_path, naming_the_file, refuse_unwritable, remove, written_beside
 from nersery.core.sentence import Sentence, checked_sentences
 from nersery.core.wording import either
 from nersery.io.base import AUTO, Writer
@@ -99,7 +99,7 @@ def write(
     if path.is_dir():
         raise SettingsError(f"{path} is a folder that exists already. Choose another name")
     count = 0
-    with naming_the_full_disk(path), written_beside(path) as temporary:
+    with naming_the_file(path), written_beside(path) as temporary:
         with temporary.open("w", encoding="utf-8", newline="\n") as stream:
             given = checked_sentences(sentences)
             given = with_distinct_ids(given) if IDS in encoder.format.keeps else given

@@ -209,7 +209,7 @@ class FileJob:
 
     def _fill(self, journal: _Journal, outcomes: Iterable[Outcome], policy: ErrorPolicy[Any], batch_size: int) -> None:
         with (
-            files.naming_the_full_disk(self.target),
+            files.naming_the_file(self.target),
             # A kill may have left more bytes than the journal records: their items are processed again.
             _cut_to(self.unfinished_folder / OUTPUT, journal.output_bytes) as output,
             _cut_to(self.unfinished_folder / REJECTS, journal.reject_bytes) as rejects,

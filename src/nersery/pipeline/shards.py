@@ -156,7 +156,7 @@ class ShardJob:
             raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start over with larger ones (--shards)")
         output, rejects = (self.unfinished_folder / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
         rows, tally = 0, Tally()
-        with files.naming_the_full_disk(self.target), open_new(output) as lines, open_new(rejects) as refused:
+        with files.naming_the_file(self.target), open_new(output) as lines, open_new(rejects) as refused:
             for answer in answers:
                 lines.write(answer.output)
                 refused.write(answer.rejects)

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 
 from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, NerseryError, shown
-from nersery.core.files import naming_the_full_disk
+from nersery.core.files import naming_the_file
 from nersery.core.locks import locked
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Outcome, Reject
 from nersery.core.random import is_whole, item_seed
@@ -201,7 +201,7 @@ class Decisions:
 
     def _append(self, line: bytes) -> None:
         """Append a line completely or not at all."""
-        with naming_the_full_disk(self.file), self.file.open("ab", buffering=0) as stream:
+        with naming_the_file(self.file), self.file.open("ab", buffering=0) as stream:
             size = stream.tell()
             try:
                 if stream.write(line) < len(line):  # an unbuffered write may stop half way, without an error

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from nersery.core.errors import DiskError
-from nersery.core.files import naming_the_full_disk
+from nersery.core.files import naming_the_file
 
 IN_MEMORY = 1 << 20
 """In bytes; arrays up to this size need no file."""
@@ -69,6 +69,6 @@ class TemporaryArray:
 
     def write(self, start: int, numbers: NDArray[Any]) -> None:
         """Write numbers at their place, one row after the other."""
-        with naming_the_full_disk(Path(gettempdir())):
+        with naming_the_file(Path(gettempdir())):
             self._file.seek(start * self._kind.itemsize)
             self._file.write(np.ascontiguousarray(numbers, self._kind).data)

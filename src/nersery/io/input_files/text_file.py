@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
-from nersery.core.files import address_in, advice_for_address, advice_for_missing, naming_the_full_disk
+from nersery.core.files import address_in, advice_for_address, advice_for_missing, naming_the_file
 from nersery.core.wording import either
 from nersery.io.input_files import binary
 from nersery.io.input_files.garbled import note_of_garbled
@@ -116,7 +116,7 @@ class TextFile:
     def _spool(self, stream: BinaryIO) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="nersery-")
         self.path = Path(self._folder.name) / "spool"
-        with naming_the_full_disk(self.path), self.path.open("wb") as copy:
+        with naming_the_file(self.path), self.path.open("wb") as copy:
             shutil.copyfileobj(stream, copy)
 
     def lines(self) -> Iterator[str]:
