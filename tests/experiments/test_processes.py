@@ -94,6 +94,7 @@ class TestProcesses:
             (signal.SIGINT, 130, "interrupted"),
             pytest.param(signal.SIGTERM, 143, "terminated", marks=pytest.mark.torture),
             pytest.param(signal.SIGHUP, 129, "terminated", marks=pytest.mark.torture),
+            pytest.param(signal.SIGXCPU, 128 + signal.SIGXCPU, "terminated", marks=pytest.mark.torture),
         ],
     )
     def test_a_signal_is_reported_and_the_run_resumes(

@@ -22,8 +22,12 @@ COMMANDS = (
     "inspect_templates", "labelling", "methods", "parallel_text", "running", "tagging",
 )  # fmt: skip
 """The modules that add the commands."""
-ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""The signals that end a command like Ctrl-C; Windows has no SIGHUP."""
+ENDING = [
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU")
+    if hasattr(signal, name)  # Windows has only the first
+]
+"""The signals that end a command like Ctrl-C. With the last three, batch systems announce the end of the job's time."""
 LEAST_COLUMNS = 60
 """The help is plain text in terminals with fewer columns, because boxes would cut the names of options."""
 
