@@ -120,8 +120,13 @@ def os_message(error: OSError) -> str:
     """The message for an error of the system with a file, and how to fix it."""
     path = error.filename2 or error.filename  # of a temporary file and the one that it replaces, the latter
     name = f" {path}" if path else ""
-    advice = _ADVICE.get(error.errno or 0, "")
+    advice = advice_for(error)
     return f"cannot read or write{name}: {error.strerror or error}" + (f". {advice}" if advice else "")
+
+
+def advice_for(error: OSError) -> str:
+    """How to fix an error of the system; empty if that is unknown."""
+    return _ADVICE.get(error.errno or 0, "")
 
 
 @contextlib.contextmanager

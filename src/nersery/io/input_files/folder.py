@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.files import DESCRIPTION, LABELS, TEXT, files_of
+from nersery.core.files import DESCRIPTION, LABELS, TEXT, advice_for, files_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.core.wording import either
@@ -80,7 +80,8 @@ class FolderSource(Source):
             self.paths = [path for path in listed if path not in others and not _is_left_out(path)]
             self._about = [path.name for path in listed if _is_documentation(path)]
         except OSError as error:
-            raise DataError(Issue(f"the folder cannot be read: {error.strerror}", file.name), fix=READABLE) from None
+            fix = READABLE if isinstance(error, PermissionError) else advice_for(error)
+            raise DataError(Issue(f"the folder cannot be read: {error.strerror}", file.name), fix=fix) from None
         if issues := list(self._issues()):
             raise DataError(issues, fix=self._advice())
         self.advised = self._advised_as_the_first

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
-from nersery.core.files import address_in, advice_for_address, advice_for_missing, naming_the_file
+from nersery.core.files import address_in, advice_for, advice_for_address, advice_for_missing, naming_the_file
 from nersery.core.wording import either
 from nersery.io.input_files import binary
 from nersery.io.input_files.garbled import note_of_garbled
@@ -220,7 +220,7 @@ class TextFile:
             return DataError(Issue("there is no such file", self.name), fix=fix)
         if self.path.is_dir():
             return DataError(Issue("this is a folder, expected a file", self.name), fix="name a file in it")
-        fix = READABLE if isinstance(error, PermissionError) else ""
+        fix = READABLE if isinstance(error, PermissionError) else advice_for(error)
         return DataError(Issue(f"cannot be read: {error.strerror}", self.name), fix=fix)
 
     def refuse_binary(self) -> None:
