@@ -26,7 +26,7 @@ torture: .venv-torture/ready .venv-gliner/ready chromium wordnet  ## All tests, 
 	$(OFFLINE) .venv-torture/bin/pytest -n auto --maxprocesses 4 -m "" -rs --hypothesis-profile torture
 	$(OFFLINE) .venv-gliner/bin/pytest -rs tests/annotate/test_gliner.py tests/io/annotation_tools/test_real_tools.py
 
-mutation: .venv-mutation/ready  ## Mutation testing: is there a failing test for each small change? MODULES=core.files tries its survivors again
+mutation: .venv-mutation/ready  ## Mutation testing: is there a failing test for each small change? MODULES=core.system.files tries its survivors again
 	$(OFFLINE) .venv-mutation/bin/python -m tests.mutation $(MODULES)
 
 check: .venv/dev  ## Format, lint, types, tests, doctests, generated documents: before each commit

@@ -22,7 +22,7 @@ from typing import Any
 import measuring
 import nersery
 from nersery import Sentence
-from nersery.core.files import write_json
+from nersery.core.system.files import write_json
 from nersery.experiments.active_learning.next_sentences import next_sentences
 from nersery.taggers.base import strict_f1
 

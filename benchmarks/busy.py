@@ -3,8 +3,9 @@
     python benchmarks/busy.py [--model bundled] [--quick]
 
 Threads that wait for each other spin, by default 300,000 times (`GOMP_SPINCOUNT`). If another process has taken the
-core of one of them, the others spin in vain. *Watched* is what the command line does (`nersery.core.shared_cores`). The
-other process is a plain Python loop in its own session, like a process of another user.
+core of one of them, the others spin in vain. *Watched* is what the command line does
+(`nersery.core.system.shared_cores`). The other process is a plain Python loop in its own session, like a process of
+another user.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from contextlib import contextmanager
 from statistics import median
 
 import measuring
-from nersery.core.own_process import SPINS, WATCHED_SPINS
-from nersery.core.shared_cores import CoreWatch
+from nersery.core.system.own_process import SPINS, WATCHED_SPINS
+from nersery.core.system.shared_cores import CoreWatch
 from nersery.experiments.run_time import tagger_speed
 from nersery.experiments.systems import MethodSettings
 

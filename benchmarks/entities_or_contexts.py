@@ -18,7 +18,7 @@ import measuring
 import nersery
 from active_learning import measure, parser_of, pool
 from nersery import Sentence
-from nersery.core.files import write_json
+from nersery.core.system.files import write_json
 
 GOLD = "gold only"
 

@@ -25,7 +25,7 @@ from typing import Any
 import measuring
 import nersery
 from nersery import Corpus, io
-from nersery.core.files import remove_folder
+from nersery.core.system.files import remove_folder
 from nersery.experiments.grow.session import GrowJob
 from nersery.experiments.sampling import sample
 from nersery.taggers.base import Tagger, load_tagger, strict_f1

@@ -19,9 +19,9 @@ import torch
 import measuring
 from nersery.annotate.base import BATCH_SIZE, batch_annotation
 from nersery.annotate.qa_prompting import QaPrompting
-from nersery.core.definitions import question
 from nersery.core.outcome import collect
 from nersery.core.sentence import Sentence
+from nersery.core.text.definitions import question
 from nersery.models.loading import ModelSource, autocast
 from nersery.models.passes import windows_at_once
 from nersery.models.question_answering import LENGTH_MULTIPLE, QuestionAnswerer

@@ -22,7 +22,8 @@ from papers import INTRODUCTION, papers_parts
 
 import nersery
 from nersery.augment.components.shared_settings import AdaptationSettings, FineTuningSettings
-from nersery.core import descriptions, registry, typed_settings
+from nersery.core import registry
+from nersery.core.settings import descriptions, typed_settings
 from nersery.experiments import recipe, sampling, sweep, systems
 from nersery.experiments.recipe_file import data_files, table_methods
 from nersery.io import repairs

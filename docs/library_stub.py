@@ -13,7 +13,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import nersery
-from nersery.core import descriptions, registry, typed_settings
+from nersery.core import registry
+from nersery.core.settings import descriptions, typed_settings
 from nersery.pipeline.stage_options import JobOptions
 
 HEADER = '''"""{summary}"""

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nersery.core import own_process
+from nersery.core.system import own_process
 from nersery.core.warnings import NO_NOTES, forget_notes
 from nersery.core.wording import set_command_line
 

@@ -14,8 +14,8 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.linearized.linearization import tag_token
-from nersery.core.definitions import NO_ENTITY, definition
 from nersery.core.random import item_rng
+from nersery.core.text.definitions import NO_ENTITY, definition
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.models.llm.prompt import Completion, Prompt
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput

@@ -240,7 +240,7 @@ def test_refuses_reading_options_of_a_wrong_type() -> None:
 
 def test_a_device_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For example, /dev/full was once replaced by a file."""
-    monkeypatch.setattr("nersery.core.files.DEVICES", tmp_path)
+    monkeypatch.setattr("nersery.core.system.files.DEVICES", tmp_path)
     device = tmp_path / "full.jsonl"
     os.mkfifo(device)
     link = tmp_path / "stdout.jsonl"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nersery import io
-from nersery.core import definitions
 from nersery.core.random import item_rng
+from nersery.core.text import definitions
 
 HERE = Path(__file__).parent
 LONGEST_TEXT = 34

@@ -28,10 +28,10 @@ from terms import BIOMEDICAL, Terms
 from terms import COVERS as TERM_COVERS
 from torch import Tensor, nn
 
-from nersery.core import definitions
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.core.registry import BUNDLED
+from nersery.core.text import definitions
 from nersery.models import bundled, bundled_heads
 from nersery.models.loading import ModelSource, autocast, pick_device
 from nersery.models.question_answering import best_spans, token_type_count, word_scores

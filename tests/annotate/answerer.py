@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from nersery.core.definitions import question
 from nersery.core.random import item_rng
+from nersery.core.text.definitions import question
 from nersery.models.question_answering import ExtractedAnswer
 from tests.conftest import TINY, build_tokenizer
 

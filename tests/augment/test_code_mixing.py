@@ -13,8 +13,8 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
 from nersery.augment.code_mixing import CodeMixing
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
-from nersery.core.file_settings import files_in
 from nersery.core.outcome import Reject
+from nersery.core.settings.file_settings import files_in
 
 
 def sentence(language: str, text: str, id: str = "") -> Sentence:

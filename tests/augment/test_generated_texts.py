@@ -11,7 +11,7 @@ import pytest
 
 import nersery
 from nersery import Corpus, Entity, Sentence
-from nersery.core.spacing import spaces_in
+from nersery.core.text.spacing import spaces_in
 from nersery.io.annotation_tools.standoff import layout
 
 TEXTS = (

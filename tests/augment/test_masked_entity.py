@@ -4,7 +4,7 @@ import random
 
 from nersery import Entity, Sentence
 from nersery.augment.masked_entity import MaskedEntity
-from nersery.core.english import FUNCTION_WORDS
+from nersery.core.text.english import FUNCTION_WORDS
 from nersery.models.masked.masked_inputs import Drawing
 from tests.augment.learning import Asked
 

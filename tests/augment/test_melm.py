@@ -9,7 +9,7 @@ import torch
 from nersery import Corpus, Entity, Origin, Sentence
 from nersery.augment.base import augment
 from nersery.augment.melm import MELM
-from nersery.core.english import FUNCTION_WORDS
+from nersery.core.text.english import FUNCTION_WORDS
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM

@@ -195,7 +195,7 @@ class TestStreams:
         os.mkfifo("pipe")
         Path("devices").mkdir()
         Path("devices/stdout").write_bytes(b"")
-        monkeypatch.setattr("nersery.core.files.DEVICES", Path("devices").absolute())
+        monkeypatch.setattr("nersery.core.system.files.DEVICES", Path("devices").absolute())
         result = call("dataset", "convert", "train.conll", target, "--to", "jsonl", "--force")
         assert (result.code, result.out) == (2, "")
         assert f"{target} is a device or a pipe" in result.err

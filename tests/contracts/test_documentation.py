@@ -6,8 +6,9 @@ import dataclasses
 
 import pytest
 
-from nersery.core import descriptions, registry
+from nersery.core import registry
 from nersery.core.errors import SettingsError
+from nersery.core.settings import descriptions
 
 KINDS = ("align", "annotate", "augment", "select", "tagger")
 METHODS = [(kind, name) for kind in KINDS for name in registry.names(kind)]

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from nersery import Entity, Sentence
-from nersery.core import descriptions, registry
+from nersery.core import registry
 from nersery.core.errors import DataError, MissingResourceError, SettingsError, UnfittedError
 from nersery.core.progress import Progress
+from nersery.core.settings import descriptions
 from nersery.core.training_context import Training
 from nersery.taggers.base import load_tagger, strict_f1
 from tests.killing import KilledError, KillingProgress

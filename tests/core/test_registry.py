@@ -13,9 +13,10 @@ import pytest
 from nersery.augment.base import Augmenter
 from nersery.augment.mention_replacement import MentionReplacement
 from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
-from nersery.core import descriptions, file_settings, registry, typed_settings
+from nersery.core import registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import content_hash
+from nersery.core.settings import descriptions, file_settings, typed_settings
+from nersery.core.system.files import content_hash
 
 
 def test_files_are_methods_and_helpers_are_not():

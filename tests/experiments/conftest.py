@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nersery import io
-from nersery.core.files import write_json
+from nersery.core.system.files import write_json
 from nersery.experiments import runner
 from tests.experiments.asking import Write
 from tests.experiments.trying import TRAIN_BY_LANGUAGE, Trainings, execute, hindi

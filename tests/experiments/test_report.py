@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nersery import Entity, io
-from nersery.core.files import content_hash
+from nersery.core.system.files import content_hash
 from nersery.evaluate.diversity import diversity
 from nersery.evaluate.error_analysis import find_errors
 from nersery.experiments.recipe import load

@@ -12,7 +12,7 @@ import pytest
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.locks import locked
+from nersery.core.system.locks import locked
 from nersery.experiments import runner
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run

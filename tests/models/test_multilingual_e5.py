@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nersery.core import definitions
 from nersery.core.errors import MissingResourceError
 from nersery.core.sentence import Sentence
+from nersery.core.text import definitions
 from nersery.models import bundled, bundled_heads, known_languages, multilingual_e5
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput

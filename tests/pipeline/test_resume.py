@@ -11,8 +11,8 @@ import pytest
 
 from nersery import Sentence
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.locks import locked
 from nersery.core.outcome import Outcome
+from nersery.core.system.locks import locked
 from nersery.pipeline.job import FileJob
 from nersery.pipeline.stage_job import corpus_job
 from tests.killing import KilledError

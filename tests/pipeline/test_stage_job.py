@@ -13,8 +13,8 @@ import pytest
 from nersery import io
 from nersery.augment.base import AugmentStage, augment
 from nersery.core.errors import DataError, NerseryError, SettingsError
-from nersery.core.own_process import THREADS
 from nersery.core.sentence import Corpus
+from nersery.core.system.own_process import THREADS
 from nersery.core.training_context import Training
 from nersery.crosslingual.label_projection.project_stage import project
 from nersery.io.base import InMemory

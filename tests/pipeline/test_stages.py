@@ -15,8 +15,8 @@ from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage, augment
 from nersery.core import registry
 from nersery.core.alignments import Link
-from nersery.core.files import write_atomic
 from nersery.core.outcome import Reject
+from nersery.core.system.files import write_atomic
 from nersery.core.training_context import Training
 from nersery.core.warnings import NO_NOTES
 from nersery.crosslingual.label_projection.project_stage import ProjectStage

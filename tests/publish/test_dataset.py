@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from nersery import Entity, Origin, Sentence, io
 from nersery.core.entity import SoftLabel
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
-from nersery.core.files import content_hash
+from nersery.core.system.files import content_hash
 from nersery.evaluate.error_analysis import find_errors
 from nersery.evaluate.scores import score
 from nersery.publish.about import About, CitedSource, gather, read_about, read_evaluation

@@ -11,9 +11,9 @@ import pytest
 import nersery
 from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, WaitingError, first_failure
-from nersery.core.files import review_folder
 from nersery.core.outcome import REJECTED_BY_HAND, Reject
 from nersery.core.sentence import Origin, SoftLabel
+from nersery.core.system.files import review_folder
 from nersery.io.jsonl import rejects_of
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
 from nersery.select.base import SelectStage

@@ -8,12 +8,12 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import Issue, MethodError, SettingsError, did_you_mean
 from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of, refuse_swapped
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
+from nersery.core.text.definitions import check_texts, check_types
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
 from nersery.io.input_files.same_file import refuse_overwriting

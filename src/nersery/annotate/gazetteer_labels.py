@@ -9,17 +9,17 @@ from itertools import accumulate, chain, takewhile
 
 from nersery.annotate.base import Annotator
 from nersery.core.counting import plural
-from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, did_you_mean, shown
-from nersery.core.inflection import inflection
 from nersery.core.outcome import Reject
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence, types_in
-from nersery.core.text_forms import composed, folded
+from nersery.core.settings.typed_settings import FileName, hidden
+from nersery.core.text.definitions import check_types
+from nersery.core.text.inflection import inflection
+from nersery.core.text.text_forms import composed, folded
+from nersery.core.text.word_lists import check_file, read_names
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, hidden
 from nersery.core.warnings import warn
-from nersery.core.word_lists import check_file, read_names
 from nersery.io.word_splitting.scripts_without_spaces import is_mark, stands_alone
 
 AMBIGUOUS, NO_NAME = "a name with several types", "no name"

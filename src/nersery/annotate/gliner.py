@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from nersery.annotate.base import Annotator, TypeSettings, best_non_overlapping
-from nersery.core.definitions import description
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.extras import required
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.settings.ranges import Rate
+from nersery.core.settings.typed_settings import ModelName, hidden
+from nersery.core.text.definitions import description
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName, hidden
 
 WEIGHTS = "model.safetensors"
 

@@ -11,11 +11,11 @@ from nersery.core.errors import SettingsError
 from nersery.core.majority import majority_entities
 from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
-from nersery.core.ranges import Count, CountOrZero
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Entity, Sentence, types_in
+from nersery.core.settings.ranges import Count, CountOrZero
+from nersery.core.settings.typed_settings import hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions
 from nersery.models.llm.messages import chosen_examples, conversation, mention_list, object_schema, type_list

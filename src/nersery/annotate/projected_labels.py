@@ -14,8 +14,8 @@ from nersery.core.errors import DataError, Issue, MissingResourceError, NerseryE
 from nersery.core.outcome import Reject
 from nersery.core.registry import create_within, name_of
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.settings.typed_settings import FileName, ModelName, hidden, validated
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, ModelName, hidden, validated
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, checked
 from nersery.crosslingual.label_projection.projection import Projection, Translation

@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nersery.annotate.base import Annotator, TypeSettings, best_non_overlapping
-from nersery.core.definitions import question, undefined
 from nersery.core.errors import printable
-from nersery.core.ranges import Count, Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.settings.ranges import Count, Rate
+from nersery.core.settings.typed_settings import hidden
+from nersery.core.text.definitions import question, undefined
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.core.warnings import warn
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit, with_whole_loanwords
 from nersery.models.model_settings import ModelSettings

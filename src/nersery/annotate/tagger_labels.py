@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nersery.annotate.base import Annotator
-from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, at, did_you_mean
 from nersery.core.registry import create_within, name_of, unfitted
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.settings.typed_settings import ModelName, hidden
+from nersery.core.text.definitions import check_types
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
 from nersery.core.wording import either
 from nersery.taggers.base import Backend, Tagger, load_tagger

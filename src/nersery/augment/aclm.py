@@ -27,11 +27,11 @@ from nersery.augment.templates.template import Template, TemplateMaker
 from nersery.augment.templates.template_writer import TemplateWriter
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Origin, Sentence
+from nersery.core.settings.ranges import Count, CountOrZero, Rate, RateAboveZero
+from nersery.core.settings.typed_settings import FileName, ModelName, hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, ModelName, hidden
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger
 

@@ -16,7 +16,7 @@ from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
 from nersery.core.registry import Method, name_of, refuse_swapped
 from nersery.core.sentence import Origin, Sentence
-from nersery.core.text_forms import unspaced
+from nersery.core.text.text_forms import unspaced
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
 from nersery.io.input_files.same_file import refuse_overwriting

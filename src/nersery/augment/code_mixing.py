@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.words.gazetteer import Gazetteer, Mention, known, spaces_in_mentions, with_ending, without_ending
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
-from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Entity, Sentence
+from nersery.core.settings.ranges import Rate
+from nersery.core.settings.typed_settings import FileName, ModelName, hidden
+from nersery.core.text.languages import canonical
+from nersery.core.text.word_lists import check_file
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, ModelName, hidden
 from nersery.core.warnings import warn
-from nersery.core.word_lists import check_file
 from nersery.models import bundled
 from nersery.models.model_settings import ModelSettings
 

@@ -13,11 +13,11 @@ from nersery.augment.components.shared_settings import FineTuningSettings
 from nersery.augment.linearized.linearization import language_token, linearize
 from nersery.augment.linearized.parsing import parsed_child, punctuation_mentions
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Count, Positive, RateBelowOne
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.settings.ranges import Count, Positive, RateBelowOne
+from nersery.core.settings.typed_settings import hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.models.tokens import TOKEN_PREFIX, UNKNOWN
 
 UNFINISHED = "longer than max_words"

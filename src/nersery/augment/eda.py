@@ -12,9 +12,9 @@ from nersery.augment.words.segments import segments, shuffled
 from nersery.augment.words.thesaurus import WORDNET, SynonymSettings, Thesaurus, check_wordnet
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
+from nersery.core.settings.ranges import Rate
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 

@@ -16,12 +16,12 @@ from nersery.augment.linearized.linearization import linearized_input, token_des
 from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import fill, with_words
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Count, Rate
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.text_forms import is_punctuation
+from nersery.core.settings.ranges import Count, Rate
+from nersery.core.settings.typed_settings import ModelName, hidden
+from nersery.core.text.text_forms import is_punctuation
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName, hidden
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger

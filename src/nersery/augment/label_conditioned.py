@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import warn_of_unused
 from nersery.augment.masked_lm.word_replacement import ConditionedPredictions
-from nersery.core.definitions import NO_ENTITY, check_texts, definition, undefined
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.text.definitions import NO_ENTITY, check_texts, definition, undefined
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 

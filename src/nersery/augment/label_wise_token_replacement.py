@@ -13,16 +13,16 @@ from typing import ClassVar
 from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import no_sentences
 from nersery.augment.words.thesaurus import key
-from nersery.core.inflection import inflected, inflection
-from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
+from nersery.core.settings.ranges import Rate
+from nersery.core.settings.typed_settings import FileName, hidden
 from nersery.core.tags import encode
+from nersery.core.text.inflection import inflected, inflection
+from nersery.core.text.languages import canonical
+from nersery.core.text.word_lists import check_file, read_words
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, hidden
-from nersery.core.word_lists import check_file, read_words
 
 
 @dataclass

@@ -11,15 +11,15 @@ from typing import Any, Literal
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
 from nersery.augment.linearized.parsing import UNSTORABLE
-from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.core.ranges import CountOrZero, NotNegative
 from nersery.core.registry import unfitted
-from nersery.core.scripts import main_script, script_name, script_of
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
+from nersery.core.settings.ranges import CountOrZero, NotNegative
+from nersery.core.settings.typed_settings import hidden
+from nersery.core.text.definitions import check_texts, check_types
+from nersery.core.text.scripts import main_script, script_name, script_of
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit, in_characters, runs_on
 from nersery.io.word_splitting.tokenization import Splitter, Splitting, splitter
 from nersery.models.llm.endpoint_method import EndpointMethod

@@ -13,10 +13,10 @@ from nersery.augment.components.shared_settings import FineTuningSettings, TypeD
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import MentionPredictions
-from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence, types_in
+from nersery.core.settings.ranges import Count, Rate
+from nersery.core.settings.typed_settings import hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:

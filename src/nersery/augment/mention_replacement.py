@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities
 from nersery.augment.words.gazetteer import Gazetteer, Mention, spaces_in_mentions, with_ending, without_ending
-from nersery.core.languages import canonical
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
+from nersery.core.settings.ranges import Rate
+from nersery.core.settings.typed_settings import hidden
+from nersery.core.text.languages import canonical
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 
 
 @dataclass

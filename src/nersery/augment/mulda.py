@@ -15,11 +15,11 @@ from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy, parse, p
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
 from nersery.core.errors import beginning
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Count, Rate, RateAboveZero
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.settings.ranges import Count, Rate, RateAboveZero
+from nersery.core.settings.typed_settings import ModelName, hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName, hidden
 from nersery.models.model_settings import ModelSettings
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 from nersery.models.tokens import GAP

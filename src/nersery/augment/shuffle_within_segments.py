@@ -9,8 +9,8 @@ from typing import ClassVar
 from nersery.augment.base import Augmenter
 from nersery.augment.words.segments import segments, shuffled
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Rate
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import Rate
 
 
 @dataclass

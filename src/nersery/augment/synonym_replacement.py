@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from nersery.augment.base import Augmenter
 from nersery.augment.words.thesaurus import SynonymSettings, check_wordnet
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import Rate
 
 
 @dataclass

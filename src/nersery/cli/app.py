@@ -31,7 +31,7 @@ from nersery.core.errors import (
     is_lack_of_memory,
     printable_lines,
 )
-from nersery.core.files import NO_SPACE, os_message, refuse_removed_folder
+from nersery.core.system.files import NO_SPACE, os_message, refuse_removed_folder
 from nersery.core.version import __version__
 from nersery.core.warnings import counted_warnings, print_error
 from nersery.core.wording import command_line

@@ -13,9 +13,11 @@ from typer import Argument
 
 from nersery.cli import options, tables
 from nersery.cli.app import Command, app
-from nersery.core import definitions, descriptions, registry
+from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean, printable
-from nersery.core.files import write_output
+from nersery.core.settings import descriptions
+from nersery.core.system.files import write_output
+from nersery.core.text import definitions
 from nersery.core.warnings import note
 from nersery.io import repairs
 from nersery.io.input_files.same_file import refuse_same_file

@@ -15,12 +15,12 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.counting import plural
-from nersery.core.definitions import check_types
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
-from nersery.core.files import lies_in, refuse_within, write_output
 from nersery.core.outcome import Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.system.files import lies_in, refuse_within, write_output
+from nersery.core.text.definitions import check_types
 from nersery.core.warnings import note
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.jsonl import rejects_of

@@ -16,7 +16,7 @@ from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
-from nersery.core.text_forms import composed
+from nersery.core.text.text_forms import composed
 from nersery.core.warnings import note, remark
 from nersery.io.repairs import NFC, repair_hint
 from nersery.io.temporary_tables.sentence_table import SentenceTable

@@ -13,8 +13,8 @@ from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.counting import plural
 from nersery.core.errors import DataError, SettingsError
-from nersery.core.files import write_output
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.system.files import write_output
 from nersery.core.warnings import note, remark
 
 if TYPE_CHECKING:

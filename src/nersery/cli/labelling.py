@@ -19,11 +19,11 @@ from typer import Option
 from nersery import io
 from nersery.cli import options
 from nersery.cli.app import INTERRUPTIONS, Terminated, label_group
-from nersery.core.definitions import check_types
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean, printable
-from nersery.core.files import check_writable, content_hash, review_folder
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.system.files import check_writable, content_hash, review_folder
+from nersery.core.text.definitions import check_types
 from nersery.core.warnings import note, print_error, remark
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.temporary_tables.sentence_table import SentenceTable

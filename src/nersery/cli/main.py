@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from nersery.cli.app import app, drop_output, interrupt, stopped
-from nersery.core.own_process import own_this_process
+from nersery.core.system.own_process import own_this_process
 from nersery.core.warnings import print_error
 
 COMMANDS = (

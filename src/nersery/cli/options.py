@@ -20,11 +20,11 @@ from nersery import io
 from nersery.cli.app import Command
 from nersery.core import registry
 from nersery.core.errors import DataError, SettingsError, printable
-from nersery.core.files import refuse_unwritable, write_output
-from nersery.core.other_jobs import already_exists
 from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.system.files import refuse_unwritable, write_output
+from nersery.core.system.other_jobs import already_exists
 from nersery.core.warnings import NO_NOTES, note, remark
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.jsonl import rejects_of

@@ -14,8 +14,8 @@ from nersery.cli import options
 from nersery.cli.app import crosslingual_group
 from nersery.cli.job_options import StageCommand, run_job
 from nersery.core.errors import SettingsError
+from nersery.core.settings.typed_settings import build
 from nersery.core.training_context import Training
-from nersery.core.typed_settings import build
 from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligner_components.keep_lexicon import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage

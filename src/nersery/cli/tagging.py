@@ -15,8 +15,8 @@ from nersery.cli.job_options import StageCommand, run_job
 from nersery.core import registry
 from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, SettingsError, printable
-from nersery.core.files import refuse_within
 from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.system.files import refuse_within
 from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
 from nersery.io.input_files.same_file import refuse_same_file

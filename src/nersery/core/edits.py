@@ -8,7 +8,7 @@ from operator import index, itemgetter
 
 from nersery.core.entity import Entity
 from nersery.core.errors import DataError, Issue, shown
-from nersery.core.spacing import are_alike, would_merge
+from nersery.core.text.spacing import are_alike, would_merge
 
 Edit = tuple[int, int, Sequence[str]]
 """The positions ``[start, end)`` of words, and the words that replace them."""

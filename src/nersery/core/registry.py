@@ -18,9 +18,9 @@ from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
-from nersery.core import typed_settings
 from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError, did_you_mean, shown
-from nersery.core.ranges import range_issues
+from nersery.core.settings import typed_settings
+from nersery.core.settings.ranges import range_issues
 
 KINDS: Mapping[str, str] = {
     "augment": "Augmenter",

@@ -16,7 +16,7 @@ from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.notebook_view import SHOWN, corpus_html, sentence_html
 from nersery.core.sentence_validation import TIDIED, edit_issue, identity_issue, issue_in
-from nersery.core.spacing import Offsets, offsets_in_text, offsets_of, spaces_in
+from nersery.core.text.spacing import Offsets, offsets_in_text, offsets_of, spaces_in
 
 __all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "SoftLabel", "checked_sentences"]
 

@@ -10,7 +10,7 @@ from unicodedata import is_normalized
 from nersery import io
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.core.text_forms import composed
+from nersery.core.text.text_forms import composed
 from nersery.io.base import digest_of
 from nersery.io.jsonl import rejects_of
 from nersery.io.temporary_tables.ids import Ids

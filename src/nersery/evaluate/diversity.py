@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from nersery.core.sentence import Sentence
-from nersery.core.text_forms import folded
+from nersery.core.text.text_forms import folded
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 NOTHING = Fraction(0)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from nersery.core.sentence import Entity, Sentence
-from nersery.core.text_forms import folded
+from nersery.core.text.text_forms import folded
 from nersery.evaluate.scores import Counts, paired
 
 SEEN, OTHER_TYPE, UNSEEN = NOVELTY = ("seen", "seen with another type", "unseen")

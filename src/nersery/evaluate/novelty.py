@@ -11,7 +11,7 @@ from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
-from nersery.core.text_forms import composed
+from nersery.core.text.text_forms import composed
 from nersery.io.temporary_tables.ids import naming_the_temporary_folder, temporary_table
 from nersery.pipeline.job import BATCH_SIZE
 from nersery.taggers.base import Tagger, load_tagger

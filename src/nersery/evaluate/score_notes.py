@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nersery.core.text_forms import folded
+from nersery.core.text.text_forms import folded
 
 RENAME = "rename them: nersery dataset convert --type OLD=NEW"
 """The advice for types that have different names in the two files."""

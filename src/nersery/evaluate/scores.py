@@ -15,7 +15,7 @@ from unicodedata import normalize
 from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
-from nersery.core.text_forms import composed, is_invisible
+from nersery.core.text.text_forms import composed, is_invisible
 from nersery.core.warnings import note
 from nersery.evaluate.score_notes import note_of_scores
 from nersery.io.reading import opened

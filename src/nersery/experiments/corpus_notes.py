@@ -10,7 +10,7 @@ from nersery import io
 from nersery.core.counting import plural
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.text_forms import unspaced
+from nersery.core.text.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_punctuation

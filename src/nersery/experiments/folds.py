@@ -9,7 +9,7 @@ from nersery.augment.base import ancestors
 from nersery.core.disjoint_sets import DisjointSets
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence, types_in
-from nersery.core.text_forms import unspaced
+from nersery.core.text.text_forms import unspaced
 
 GROUPS_A_FOLD = 3
 """Documents, and parents with their generated sentences, stay together if there are this many groups per fold."""

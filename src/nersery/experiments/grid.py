@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nersery.core.errors import shown
-from nersery.core.files import write_json
+from nersery.core.system.files import write_json
 from nersery.experiments.recipe_file.overrides import as_toml
 from nersery.experiments.run_state.made_files import read_record
 from nersery.experiments.systems import MethodSettings, System

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from nersery.core import typed_settings
 from nersery.core.counting import plural
 from nersery.core.errors import SettingsError, at, did_you_mean, shown
-from nersery.core.files import address_in, advice_for_address, advice_for_missing, unexpanded_home
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
+from nersery.core.settings import typed_settings
+from nersery.core.system.files import address_in, advice_for_address, advice_for_missing, unexpanded_home
 from nersery.core.warnings import warn
 from nersery.experiments.grid import grid_issues
 from nersery.experiments.recipe_file.data_files import DataSettings

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nersery.core.errors import SettingsError, about_recipe, shown
-from nersery.core.files import as_path
+from nersery.core.system.files import as_path
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep_runner import Sweep

@@ -13,9 +13,9 @@ from itertools import islice
 from types import MappingProxyType
 
 from nersery.core.errors import SettingsError, require_choice, shown
-from nersery.core.languages import canonical
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.text.languages import canonical
 from nersery.io.reading import Sentences, opened
 
 Protocol = Callable[[Sequence[Sentence], int], Iterable[Sentence]]

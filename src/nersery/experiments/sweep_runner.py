@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import ChangedInputError, NerseryError, WaitingError, first_failure
-from nersery.core.locks import locked
-from nersery.core.other_jobs import write_job_record
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
+from nersery.core.system.locks import locked
+from nersery.core.system.other_jobs import write_job_record
 from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
 from nersery.experiments.recipe import Recipe

@@ -17,11 +17,11 @@ from nersery import io
 from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage
 from nersery.core.errors import DataError
-from nersery.core.files import is_missing, remove_folder, unfinished_path, write_json
 from nersery.core.majority import each_once, voted
 from nersery.core.outcome import BatchFunction
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.system.files import is_missing, remove_folder, unfinished_path, write_json
 from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record

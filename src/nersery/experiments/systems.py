@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from nersery.core import registry, typed_settings
+from nersery.core import registry
 from nersery.core.errors import at, did_you_mean, shown
 from nersery.core.sentence import Sentence
-from nersery.core.text_forms import composed
+from nersery.core.settings import typed_settings
+from nersery.core.text.text_forms import composed
 from nersery.core.training_context import copies_for_upsampling
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from nersery.core.english import ENOUGH, doubt_of_english, looks_english
 from nersery.core.errors import DataError
-from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
-from nersery.core.scripts import main_script, script_name
 from nersery.core.sentence import Sentence
+from nersery.core.text.english import ENOUGH, doubt_of_english, looks_english
+from nersery.core.text.languages import primary
+from nersery.core.text.scripts import main_script, script_name
 from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER
 from nersery.models.known_languages import is_trained_in, knows, knows_script
 

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, shown
-from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
 from nersery.core.random import is_whole
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, checked_sentences
 from nersery.core.sentence_validation import CONTROL, without_control
+from nersery.core.system.files import content_hash
 from nersery.core.tags import TagIssue
 from nersery.core.warnings import warn
 from nersery.core.wording import as_parameters, either

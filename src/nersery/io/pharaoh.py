@@ -12,8 +12,8 @@ from typing import Any
 
 from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, Issue, SettingsError, shown
-from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
+from nersery.core.system.files import content_hash
 from nersery.core.wording import either
 from nersery.io.base import unread
 from nersery.io.formats import extensions

@@ -22,7 +22,7 @@ from nersery.core.tags import (
     is_bare,
     meanings_of,
 )
-from nersery.core.text_forms import composed
+from nersery.core.text.text_forms import composed
 from nersery.io.input_files.text_file import BLANKS
 
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 from nersery.core.errors import DataError, FormatError, Issue, printable
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.core.spacing import lacks_spaces
-from nersery.core.text_forms import is_invisible
+from nersery.core.text.spacing import lacks_spaces
+from nersery.core.text.text_forms import is_invisible
 from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
 from nersery.io.formats import WORDS, FileHead, Format

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nersery.core.errors import SettingsError, checked_text, did_you_mean
-from nersery.core.files import PACKED, as_path, naming_the_file, refuse_unwritable, remove, written_beside
 from nersery.core.sentence import Sentence, checked_sentences
+from nersery.core.system.files import PACKED, as_path, naming_the_file, refuse_unwritable, remove, written_beside
 from nersery.core.wording import either
 from nersery.io.base import AUTO, Writer
 from nersery.io.columns_and_rows.document_marks import with_marks

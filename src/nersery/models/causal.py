@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
 from nersery.models.likelihood import Likelihood, Text
 from nersery.models.loading import ModelSource, autocast, pick_device, position_count, quiet_transformers, refuse_nan
 from nersery.models.passes import PassShape, window_passes

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import torch
 
-from nersery.core.own_process import THREADS
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
+from nersery.core.system.own_process import THREADS
 from nersery.models.loading import PRECISION, pick_device, resolved
 
 ANY = "any, on a GPU"

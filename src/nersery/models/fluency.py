@@ -12,7 +12,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
 from nersery.models import known_languages
 from nersery.models.causal import CausalLM
 from nersery.models.likelihood import Likelihood

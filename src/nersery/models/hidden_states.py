@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
-from nersery.core.files import os_errors
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
+from nersery.core.system.files import os_errors
 from nersery.models.likelihood import Text
 from nersery.models.loading import ModelSource, autocast, pick_device, position_count, quiet_transformers
 from nersery.models.model_folder import reads_plain_text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from nersery.core.english import doubt_of_english
-from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
-from nersery.core.scripts import main_script, script_name
+from nersery.core.text.english import doubt_of_english
+from nersery.core.text.languages import primary
+from nersery.core.text.scripts import main_script, script_name
 from nersery.core.warnings import warn
 from nersery.models.bundled import ENGLISH, MULTILINGUAL, is_multilingual, multilingual
 

@@ -19,10 +19,10 @@ import torch
 
 from nersery.core.counting import plural
 from nersery.core.errors import MissingResourceError, SettingsError, is_lack_of_memory
-from nersery.core.file_settings import paths_in
-from nersery.core.files import content_hash, unexpanded_home
 from nersery.core.registry import BUNDLED
-from nersery.core.typed_settings import ModelName, Precision
+from nersery.core.settings.file_settings import paths_in
+from nersery.core.settings.typed_settings import ModelName, Precision
+from nersery.core.system.files import content_hash, unexpanded_home
 from nersery.core.warnings import warn
 from nersery.models import bundled, bundled_heads
 from nersery.models.hub_connection import refuse_unreachable_hub

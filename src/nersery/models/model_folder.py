@@ -10,7 +10,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from nersery.core.errors import MissingResourceError, is_lack_of_memory
-from nersery.core.files import DESCRIPTION
+from nersery.core.system.files import DESCRIPTION
 
 WEIGHTS = "model*.safetensors*"
 """Matches the files with the weights of a model."""

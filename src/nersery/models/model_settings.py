@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
-from nersery.core.typed_settings import ModelName, Precision
+from nersery.core.settings.typed_settings import ModelName, Precision
 
 if TYPE_CHECKING:
     from nersery.models.loading import ModelSource

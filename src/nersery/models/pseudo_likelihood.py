@@ -9,7 +9,7 @@ import torch
 
 from nersery.core.batched import batched
 from nersery.core.progress import Progress
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
 from nersery.models.likelihood import Likelihood, Text
 from nersery.models.loading import ModelSource, refuse_nan
 from nersery.models.masked.masked_inputs import MaskedInput

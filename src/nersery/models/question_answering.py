@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
 from nersery.core.warnings import advise
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, position_count, refuse_nan

@@ -11,8 +11,8 @@ from torch import nn
 
 from nersery.core import registry
 from nersery.core.errors import MissingResourceError
-from nersery.core.file_settings import naming
-from nersery.core.typed_settings import ModelName
+from nersery.core.settings.file_settings import naming
+from nersery.core.settings.typed_settings import ModelName
 from nersery.models.loading import ModelSource, quiet_transformers
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import SettingsError
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
 from nersery.models.likelihood import Text
 from nersery.models.loading import ModelSource, autocast, pick_device, position_count
 from nersery.models.passes import PassShape, window_passes, windows_at_once

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.text_forms import composed
+from nersery.core.text.text_forms import composed
 from nersery.io.input_files.text_file import is_utf_8
 
 Vector = NDArray[np.float32]

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from nersery import io
-from nersery.core import files
 from nersery.core.batched import batched
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.locks import locked
-from nersery.core.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.core.outcome import BatchFunction, Outcome, Reject, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
+from nersery.core.system import files
+from nersery.core.system.locks import locked
+from nersery.core.system.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.io.input_files.text_file import as_beginning
 from nersery.io.jsonl import rejects_of
 from nersery.io.losses import Losses

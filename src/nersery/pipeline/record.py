@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nersery.core import files
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.locks import locked
-from nersery.core.other_jobs import other_settings
+from nersery.core.system import files
+from nersery.core.system.locks import locked
+from nersery.core.system.other_jobs import other_settings
 
 
 @dataclass(slots=True)

@@ -13,13 +13,13 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nersery.core import files, folders
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
-from nersery.core.files import open_new
-from nersery.core.locks import LOCK
-from nersery.core.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
+from nersery.core.system import files, folders
+from nersery.core.system.files import open_new
+from nersery.core.system.locks import LOCK
+from nersery.core.system.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.io.input_files.folder import MANIFEST, TOTAL
 from nersery.io.parquet import load_pyarrow, write_lines
 from nersery.pipeline.error_policy import FAILED

@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from nersery import io
 from nersery.core.errors import printable
-from nersery.core.file_settings import files_in
 from nersery.core.outcome import BatchFunction, Reject, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import get, instance, name_of, names
 from nersery.core.sentence import Sentence
-from nersery.core.typed_settings import settings_of
+from nersery.core.settings.file_settings import files_in
+from nersery.core.settings.typed_settings import settings_of
 from nersery.pipeline.job import BATCH_SIZE
 
 Row = TypeVar("Row")

@@ -15,11 +15,11 @@ from typing import Any, Protocol, TypeVar
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import as_path, refuse_unwritable
-from nersery.core.other_jobs import foreign_files
 from nersery.core.outcome import Reject, Result, Tally, collect
-from nersery.core.own_process import wanted_threads
 from nersery.core.progress import Progress
+from nersery.core.system.files import as_path, refuse_unwritable
+from nersery.core.system.other_jobs import foreign_files
+from nersery.core.system.own_process import wanted_threads
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
 from nersery.io.temporary_tables.ids import with_distinct_ids

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.ranges import Count, NotNegative, Range
 from nersery.core.registry import check_values
+from nersery.core.settings.ranges import Count, NotNegative, Range
 
 if TYPE_CHECKING:
     from nersery.pipeline.stage import Engine

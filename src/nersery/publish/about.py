@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from nersery import io
-from nersery.core import typed_settings
 from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
-from nersery.core.files import advice_for_missing, content_hash
+from nersery.core.settings import typed_settings
+from nersery.core.system.files import advice_for_missing, content_hash
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.jsonl import rejects_of
 from nersery.io.temporary_tables.sentence_table import SentenceTable

@@ -13,9 +13,9 @@ from typing import Any
 from nersery import io
 from nersery.core import tags
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
-from nersery.core.files import DESCRIPTION, write_atomic, write_json
-from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.system.files import DESCRIPTION, write_atomic, write_json
+from nersery.core.system.folders import check_replaceable, replaced_folder
 from nersery.core.version import __version__
 from nersery.io.input_files.folder import SPANS
 from nersery.io.parquet import FEATURES, ORIGIN, SHAPES, Shape, load_pyarrow, write_rows

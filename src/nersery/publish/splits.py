@@ -12,9 +12,9 @@ from typing import Literal, overload
 from nersery.core.disjoint_sets import DisjointSets
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.random import item_seed
-from nersery.core.ranges import RateAboveZero
 from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import RateAboveZero
 from nersery.publish.groups import groups
 
 TRAIN, DEV, TEST = SPLITS = ("train", "validation", "test")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import groupby
 
-from nersery.core.spacing import touch
+from nersery.core.text.spacing import touch
 from nersery.report.parts import ShownSentence
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from nersery.core.counting import in_minutes
 from nersery.core.errors import DIRECTIONS
-from nersery.core.files import write_atomic
-from nersery.core.folders import replaced_folder
+from nersery.core.system.files import write_atomic
+from nersery.core.system.folders import replaced_folder
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import KINDS
 from nersery.report.escaping import html_template, markdown_template

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import write_atomic, write_json
-from nersery.core.folders import replaced_folder
+from nersery.core.system.files import write_atomic, write_json
+from nersery.core.system.folders import replaced_folder
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.parts import SweepCell
 from nersery.report.pictures import charts

@@ -15,11 +15,11 @@ from typing import Any, Literal, Self
 
 from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, NerseryError, shown
-from nersery.core.files import naming_the_file
-from nersery.core.locks import locked
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Outcome, Reject
 from nersery.core.random import is_whole, item_seed
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.system.files import naming_the_file
+from nersery.core.system.locks import locked
 from nersery.core.warnings import warn
 from nersery.evaluate.acceptance import Acceptance, acceptance
 from nersery.io.temporary_tables.sentence_table import SentenceTable

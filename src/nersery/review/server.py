@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from nersery.core.definitions import check_types
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
-from nersery.core.spacing import touch
+from nersery.core.text.definitions import check_types
+from nersery.core.text.spacing import touch
 from nersery.review.decisions import Decision, Decisions, OutdatedError, whole
 from nersery.review.review_loader import ReviewLoader
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nersery.core.ranges import Rate
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import Rate
 from nersery.select.base import Selector, TaggerJudge
 from nersery.taggers.base import strict_f1
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.random import uniform_draw
-from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import Rate, RateAboveZero
+from nersery.core.settings.typed_settings import hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.crosslingual.label_projection.projection import ENTITY_QUALITY, QUALITY
 from nersery.select.base import Selector
 

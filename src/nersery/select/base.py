@@ -15,8 +15,8 @@ from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of, refuse_swapped, unfitted
 from nersery.core.sentence import Sentence
+from nersery.core.settings.typed_settings import ModelName, hidden
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
-from nersery.core.typed_settings import ModelName, hidden
 from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.reading import Sentences, opened, opened_if_given, opened_together
 from nersery.pipeline.error_policy import one_for_each, outcome_of

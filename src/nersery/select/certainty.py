@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import Count, Rate
 from nersery.select.base import Selector, TaggerJudge
 from nersery.select.components.word_certainty import certainty
 from nersery.taggers.base import Tagger, load_tagger

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import Rate, RateAboveZero
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.io.temporary_tables.ids import Ids
 from nersery.select.base import Selector, not_a_candidate

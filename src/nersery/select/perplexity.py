@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
-from nersery.core.ranges import Negative, RateAboveZero
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import Negative, RateAboveZero
+from nersery.core.settings.typed_settings import hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.models.model_settings import ModelSettings
 from nersery.select.base import Selector
 

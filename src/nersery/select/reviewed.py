@@ -10,13 +10,13 @@ from typing import Any
 
 from nersery import io
 from nersery.core.errors import Issue, MissingResourceError, SettingsError, WaitingError
-from nersery.core.files import review_folder, write_output
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND
-from nersery.core.ranges import RateAboveZero
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import RateAboveZero
+from nersery.core.settings.typed_settings import FileName, hidden
+from nersery.core.system.files import review_folder, write_output
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, hidden
 from nersery.evaluate.acceptance import acceptance
 from nersery.io.jsonl import rejects_of
 from nersery.select.base import Selector

@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue, SettingsError, at
-from nersery.core.folders import replaced_folder
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
-from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
 from nersery.core.registry import create_within, name_of
 from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.settings.ranges import Count, RateAboveZero, RateBelowOne
+from nersery.core.settings.typed_settings import hidden, settings_of
+from nersery.core.system.folders import replaced_folder
 from nersery.core.training_context import BY_SETTING, NO_TRAINING, Training, copies_for_upsampling
-from nersery.core.typed_settings import hidden, settings_of
 from nersery.core.warnings import note
 from nersery.select.base import Selector, not_a_candidate
 from nersery.select.components.self_training_checkpoint import (

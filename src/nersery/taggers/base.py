@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args, overload
 
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, require_choice, shown
-from nersery.core.file_settings import files_in
-from nersery.core.files import as_path, content_hash
-from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.outcome import BatchFunction, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, get, instance, name_of, names, refuse_swapped
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.settings.file_settings import files_in
+from nersery.core.settings.typed_settings import settings_of
+from nersery.core.system.files import as_path, content_hash
+from nersery.core.system.folders import check_replaceable, replaced_folder
 from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
-from nersery.core.typed_settings import settings_of
 from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.models.torch_state import torch_defaults

@@ -16,13 +16,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import os_errors
 from nersery.core.progress import Progress
-from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.settings.ranges import Count, CountOrZero, Positive, RateBelowOne
+from nersery.core.settings.typed_settings import FileName, Precision, hidden, settings_of
+from nersery.core.system.files import os_errors
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, Precision, hidden, settings_of
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
 from nersery.models.model_folder import refusing_damage

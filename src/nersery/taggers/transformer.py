@@ -18,13 +18,13 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import os_errors
 from nersery.core.progress import Progress
-from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.settings.ranges import NotNegative, Positive, Range, RateBelowOne
+from nersery.core.settings.typed_settings import hidden, settings_of
+from nersery.core.system.files import os_errors
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden, settings_of
 from nersery.core.warnings import advise
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, position_count, quiet_transformers, refuse_nan

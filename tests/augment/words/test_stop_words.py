@@ -6,8 +6,8 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.words.stop_words import LISTS, bare, function_words, stop_words
-from nersery.core.english import FUNCTION_WORDS
 from nersery.core.errors import DataError, MissingResourceError
+from nersery.core.text.english import FUNCTION_WORDS
 
 
 def text(words: str, language: str = "en", count: int = 1) -> list[Sentence]:

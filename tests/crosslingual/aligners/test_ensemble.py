@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from nersery.core import file_settings, registry
+from nersery.core import registry
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.settings import file_settings
 from nersery.core.training_context import Training
 from nersery.crosslingual.aligners import ensemble as voters
 from nersery.crosslingual.aligners import statistical

@@ -13,8 +13,8 @@ from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import SoftLabel
-from nersery.core.text_forms import is_punctuation
-from nersery.core.typed_settings import build
+from nersery.core.settings.typed_settings import build
+from nersery.core.text.text_forms import is_punctuation
 from nersery.crosslingual.label_projection.projection import (
     ENTITY_QUALITY,
     FAR_APART,

@@ -13,7 +13,7 @@ import pytest
 import nersery
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
-from nersery.core.files import write_json
+from nersery.core.system.files import write_json
 from nersery.core.warnings import forget_notes
 from nersery.experiments import corpus_notes
 from nersery.experiments.active_learning import next_sentences as module

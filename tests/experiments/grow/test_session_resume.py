@@ -14,8 +14,8 @@ import pytest
 
 from nersery import io
 from nersery.core.errors import DiskError, NerseryError, OutOfTimeError, SettingsError
-from nersery.core.files import remove
-from nersery.core.locks import locked
+from nersery.core.system.files import remove
+from nersery.core.system.locks import locked
 from nersery.core.warnings import forget_notes
 from nersery.experiments import run_time
 from nersery.experiments.grow import budget, plan, session

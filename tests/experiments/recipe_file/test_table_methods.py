@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from nersery.core import descriptions, file_settings, registry
-from nersery.core.typed_settings import FileName, ModelName
+from nersery.core import registry
+from nersery.core.settings import descriptions, file_settings
+from nersery.core.settings.typed_settings import FileName, ModelName
 from nersery.experiments.recipe import load
 from nersery.experiments.recipe_file.table_methods import with_paths
 

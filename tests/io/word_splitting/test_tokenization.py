@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.errors import SettingsError
-from nersery.core.languages import TWO_LETTERS
+from nersery.core.text.languages import TWO_LETTERS
 from nersery.io.word_splitting.scripts_without_spaces import is_character, stands_alone
 from nersery.io.word_splitting.tokenization import (
     BEFORE_NAMES,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nersery.core.scripts import script_of
+from nersery.core.text.scripts import script_of
 from nersery.models.masked.gap_masks import GapMasks
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks

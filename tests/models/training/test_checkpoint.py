@@ -13,8 +13,8 @@ import torch
 from safetensors.torch import load_file
 
 from nersery.core.errors import SettingsError
-from nersery.core.locks import TURN, locked, turn
 from nersery.core.progress import Progress
+from nersery.core.system.locks import TURN, locked, turn
 from nersery.models.training import checkpoint
 from nersery.models.training.checkpoint import Checkpoint
 from nersery.models.training.training_state import BrokenStateError, OtherTrainingError, is_foreign

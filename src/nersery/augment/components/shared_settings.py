@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, Field, dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from nersery.core.definitions import check_texts
-from nersery.core.ranges import Count, Positive
 from nersery.core.registry import Method
-from nersery.core.typed_settings import FileName, ModelName, Precision
+from nersery.core.settings.ranges import Count, Positive
+from nersery.core.settings.typed_settings import FileName, ModelName, Precision
+from nersery.core.text.definitions import check_texts
 
 
 @dataclass

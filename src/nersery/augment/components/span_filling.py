@@ -12,11 +12,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.linearized.parsing import UNSTORABLE, rejected
-from nersery.core.definitions import description
 from nersery.core.entity import Span
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
+from nersery.core.text.definitions import description
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.tokens import GAP, TOKEN_PREFIX
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nersery.core.definitions import description
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.text.definitions import description
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.tokens import TOKEN_PREFIX
 

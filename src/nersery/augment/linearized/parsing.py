@@ -16,7 +16,7 @@ from nersery.augment.linearized.linearization import tag_token
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
-from nersery.core.text_forms import folded
+from nersery.core.text.text_forms import folded
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.tokens import TOKEN_PREFIX

@@ -11,8 +11,8 @@ from nersery.augment.base import NO_ENTITIES, NO_WORD
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.augment.words.stop_words import bare
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import Count, Rate
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from nersery.augment.words.stop_words import function_words, latin_function_word
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.registry import BUNDLED, unfitted
 from nersery.core.sentence import Sentence
+from nersery.core.settings.typed_settings import hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.model_settings import ModelSettings
 

@@ -12,8 +12,8 @@ from nersery.augment.components.gold_training import no_sentences
 from nersery.augment.components.shared_settings import FineTuningSettings
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings, fine_tune
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.settings.ranges import Count
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
 

@@ -15,8 +15,8 @@ from nersery.augment.templates.template_writer import TemplateWriter
 from nersery.core.entity import Span
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
-from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.text.scripts import script_of
 from nersery.core.training_context import Training
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.io.word_splitting.tokenization import END_PUNCTUATION, attached_punctuation

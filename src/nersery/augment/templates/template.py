@@ -15,7 +15,7 @@ from nersery.core.entity import Span
 from nersery.core.errors import DataError, Issue
 from nersery.core.random import item_rng
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
-from nersery.core.typed_settings import hidden
+from nersery.core.settings.typed_settings import hidden
 
 if TYPE_CHECKING:
     import numpy as np

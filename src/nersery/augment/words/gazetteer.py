@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nersery.core.inflection import inflected, inflection
 from nersery.core.sentence import Entity, Sentence
-from nersery.core.spacing import spaces_in
-from nersery.core.text_forms import unspaced
+from nersery.core.text.inflection import inflected, inflection
+from nersery.core.text.spacing import spaces_in
+from nersery.core.text.text_forms import unspaced
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from nersery.core.english import FUNCTION_WORDS
-from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
-from nersery.core.spacing import lacks_spaces
-from nersery.core.text_forms import DOTTED_I, composed
+from nersery.core.text.english import FUNCTION_WORDS
+from nersery.core.text.languages import primary
+from nersery.core.text.spacing import lacks_spaces
+from nersery.core.text.text_forms import DOTTED_I, composed
+from nersery.core.text.word_lists import read_words
 from nersery.core.warnings import warn
-from nersery.core.word_lists import read_words
 
 COMMON = 1 / 1000
 """A listed word is a stop word if it makes up at least this share of the text."""

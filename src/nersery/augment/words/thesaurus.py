@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
-from nersery.core.english import FUNCTION_WORDS
 from nersery.core.errors import DataError, Issue, MissingResourceError
-from nersery.core.languages import primary
 from nersery.core.registry import Method
 from nersery.core.sentence import Sentence
 from nersery.core.sentence_validation import edit_issue
-from nersery.core.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitalized, capitals, composed, small_letters
+from nersery.core.settings.typed_settings import FileName, hidden
+from nersery.core.text.english import FUNCTION_WORDS
+from nersery.core.text.languages import primary
+from nersery.core.text.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitalized, capitals, composed, small_letters
+from nersery.core.text.word_lists import check_file, read_lines, read_words
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, hidden
 from nersery.core.warnings import warn
-from nersery.core.word_lists import check_file, read_lines, read_words
 from nersery.io.word_splitting.scripts_without_spaces import in_characters
 
 Synonyms = Mapping[str, tuple[str, ...]]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.core.file_settings import files_in
-from nersery.core.files import write_atomic
-from nersery.core.typed_settings import settings_of
+from nersery.core.settings.file_settings import files_in
+from nersery.core.settings.typed_settings import settings_of
+from nersery.core.system.files import write_atomic
 from nersery.crosslingual.aligners.base import Aligner, Pairs
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
 from nersery.models.training.training_state import RECORD, read_state

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from nersery.core.errors import DiskError, SettingsError
-from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.outcome import Tally
 from nersery.core.registry import name_of
-from nersery.core.typed_settings import settings_of
+from nersery.core.settings.typed_settings import settings_of
+from nersery.core.system.folders import check_replaceable, replaced_folder
 from nersery.crosslingual.aligner_components.aligner_checkpoint import LEARNT, training_fingerprint
 from nersery.crosslingual.aligners.base import Aligner, AlignStage
 from nersery.io.jsonl import rejects_of

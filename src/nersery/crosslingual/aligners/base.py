@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.errors import Issue, MethodError, shown
-from nersery.core.files import as_path
 from nersery.core.outcome import BatchFunction, Reject, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Sentence
+from nersery.core.system.files import as_path
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.parallel_corpus.sides import opened_side

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.ranges import Positive, Rate, RateBelowOne
 from nersery.core.registry import unfitted
+from nersery.core.settings.ranges import Positive, Rate, RateBelowOne
+from nersery.core.settings.typed_settings import ModelName, build, hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName, build, hidden
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_components.padded_shapes import padded_shapes
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
-from nersery.core.ranges import CountOrZero, NotNegative, RateBetween
 from nersery.core.registry import create, get, names
+from nersery.core.settings.ranges import CountOrZero, NotNegative, RateBetween
+from nersery.core.settings.typed_settings import ModelName, hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligner_components.characters import JoinedPairs, character_links, joined_pair

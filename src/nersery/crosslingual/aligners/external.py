@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.files import written_atomically
 from nersery.core.outcome import Reject
-from nersery.core.ranges import CountOrZero
 from nersery.core.registry import unfitted
+from nersery.core.settings.ranges import CountOrZero
+from nersery.core.settings.typed_settings import hidden
+from nersery.core.system.files import written_atomically
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import hidden
 from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligner_components.external_programs import PROGRAMS, AnswerError
 from nersery.crosslingual.aligner_components.symmetrization import Heuristic, symmetrize

@@ -15,10 +15,10 @@ from nersery.core.counting import plural
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
-from nersery.core.ranges import Count, CountOrZero, Range, RateBetween
 from nersery.core.registry import unfitted
+from nersery.core.settings.ranges import Count, CountOrZero, Range, RateBetween
+from nersery.core.settings.typed_settings import FileName, hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, hidden
 from nersery.core.warnings import advise
 from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligner_components.padded_shapes import Shape, padded_shapes

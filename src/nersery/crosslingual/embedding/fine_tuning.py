@@ -16,8 +16,8 @@ from nersery.core.alignments import Pair
 from nersery.core.batched import batched
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.random import item_rng
-from nersery.core.ranges import Count, NotNegative, Positive, RateBelowOne, RateBetween
 from nersery.core.registry import check_values
+from nersery.core.settings.ranges import Count, NotNegative, Positive, RateBelowOne, RateBetween
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_components.aligner_checkpoint import pairs_digest

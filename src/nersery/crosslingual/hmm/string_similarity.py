@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
-from nersery.core.scripts import script_of
-from nersery.core.text_forms import composed
+from nersery.core.text.scripts import script_of
+from nersery.core.text.text_forms import composed
 from nersery.crosslingual.hmm.texts import Texts
 
 Rows = NDArray[np.int64]

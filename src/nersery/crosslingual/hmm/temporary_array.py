@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from nersery.core.errors import DiskError
-from nersery.core.files import naming_the_file
+from nersery.core.system.files import naming_the_file
 
 IN_MEMORY = 1 << 20
 """In bytes; arrays up to this size need no file."""

@@ -13,7 +13,7 @@ from nersery.core.errors import SettingsError, require_choice, shown
 from nersery.core.outcome import BatchFunction, Outcome, Reject, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
-from nersery.core.typed_settings import build
+from nersery.core.settings.typed_settings import build
 from nersery.core.warnings import warn
 from nersery.crosslingual.label_projection.projection import Projection, Task, Translation, Voting, vote
 from nersery.crosslingual.label_projection.projection_tasks import Alignments, ProjectionTasks

@@ -11,17 +11,17 @@ from operator import index
 from typing import Literal, NamedTuple
 
 from nersery.core.alignments import Alignment
-from nersery.core.definitions import check_types
 from nersery.core.entity import Span
 from nersery.core.errors import SettingsError, printable
-from nersery.core.inflection import APOSTROPHES
 from nersery.core.majority import majority_entities
 from nersery.core.outcome import Outcome, Reject
-from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.core.text_forms import folded, is_invisible, is_punctuation
-from nersery.core.typed_settings import hidden
+from nersery.core.settings.ranges import CountOrZero, Rate, RateAboveZero
+from nersery.core.settings.typed_settings import hidden
+from nersery.core.text.definitions import check_types
+from nersery.core.text.inflection import APOSTROPHES
+from nersery.core.text.text_forms import folded, is_invisible, is_punctuation
 from nersery.crosslingual.label_projection.unlinked_capitals import with_unlinked_capitals
 from nersery.io.base import storable
 from nersery.io.word_splitting.scripts_without_spaces import with_whole_loanwords

@@ -12,7 +12,7 @@ from typing import Any
 from nersery.core.alignments import Pair
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.core.typed_settings import hidden
+from nersery.core.settings.typed_settings import hidden
 from nersery.core.warnings import warn
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, Row, ShiftWatch
 from nersery.crosslingual.parallel_corpus.sides import Side, is_empty

@@ -12,7 +12,7 @@ from nersery.core.progress import Progress
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.registry import name_of
 from nersery.core.sentence import Corpus, Entity, Sentence
-from nersery.core.text_forms import unspaced
+from nersery.core.text.text_forms import unspaced
 from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first

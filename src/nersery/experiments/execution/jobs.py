@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError, shown
-from nersery.core.files import os_message
 from nersery.core.outcome import BatchFunction
-from nersery.core.own_process import cores, wanted_threads
 from nersery.core.progress import Progress, print_line
 from nersery.core.random import is_whole
+from nersery.core.system.files import os_message
+from nersery.core.system.own_process import cores, wanted_threads
 from nersery.core.warnings import NO_NOTES, print_error
 from nersery.experiments.execution.cells import Cell, CellQueue
 from nersery.experiments.run_state.clock import Clock

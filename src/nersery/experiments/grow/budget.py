@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nersery.core.files import write_atomic
+from nersery.core.system.files import write_atomic
 
 CAUTION = 1.25
 """The factor by which estimates are too long on purpose."""

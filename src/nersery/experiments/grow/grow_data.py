@@ -10,13 +10,13 @@ from pathlib import Path
 from nersery import io
 from nersery.augment.base import made_from
 from nersery.core.counting import plural
-from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, DiskError, Issue, SettingsError, did_you_mean, printable
-from nersery.core.files import content_hash, write_atomic
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
-from nersery.core.text_forms import unspaced
-from nersery.core.word_lists import read_names
+from nersery.core.system.files import content_hash, write_atomic
+from nersery.core.text.definitions import check_texts
+from nersery.core.text.text_forms import unspaced
+from nersery.core.text.word_lists import read_names
 from nersery.experiments import corpus_notes
 from nersery.experiments.text_profile import TextProfile, data_notes, note_of_language, profile, refuse_other_language
 from nersery.io.text import TextSource

@@ -13,9 +13,9 @@ from typing import Any
 from nersery import io
 from nersery.core.counting import in_minutes
 from nersery.core.errors import MissingResourceError, NerseryError
-from nersery.core.files import remove_folder, write_atomic
-from nersery.core.folders import replaced_folder
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
+from nersery.core.system.files import remove_folder, write_atomic
+from nersery.core.system.folders import replaced_folder
 from nersery.core.wording import worded
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences

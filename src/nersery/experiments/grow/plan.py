@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nersery.core.counting import plural
-from nersery.core.definitions import question, undefined
 from nersery.core.errors import MissingResourceError, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
+from nersery.core.text.definitions import question, undefined
 from nersery.core.warnings import without_notes
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget

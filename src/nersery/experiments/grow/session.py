@@ -25,11 +25,21 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.core.definitions import check_texts
 from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError, checked_text, shown
-from nersery.core.files import as_path, content_hash, refuse_unwritable, refuse_within, remove_folder, write_atomic
-from nersery.core.locks import locked
-from nersery.core.other_jobs import (
+from nersery.core.progress import print_line, time_limit
+from nersery.core.registry import BUNDLED
+from nersery.core.sentence import Sentence
+from nersery.core.settings.ranges import Range
+from nersery.core.system.files import (
+    as_path,
+    content_hash,
+    refuse_unwritable,
+    refuse_within,
+    remove_folder,
+    write_atomic,
+)
+from nersery.core.system.locks import locked
+from nersery.core.system.other_jobs import (
     differences,
     has_record,
     other_settings,
@@ -38,13 +48,10 @@ from nersery.core.other_jobs import (
     removed,
     write_job_record,
 )
-from nersery.core.progress import print_line, time_limit
-from nersery.core.ranges import Range
-from nersery.core.registry import BUNDLED
-from nersery.core.sentence import Sentence
+from nersery.core.text.definitions import check_texts
+from nersery.core.text.word_lists import check_file
 from nersery.core.version import __version__
 from nersery.core.warnings import without_advice
-from nersery.core.word_lists import check_file
 from nersery.core.wording import either
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
@@ -219,11 +226,8 @@ class GrowJob:
     def _within(self, budget: Budget) -> GrowResult:
         if "recipe" not in self._record:
             self._begin(budget)
-        result = self._work(budget)
-        if result is None:
+        while (result := self._work(budget)) is None:  # at most once; see `_was_slow`
             self._begin_again(budget)
-            result = self._work(budget)
-        assert result is not None
         return result
 
     def _data(self) -> GrowData:

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nersery.core.errors import SettingsError, at, shown
-from nersery.core.languages import canonical
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.text.languages import canonical
 from nersery.io import ReadOptions
 from nersery.io.base import LANGUAGE_TAG
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nersery.core import file_settings, registry
+from nersery.core import registry
 from nersery.core.errors import SettingsError, checked_text, did_you_mean
 from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS
-from nersery.core.typed_settings import ModelName
+from nersery.core.settings import file_settings
+from nersery.core.settings.typed_settings import ModelName
 from nersery.experiments.recipe_file import table_methods
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
 

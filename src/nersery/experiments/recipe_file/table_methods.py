@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nersery.core import file_settings, registry
+from nersery.core import registry
 from nersery.core.registry import DEFAULTS
-from nersery.core.typed_settings import FileName
+from nersery.core.settings import file_settings
+from nersery.core.settings.typed_settings import FileName
 from nersery.io.input_files.shipped import located, shipped
 
 Table = dict[str, Any]

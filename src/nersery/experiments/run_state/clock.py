@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import write_json
-from nersery.core.other_jobs import removed
 from nersery.core.sentence import Corpus
+from nersery.core.system.files import write_json
+from nersery.core.system.other_jobs import removed
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_time import estimates
 from nersery.report.model import RunTimeReport

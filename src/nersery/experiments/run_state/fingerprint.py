@@ -10,10 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from nersery.core import file_settings, registry
+from nersery.core import registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import content_hash, refuse_unwritable, remove_folder
-from nersery.core.other_jobs import (
+from nersery.core.settings import file_settings
+from nersery.core.system.files import content_hash, refuse_unwritable, remove_folder
+from nersery.core.system.other_jobs import (
     differences,
     has_record,
     other_settings,

@@ -12,10 +12,10 @@ from nersery import io
 from nersery.augment.base import made_from
 from nersery.core.counting import plural
 from nersery.core.errors import ChangedInputError, DataError, Issue, SettingsError
-from nersery.core.files import content_hash
-from nersery.core.languages import primary
 from nersery.core.sentence import Corpus, Sentence, types_in
-from nersery.core.text_forms import unspaced
+from nersery.core.system.files import content_hash
+from nersery.core.text.languages import primary
+from nersery.core.text.text_forms import unspaced
 from nersery.core.wording import either
 from nersery.experiments.corpus_notes import notes_of_reading
 from nersery.experiments.recipe import Recipe, shipped_recipes

@@ -7,11 +7,12 @@ from functools import partial
 
 from nersery.annotate.base import Annotator
 from nersery.augment.base import Augmenter
-from nersery.core import file_settings, registry
+from nersery.core import registry
 from nersery.core.counting import plural
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.sentence import Sentence
-from nersery.core.typed_settings import ModelName
+from nersery.core.settings import file_settings
+from nersery.core.settings.typed_settings import ModelName
 from nersery.core.warnings import collected_notes
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, conversion, lacks_model

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from nersery import io
-from nersery.core.files import write_atomic
-from nersery.core.other_jobs import removed
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
+from nersery.core.system.files import write_atomic
+from nersery.core.system.other_jobs import removed
 from nersery.experiments.folds import fold
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.inputs import read_inputs, refuse_changed

@@ -18,12 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import copy_atomic, unfinished_path, write_json
-from nersery.core.locks import turn
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
+from nersery.core.settings.typed_settings import settings_of
+from nersery.core.system.files import copy_atomic, unfinished_path, write_json
+from nersery.core.system.locks import turn
 from nersery.core.training_context import Training
-from nersery.core.typed_settings import settings_of
 from nersery.experiments.systems import TEACHERS
 from nersery.models.training.training_state import training_seconds
 from nersery.taggers.base import LOADING, Tagger, load_tagger, training_folder, training_record

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue, SettingsError, shown
-from nersery.core.files import LABELS, TEXT, files_of
+from nersery.core.system.files import LABELS, TEXT, files_of
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.annotation_tools.tool_exports import pack_brat

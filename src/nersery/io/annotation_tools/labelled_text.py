@@ -15,8 +15,8 @@ from unicodedata import is_normalized, normalize
 
 from nersery.core.errors import Issue, shown
 from nersery.core.sentence import Entity
-from nersery.core.spacing import lacks_spaces
-from nersery.core.text_forms import HANGUL_LETTER, composed
+from nersery.core.text.spacing import lacks_spaces
+from nersery.core.text.text_forms import HANGUL_LETTER, composed
 from nersery.core.wording import either
 from nersery.io.repairs import (
     CRLF_OFFSETS,

@@ -9,9 +9,9 @@ from typing import Any
 from nersery.core.entity import Entity
 from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.extras import required
-from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
-from nersery.core.spacing import spaces_in
+from nersery.core.text.languages import primary
+from nersery.core.text.spacing import spaces_in
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options

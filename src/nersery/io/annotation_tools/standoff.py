@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
-from nersery.core.spacing import lacks_spaces, touch
+from nersery.core.text.spacing import lacks_spaces, touch
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import (
     LEAVE_OUT,

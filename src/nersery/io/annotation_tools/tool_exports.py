@@ -12,10 +12,10 @@ from itertools import chain, count
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.sentence_validation import LONGEST_SENTENCE
-from nersery.core.spacing import spaces_in
+from nersery.core.system.files import LABELS, TEXT
+from nersery.core.text.spacing import spaces_in
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Offsets
 from nersery.io.annotation_tools.standoff import are_in_characters, layout, splits_alike, strict_layout

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.files import DESCRIPTION, LABELS, TEXT, advice_for, files_of
 from nersery.core.sentence import Sentence
+from nersery.core.system.files import DESCRIPTION, LABELS, TEXT, advice_for, files_of
 from nersery.core.warnings import warn
 from nersery.core.wording import either
 from nersery.io.annotation_tools.standoff import DOCUMENTS_READ, StandoffSource

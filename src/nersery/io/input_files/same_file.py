@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import SettingsError
-from nersery.core.files import as_path, files_of, refuse_unwritable, refuse_within
+from nersery.core.system.files import as_path, files_of, refuse_unwritable, refuse_within
 from nersery.io.input_files.shipped import input_path
 from nersery.io.jsonl import rejects_of
 

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from nersery.core.errors import SettingsError, did_you_mean, printable, shown
-from nersery.core.files import as_path
+from nersery.core.system.files import as_path
 from nersery.core.wording import either
 
 EXAMPLE_PREFIX = "example:"

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
-from nersery.core.files import address_in, advice_for, advice_for_address, advice_for_missing, naming_the_file
+from nersery.core.system.files import address_in, advice_for, advice_for_address, advice_for_missing, naming_the_file
 from nersery.core.wording import either
 from nersery.io.input_files import binary
 from nersery.io.input_files.garbled import note_of_garbled

@@ -15,8 +15,8 @@ from unicodedata import normalize
 
 from nersery.core.entity import SoftLabel
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.core.spacing import lacks_spaces
-from nersery.core.text_forms import folded, is_punctuation, unpointed
+from nersery.core.text.spacing import lacks_spaces
+from nersery.core.text.text_forms import folded, is_punctuation, unpointed
 from nersery.io.temporary_tables.ids import naming_the_temporary_folder, repeated_id, temporary_table
 
 _LEFT_OUT = re.compile("[\xad\u0300-\u036f\u0640\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff]")

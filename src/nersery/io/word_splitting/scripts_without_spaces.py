@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from unicodedata import category
 
-from nersery.core.scripts import is_katakana
-from nersery.core.spacing import FULL_WIDTH, NO_SPACES, lacks_spaces
+from nersery.core.text.scripts import is_katakana
+from nersery.core.text.spacing import FULL_WIDTH, NO_SPACES, lacks_spaces
 
 STACKERS = (
     "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}\N{TAI THAM SIGN SAKOT}\N{JAVANESE PANGKON}\N{BALINESE ADEG ADEG}"

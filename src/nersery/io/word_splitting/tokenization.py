@@ -10,10 +10,10 @@ from typing import Literal, get_args
 from unicodedata import category, normalize
 
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.inflection import APOSTROPHES
-from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
-from nersery.core.spacing import HANGUL, NO_SPACES
+from nersery.core.text.inflection import APOSTROPHES
+from nersery.core.text.languages import primary
+from nersery.core.text.spacing import HANGUL, NO_SPACES
 from nersery.io.word_splitting.scripts_without_spaces import (
     LONGEST_MEAN,
     continues_word,

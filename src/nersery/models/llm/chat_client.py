@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 
 from nersery.core.errors import JobFailedError
-from nersery.core.files import cache_folder
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
+from nersery.core.system.files import cache_folder
 from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.connection import REFUSED, Connection, ServerError

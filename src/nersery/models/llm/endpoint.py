@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from nersery.core.errors import SettingsError
-from nersery.core.ranges import Count, CountOrZero, NotNegative, Positive
+from nersery.core.settings.ranges import Count, CountOrZero, NotNegative, Positive
 
 OPENAI = "https://api.openai.com/v1"
 SERVER_VARIABLE, ITS_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"

@@ -12,7 +12,7 @@ from nersery.core.errors import printable
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of
-from nersery.core.typed_settings import hidden
+from nersery.core.settings.typed_settings import hidden
 from nersery.core.warnings import warn
 from nersery.models.llm.chat_client import ChatClient
 from nersery.models.llm.endpoint import Endpoint

@@ -10,7 +10,7 @@ from typing import Any
 from nersery.core.entity import Entity, Span
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.core.text_forms import composed
+from nersery.core.text.text_forms import composed
 from nersery.models.llm.prompt import PLACEHOLDERS, WRONG_FORM
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from unicodedata import normalize
 
-from nersery.core.text_forms import QUOTATION_MARKS
+from nersery.core.text.text_forms import QUOTATION_MARKS
 
 _BOLD = re.compile(r"(?<![A-Za-z])\*\*(?=\S)(.+?)(?<=\S)\*\*(?![A-Za-z])", re.DOTALL)
 _QUOTATION_MARKS = ('""', "''", "``", *QUOTATION_MARKS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nersery.core.definitions import definition
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
+from nersery.core.text.definitions import definition
 from nersery.models.llm.prompt import Message
 
 LONGEST_EXAMPLE = 60

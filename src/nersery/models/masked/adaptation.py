@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from nersery import io
 from nersery.core.errors import DataError, MissingResourceError
-from nersery.core.files import content_hash
 from nersery.core.registry import BUNDLED
+from nersery.core.system.files import content_hash
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import MaskedInput
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nersery.core import korean
-from nersery.core.scripts import script_of
-from nersery.core.spacing import lacks_spaces
+from nersery.core.text import korean
+from nersery.core.text.scripts import script_of
+from nersery.core.text.spacing import lacks_spaces
 from nersery.io.word_splitting.scripts_without_spaces import is_character
 from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.masked.masked_inputs import Drawing, has_capital
@@ -79,7 +79,7 @@ class GapMasks:
         return (*border, *[self._mask] * len(places)), constraints
 
     def ending(self, word: str) -> tuple[int, ...]:
-        """The subwords of a Korean word that are particles or a verb ending; see `nersery.core.korean.endings`."""
+        """The subwords of a Korean word that are particles or a verb ending; see `nersery.core.text.korean.endings`."""
         before, behind = outer_punctuation(word)
         (subwords,) = self._encoder.subwords([word[len(before) : len(word) - len(behind)]])
         subwords = subwords[self._vocabulary.border(subwords) :]

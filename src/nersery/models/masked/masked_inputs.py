@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from unicodedata import category
 
-from nersery.core.inflection import APOSTROPHES, inflected, inflection
-from nersery.core.scripts import script_of
-from nersery.core.text_forms import capitalized, capitals
+from nersery.core.text.inflection import APOSTROPHES, inflected, inflection
+from nersery.core.text.scripts import script_of
+from nersery.core.text.text_forms import capitalized, capitals
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.tokens import TOKEN_PREFIX, Token

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from nersery.core import korean
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_rng
-from nersery.core.text_forms import capitals
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
+from nersery.core.text import korean
+from nersery.core.text.text_forms import capitals
 from nersery.core.warnings import advise, warn
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, position_count, refuse_nan

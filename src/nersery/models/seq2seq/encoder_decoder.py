@@ -14,7 +14,7 @@ from nersery.core.batched import batched
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, beginning, is_lack_of_memory
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, position_count
 from nersery.models.seq2seq.generation import Request, Sampler

@@ -10,8 +10,8 @@ from typing import Any
 from unicodedata import category
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.languages import primary
-from nersery.core.text_forms import respelled
+from nersery.core.text.languages import primary
+from nersery.core.text.text_forms import respelled
 from nersery.models.subwords.subword_vocabulary import PLACEHOLDER, check_decoder
 from nersery.models.subwords.subwords import CACHED_WORDS, WORD_BORDER, SubwordEncoder, frame
 from nersery.models.tokens import BROKEN, GAP, TOKEN_PREFIX, UNKNOWN

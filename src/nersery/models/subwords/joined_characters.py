@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from unicodedata import category, normalize
 
-from nersery.core.scripts import is_katakana
 from nersery.core.sentence import Sentence, SoftLabel
+from nersery.core.text.scripts import is_katakana
 from nersery.io.word_splitting.scripts_without_spaces import OF_FOREIGN_NAMES, is_character
 
 SPACE = "▁"

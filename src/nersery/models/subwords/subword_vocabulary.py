@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from nersery.core.errors import MissingResourceError
-from nersery.core.korean import has_ending
-from nersery.core.scripts import digits_of, script_in_name, script_of
-from nersery.core.spacing import lacks_spaces
-from nersery.core.text_forms import respelled
+from nersery.core.text.korean import has_ending
+from nersery.core.text.scripts import digits_of, script_in_name, script_of
+from nersery.core.text.spacing import lacks_spaces
+from nersery.core.text.text_forms import respelled
 from nersery.io.word_splitting.scripts_without_spaces import LETTERLIKE_SIGNS, follows_without_space, is_character
 from nersery.io.word_splitting.tokenization import END_PUNCTUATION, outer_punctuation
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder

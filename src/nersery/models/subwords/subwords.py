@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nersery.core.errors import SettingsError, beginning
-from nersery.core.text_forms import unpointed
+from nersery.core.text.text_forms import unpointed
 from nersery.io.word_splitting.scripts_without_spaces import follows_without_space
 from nersery.models.subwords.windows import MAX_SUBWORDS, Window, windows_over
 from nersery.models.tokens import TOKEN_PREFIX, Token

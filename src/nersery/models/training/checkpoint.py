@@ -24,8 +24,8 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from nersery.core.files import os_errors, write_atomic
-from nersery.core.locks import LOCK, TURN, locked
+from nersery.core.system.files import os_errors, write_atomic
+from nersery.core.system.locks import LOCK, TURN, locked
 from nersery.models.training.snapshot import Tensors
 from nersery.models.training.training_state import OWN_FILES, RECORD, read_state, readable
 

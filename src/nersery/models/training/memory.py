@@ -7,7 +7,7 @@ import ctypes
 import gc
 from collections.abc import Iterator
 
-from nersery.core.own_process import is_own_process
+from nersery.core.system.own_process import is_own_process
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Parameters of glibc's ``mallopt``."""

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
-from nersery.core.typed_settings import Precision
+from nersery.core.settings.typed_settings import Precision
 from nersery.core.version import __version__
 from nersery.core.warnings import setting
 from nersery.models.computer import environment

@@ -15,7 +15,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from nersery.core.errors import NerseryError, SettingsError, is_lack_of_memory
-from nersery.core.other_jobs import differences, other_settings
+from nersery.core.system.other_jobs import differences, other_settings
 
 RECORD = "state.json"
 OWN_FILES = re.compile(r"state\.json(\.tmp)?|(step|best|final)-\d+\.safetensors|\.tmp\w+|lock|turn")

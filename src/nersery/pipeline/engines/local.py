@@ -18,8 +18,8 @@ from queue import SimpleQueue
 from threading import Thread
 
 from nersery.core.errors import SettingsError
-from nersery.core.own_process import THREADS, own_this_process
 from nersery.core.progress import shown_by
+from nersery.core.system.own_process import THREADS, own_this_process
 from nersery.core.warnings import passed_on
 from nersery.pipeline.engines.worker import MessageHandler
 from nersery.pipeline.stage import Message, Note, PythonWarning, WorkerDiedError

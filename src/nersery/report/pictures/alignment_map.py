@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from nersery.core.alignments import Alignment
 from nersery.core.errors import DataError, Issue, SettingsError, printable
-from nersery.core.files import write_output
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.system.files import write_output
 from nersery.crosslingual.label_projection.projection import Projection, Task, alignment_issue
 from nersery.report.pictures.charts import shortened
 from nersery.report.pictures.matrix import Label, MatrixRange, cell, matrix

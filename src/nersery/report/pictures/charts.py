@@ -16,7 +16,7 @@ from unicodedata import category, east_asian_width
 
 from markupsafe import Markup
 
-from nersery.core.text_forms import UNSEEN
+from nersery.core.text.text_forms import UNSEEN
 from nersery.report.escaping import html_template
 from nersery.report.model import SystemReport
 from nersery.report.parts import AgainstGold, SweepCell, TrainingReport

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from nersery.core.sentence import Sentence
-from nersery.core.text_forms import folded
+from nersery.core.text.text_forms import folded
 from nersery.io.temporary_tables.ids import naming_the_temporary_folder, temporary_table
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import write_atomic
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.system.files import write_atomic
 from nersery.models.training.training_state import RECORD, read_state, readable
 
 CERTAINTY = "self_training.certainty"

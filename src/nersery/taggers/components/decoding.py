@@ -14,7 +14,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence, SoftLabel, checked_sentences
-from nersery.core.typed_settings import hidden
+from nersery.core.settings.typed_settings import hidden
 from nersery.models.subwords.joined_characters import WordGroups, character_labels
 from nersery.models.training.dropout import monte_carlo_dropout
 from nersery.taggers.components.crf import ConditionalRandomField

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
-from nersery.core.files import DESCRIPTION as DESCRIPTION
-from nersery.core.files import unexpanded_home
 from nersery.core.registry import BUNDLED, name_of
 from nersery.core.sentence import Sentence
-from nersery.core.typed_settings import setting_fields
+from nersery.core.settings.typed_settings import setting_fields
+from nersery.core.system.files import DESCRIPTION as DESCRIPTION
+from nersery.core.system.files import unexpanded_home
 from nersery.io.word_splitting.tokenization import attached_share
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.extras import required
-from nersery.core.files import written_atomically
+from nersery.core.system.files import written_atomically
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.onnx_network import ONNX_FILE
 from nersery.taggers.transformer import TransformerTagger

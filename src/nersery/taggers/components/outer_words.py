@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nersery.core.sentence import Entity, Sentence
-from nersery.core.text_forms import BRACKETS, QUOTATION_MARKS, is_punctuation
+from nersery.core.text.text_forms import BRACKETS, QUOTATION_MARKS, is_punctuation
 
 PAIRS = (*BRACKETS, *QUOTATION_MARKS)
 

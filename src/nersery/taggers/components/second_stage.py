@@ -9,8 +9,8 @@ from typing import Any
 from nersery.core.errors import SettingsError, did_you_mean, shown
 from nersery.core.registry import check, name_of
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.settings.typed_settings import build, settings_of
 from nersery.core.training_context import Training
-from nersery.core.typed_settings import build, settings_of
 from nersery.taggers.base import Tagger
 
 MAY_DIFFER = (

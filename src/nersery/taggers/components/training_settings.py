@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from nersery.core.errors import SettingsError
-from nersery.core.ranges import Count, NotNegative, Rate
 from nersery.core.registry import Method
+from nersery.core.settings.ranges import Count, NotNegative, Rate
 from nersery.models.training.trainer import Optimizer, Schedule
 from nersery.taggers.components.tag_set import OutputScheme
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import nn
 
-from nersery.core.text_forms import composed
+from nersery.core.text.text_forms import composed
 from nersery.models.subwords.windows import Window, windows_over
 from nersery.models.word_vectors import WordVectors
 

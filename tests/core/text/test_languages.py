@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from stopwordsiso import langs
 
-from nersery.core.languages import TWO_LETTERS, canonical, primary
+from nersery.core.text.languages import TWO_LETTERS, canonical, primary
 from nersery.models.known_languages import LANGUAGES, MASKED_LANGUAGES
 
 

@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nersery.core.registry import get, package_of
-from nersery.core.typed_settings import default_of, setting_fields
+from nersery.core.settings.typed_settings import default_of, setting_fields
 
 
 def summary(kind: str, name: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 
-from nersery.core.scripts import main_script, script_name
-from nersery.core.text_forms import composed
+from nersery.core.text.scripts import main_script, script_name
+from nersery.core.text.text_forms import composed
 
 FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
 """English articles, pronouns, quantifiers, prepositions, conjunctions and auxiliaries."""

@@ -10,7 +10,7 @@ from typing import IO
 import pytest
 
 from nersery.core.errors import SettingsError
-from nersery.core.locks import locked, turn
+from nersery.core.system.locks import locked, turn
 
 
 class TestLock:

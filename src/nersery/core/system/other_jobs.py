@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import DiskError, SettingsError, beginning
-from nersery.core.files import write_json
-from nersery.core.locks import LOCK
+from nersery.core.system.files import write_json
+from nersery.core.system.locks import LOCK
 from nersery.core.warnings import warn
 
 MOST_SHOWN = 120

@@ -12,8 +12,8 @@ from glob import escape
 from pathlib import Path
 
 from nersery.core.errors import SettingsError
-from nersery.core.files import naming_the_file, refuse_unwritable
-from nersery.core.locks import LOCK, locked
+from nersery.core.system.files import naming_the_file, refuse_unwritable
+from nersery.core.system.locks import LOCK, locked
 
 _IN_STAGING = {LOCK, "new", "old", "gone"}
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError, MissingResourceError
-from nersery.core.word_lists import check_file, read_names, read_words
+from nersery.core.text.word_lists import check_file, read_names, read_words
 
 
 def test_words_are_read_in_lower_case(tmp_path: Path):

@@ -119,7 +119,7 @@ def _defaults() -> dict[str, dict[str, str]]:
 
 
 def _table() -> dict[str, dict[str, str]]:
-    return tomllib.loads(resources.files("nersery.core").joinpath("definitions.toml").read_text("utf-8"))
+    return tomllib.loads(resources.files("nersery.core.text").joinpath("definitions.toml").read_text("utf-8"))
 
 
 def _key(type: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nersery.core.languages import primary
-from nersery.core.text_forms import small_letters
+from nersery.core.text.languages import primary
+from nersery.core.text.text_forms import small_letters
 
 APOSTROPHES = "'’‘´"
 """Apostrophes, and two characters that are typed in their place: *d‘Or*."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nersery.core.errors import SettingsError
-from nersery.core.files import (
+from nersery.core.system.files import (
     cache_folder,
     files_of,
     is_missing,
@@ -22,7 +22,7 @@ from nersery.core.files import (
     remove_folder,
     unfinished_path,
 )
-from nersery.core.folders import check_replaceable, real_folder, replace_folder, replaced_folder
+from nersery.core.system.folders import check_replaceable, real_folder, replace_folder, replaced_folder
 
 StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from unicodedata import category, name, normalize
 
-from nersery.core.languages import primary
+from nersery.core.text.languages import primary
 
 DOTTED_I = "i\N{COMBINING DOT ABOVE}"
 """Unicode's lower case of *İ*; Turkish writes *i*."""

@@ -7,7 +7,7 @@ import gc
 import os
 
 from nersery.core.errors import SettingsError, shown
-from nersery.core.shared_cores import CoreWatch, can_be_watched
+from nersery.core.system.shared_cores import CoreWatch, can_be_watched
 
 FEW_COLLECTIONS = 100_000
 """New objects between two garbage collections. Rows are many small objects without cycles. With Python's default of

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from nersery.core.definitions import (
+from nersery.core.errors import SettingsError
+from nersery.core.text.definitions import (
     NO_ENTITY,
     _defaults,
     check_texts,
@@ -15,7 +16,6 @@ from nersery.core.definitions import (
     is_known,
     question,
 )
-from nersery.core.errors import SettingsError
 
 SETS = {
     "CoNLL-2003": "PER LOC ORG MISC",

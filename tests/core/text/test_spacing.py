@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.sentence_validation import LONGEST_SENTENCE, issue_in
-from nersery.core.spacing import is_apart, spaces_in
+from nersery.core.text.spacing import is_apart, spaces_in
 from nersery.io.annotation_tools.standoff import layout
 from tests.io.strategies import sentences, texts
 

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from nersery.core import own_process
 from nersery.core.errors import SettingsError
-from nersery.core.own_process import THREADS, wanted_threads
-from nersery.core.shared_cores import can_be_watched
+from nersery.core.system import own_process
+from nersery.core.system.own_process import THREADS, wanted_threads
+from nersery.core.system.shared_cores import can_be_watched
 
 
 @pytest.fixture

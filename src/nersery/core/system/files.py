@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from nersery.core.errors import SettingsError, shown
-from nersery.core.locks import is_at, try_lock
+from nersery.core.system.locks import is_at, try_lock
 
 TEXT, LABELS = ".txt", ".ann"
 """The extensions of the two files of a brat document."""

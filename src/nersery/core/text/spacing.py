@@ -9,7 +9,7 @@ from itertools import pairwise
 from unicodedata import category
 
 from nersery.core.sentence_validation import LONGEST_SENTENCE
-from nersery.core.text_forms import is_punctuation
+from nersery.core.text.text_forms import is_punctuation
 
 Offsets = tuple[tuple[int, int], ...]
 NO_SPACES = re.compile(

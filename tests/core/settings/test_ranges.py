@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nersery.core.errors import SettingsError
-from nersery.core.ranges import Count, Negative, Positive, Range, Rate, RateBelowOne, range_issues
 from nersery.core.registry import check_values
+from nersery.core.settings.ranges import Count, Negative, Positive, Range, Rate, RateBelowOne, range_issues
 
 
 @dataclass

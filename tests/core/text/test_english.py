@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from nersery.core.english import doubt_of_english, looks_english
+from nersery.core.text.english import doubt_of_english, looks_english
 
 TITLES = """NEW!! L'Oréal running shoes, black, XL (Pack of 2)
 T-Shirt compatible with Nike iPhone 13 Pro | black

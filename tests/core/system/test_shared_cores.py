@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nersery.core import shared_cores
-from nersery.core.shared_cores import CoreWatch, can_be_watched
+from nersery.core.system import shared_cores
+from nersery.core.system.shared_cores import CoreWatch, can_be_watched
 
 LONGEST_WAIT = 20.0
 

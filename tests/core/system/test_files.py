@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.files import (
+from nersery.core.system.files import (
     cache_folder,
     content_hash,
     copy_atomic,

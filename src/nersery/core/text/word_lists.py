@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue, MissingResourceError, printable, shown
-from nersery.core.files import advice_for_missing
+from nersery.core.system.files import advice_for_missing
 from nersery.core.warnings import warn
 
 CONTROL = re.compile("[\x00-\x1f\x7f]")

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from nersery.core import registry
-from nersery.core.files import content_hash
 from nersery.core.registry import BUNDLED, DEFAULTS, KINDS_WITHIN, MEMBERS
-from nersery.core.typed_settings import FileName, ModelName, hints_of
+from nersery.core.settings.typed_settings import FileName, ModelName, hints_of
+from nersery.core.system.files import content_hash
 
 
 def naming(cls: type[Any]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Files, folders and locks that survive kills and full disks; records of jobs; settings of the process."""
