@@ -23,7 +23,7 @@ import measuring
 from nersery.core.outcome import Reject
 from nersery.crosslingual.aligners.base import Alignment, Pair
 from nersery.crosslingual.aligners.embeddings import Embeddings
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 
 DATA = Path("../shared/data/bitext")
 MBERT = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}

@@ -26,7 +26,7 @@ import measuring
 import nersery
 from nersery import Entity, Sentence, io
 from nersery.io.input_files.shipped import shipped
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 
 BATCH = 16
 RATES = ("1e-4", "5e-5")

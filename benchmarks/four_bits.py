@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 import measuring
-from nersery.models.loading import ModelSource
-from nersery.models.text_encoder import TextEncoder
+from nersery.models.embeddings.text_encoder import TextEncoder
+from nersery.models.pretrained.loading import ModelSource
 
 BLOCK = 32
 LEVELS = 8

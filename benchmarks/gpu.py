@@ -31,9 +31,9 @@ from nersery.core.outcome import Result, collect
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import Training
 from nersery.crosslingual.aligners.base import Pair
-from nersery.models.loading import ModelSource, pick_device
 from nersery.models.masked.adaptation import adapt
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.pretrained.loading import ModelSource, pick_device
 from nersery.pipeline.job import run
 from nersery.select.base import batch_selection
 from nersery.taggers.base import load_tagger

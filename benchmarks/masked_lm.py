@@ -28,10 +28,10 @@ from nersery.augment.melm import MELM
 from nersery.core.outcome import collect
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io.input_files.shipped import shipped
-from nersery.models.loading import ModelSource, autocast
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.masked.masked_subwords import MaskedInputEncoder
+from nersery.models.pretrained.loading import ModelSource, autocast
 from nersery.models.training.trainer import TrainingPlan
 from nersery.pipeline.job import run
 

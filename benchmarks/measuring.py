@@ -145,7 +145,7 @@ def machine() -> Iterator[str]:
     """The processor, its instructions, threads and precision, and its speed at simple tasks."""
     import torch
 
-    from nersery.models.loading import has_fast_bf16
+    from nersery.models.pretrained.loading import has_fast_bf16
 
     cpu = torch.device("cpu")
     limits = [

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import measuring
-from nersery.models.neighbours import nearest
+from nersery.models.embeddings.neighbours import nearest
 
 SENTENCES = 100_000
 WIDTH = 384

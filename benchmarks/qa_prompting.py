@@ -22,8 +22,8 @@ from nersery.annotate.qa_prompting import QaPrompting
 from nersery.core.outcome import collect
 from nersery.core.sentence import Sentence
 from nersery.core.text.definitions import question
-from nersery.models.loading import ModelSource, autocast
 from nersery.models.passes import windows_at_once
+from nersery.models.pretrained.loading import ModelSource, autocast
 from nersery.models.question_answering import LENGTH_MULTIPLE, QuestionAnswerer
 from nersery.pipeline.job import run
 

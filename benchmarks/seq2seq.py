@@ -20,7 +20,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 
 import measuring
 from nersery.core.settings.typed_settings import Precision
-from nersery.models.loading import ModelSource, autocast, has_fast_bf16
+from nersery.models.pretrained.loading import ModelSource, autocast, has_fast_bf16
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 

@@ -27,7 +27,7 @@ from nersery.experiments.recipe import load
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.sweep_runner import Sweep
 from nersery.experiments.system_run import SystemRun
-from nersery.models.loading import import_libraries
+from nersery.models.pretrained.loading import import_libraries
 from nersery.pipeline.stage_job import StageJob
 
 RECIPE = """

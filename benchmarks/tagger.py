@@ -20,7 +20,7 @@ import torch
 
 import measuring
 from nersery.core.sentence import Sentence
-from nersery.models.loading import ModelSource, autocast
+from nersery.models.pretrained.loading import ModelSource, autocast
 from nersery.models.subwords.collation import collate
 from nersery.taggers.transformer import SHALLOW_RATE, TransformerTagger
 

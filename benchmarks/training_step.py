@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 import measuring
-from nersery.models.loading import ModelSource, autocast, resolved
+from nersery.models.pretrained.loading import ModelSource, autocast, resolved
 from nersery.models.training import trainer
 from nersery.models.training.trainer import TrainingPlan
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary

@@ -29,7 +29,7 @@ from seqeval.metrics.sequence_labeling import get_entities  # type: ignore[impor
 import measuring
 import nersery
 from nersery import Entity, Sentence, io
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 
 BATCH = 16
 RATES = (5e-5, 1e-4, 3e-4)

@@ -28,7 +28,7 @@ from nersery.experiments import recipe, sampling, sweep, systems
 from nersery.experiments.recipe_file import data_files, table_methods
 from nersery.io import repairs
 from nersery.models.llm.endpoint import Endpoint
-from nersery.models.model_settings import ModelSettings
+from nersery.models.pretrained.model_settings import ModelSettings
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.training_settings import TrainingSettings
 from nersery.taggers.transformer import TransformerTagger

@@ -19,8 +19,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nersery.models import bundled
-from nersery.models.bundled_heads import BASE, DOWN, EMBEDDINGS, LAYERS, ROWS, SCALE, UP
+from nersery.models.bundled_models import bundled
+from nersery.models.bundled_models.bundled_heads import BASE, DOWN, EMBEDDINGS, LAYERS, ROWS, SCALE, UP
 
 STEPS_OF_DIFFERENCES = 31
 """Quantization steps: as accurate as 127 (35.2 % of held-out subwords), and a quarter smaller in a compressed wheel."""

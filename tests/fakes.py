@@ -299,7 +299,7 @@ def install(patch: pytest.MonkeyPatch, kinds: Mapping[str, str]) -> None:
     patch.setattr("nersery.models.masked.masked_lm.MaskedLM", FakeMaskedLM)
     patch.setattr("nersery.models.masked.masked_lm.tokenizer_with_mask", lambda source: None)
     config = SimpleNamespace(is_encoder_decoder=False)
-    patch.setattr("nersery.models.loading.ModelSource.config", lambda source: config)
+    patch.setattr("nersery.models.pretrained.loading.ModelSource.config", lambda source: config)
     patch.setattr("nersery.models.seq2seq.encoder_decoder.Seq2Seq", FakeSeq2Seq)
     patch.setattr("nersery.models.lstm.LSTMLanguageModel", FakeLSTM)
     patch.setattr("nersery.taggers.components.gold_tagger.load_tagger", lambda folder, **_: FakeTagger(kinds))

@@ -14,8 +14,8 @@ import torch
 from transformers.utils import logging as transformers_logging
 
 import nersery
-from nersery.models.loading import quiet_transformers
-from nersery.models.torch_state import AUTOCAST_DEVICES, SharedSetting, torch_defaults
+from nersery.models.pretrained.loading import quiet_transformers
+from nersery.models.pretrained.torch_state import AUTOCAST_DEVICES, SharedSetting, torch_defaults
 from nersery.taggers.base import load_tagger
 from tests.standins import sentences
 

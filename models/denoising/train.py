@@ -25,7 +25,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.io.word_splitting.tokenization import splitter
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 from nersery.models.tokens import GAP

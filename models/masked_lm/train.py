@@ -4,7 +4,7 @@
 
 The same command resumes. It writes ``curve.jsonl`` into the working folder while it trains, and
 ``masked_lm.safetensors`` at the end, with the weights learnt on top of the bundled encoder, in the format that
-`nersery.models.bundled` reads.
+`nersery.models.bundled_models.bundled` reads.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from nersery.models import bundled, bundled_heads
-from nersery.models.loading import ModelSource, autocast, pick_device
+from nersery.models.bundled_models import bundled, bundled_heads
+from nersery.models.pretrained.loading import ModelSource, autocast, pick_device
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from existing_path import existing

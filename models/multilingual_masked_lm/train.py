@@ -28,9 +28,9 @@ from torch import Tensor, nn
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.core.registry import BUNDLED
-from nersery.models import bundled
-from nersery.models.bundled_heads import add_head
-from nersery.models.loading import ModelSource, autocast, pick_device
+from nersery.models.bundled_models import bundled
+from nersery.models.bundled_models.bundled_heads import add_head
+from nersery.models.pretrained.loading import ModelSource, autocast, pick_device
 from nersery.models.training.trainer import TrainingPlan, seeded, train
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

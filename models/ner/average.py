@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from nersery.models.bundled_heads import DOWN, SCALE, UP
+from nersery.models.bundled_models.bundled_heads import DOWN, SCALE, UP
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from existing_path import existing

@@ -4,7 +4,7 @@
 
 First, the layers learn to distinguish kinds of names, such as companies and bands. Then an output for four types is
 learnt. The same command resumes. It writes ``curve.jsonl`` into the working folder, and ``ner.safetensors`` with the
-weights learnt on top of the encoder, in the format that `nersery.models.bundled_heads` reads.
+weights learnt on top of the encoder, in the format that `nersery.models.bundled_models.bundled_heads` reads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
-from nersery.models import bundled, bundled_heads
+from nersery.models.bundled_models import bundled, bundled_heads
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 

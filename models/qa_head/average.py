@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 from train import build, existing, save_adapters
 
-from nersery.models import bundled
+from nersery.models.bundled_models import bundled
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from examples import labelled
 
-from nersery.models.question_text import FILE, fingerprint
+from nersery.models.bundled_models.question_text import FILE, fingerprint
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from existing_path import existing

@@ -3,7 +3,7 @@
     python models/qa_head/train.py --data DIR --work DIR [--encoder NAME] [--steps N] [--start FILE] [--device cuda]
 
 The same command resumes. It writes ``curve.jsonl`` into the working folder, and ``qa_head.safetensors`` with the
-weights learnt on top of the bundled encoder, in the format that `nersery.models.bundled` reads.
+weights learnt on top of the bundled encoder, in the format that `nersery.models.bundled_models.bundled` reads.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.core.registry import BUNDLED
 from nersery.core.text import definitions
-from nersery.models import bundled, bundled_heads
-from nersery.models.loading import ModelSource, autocast, pick_device
+from nersery.models.bundled_models import bundled, bundled_heads
+from nersery.models.pretrained.loading import ModelSource, autocast, pick_device
 from nersery.models.question_answering import best_spans, token_type_count, word_scores
 from nersery.models.subwords.pair_inputs import PairEncoder
 from nersery.models.subwords.subwords import SubwordEncoder

@@ -19,8 +19,8 @@ from nersery.augment.templates.template import Template
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
-from nersery.models.loading import ModelSource
-from nersery.models.text_encoder import TextEncoder
+from nersery.models.embeddings.text_encoder import TextEncoder
+from nersery.models.pretrained.loading import ModelSource
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.components import word_attention
 from nersery.taggers.transformer import TransformerTagger

@@ -188,7 +188,7 @@ class TestUnseen:
         assert ess._search_unseen(GOLD) == {place: found for place, found in seen.items() if place != ("zh", "ORG")}
 
     def test_a_file_is_read_once_by_fit(self, ess: CodeMixing, monkeypatch: pytest.MonkeyPatch) -> None:
-        from nersery.models import word_vectors
+        from nersery.models.embeddings import word_vectors
 
         read: list[object] = []
         lines = word_vectors._lines

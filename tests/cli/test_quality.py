@@ -10,8 +10,8 @@ import pytest
 
 from nersery import Entity, Origin, Sentence, io
 from nersery.cli import inspect_measures as _measures  # noqa: F401 - it adds the command
-from nersery.models.fluency import likelihood, open_scorer
-from nersery.models.loading import ModelSource
+from nersery.models.likelihoods.fluency import likelihood, open_scorer
+from nersery.models.pretrained.loading import ModelSource
 from tests.cli.calls import call
 
 GOLD = [

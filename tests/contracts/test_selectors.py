@@ -13,7 +13,7 @@ from nersery import Corpus, Entity, Sentence, io
 from nersery.core import registry
 from nersery.core.outcome import collect
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.likelihood import Likelihood
+from nersery.models.likelihoods.likelihood import Likelihood
 from nersery.pipeline import job
 from nersery.select.agreement import Agreement
 from nersery.select.alignment_quality import AlignmentQuality
@@ -69,7 +69,7 @@ class Counter:
 
 @pytest.fixture(autouse=True)
 def _no_model_is_opened(monkeypatch):
-    monkeypatch.setattr("nersery.models.fluency.open_scorer", lambda *args, **settings: Counter())
+    monkeypatch.setattr("nersery.models.likelihoods.fluency.open_scorer", lambda *args, **settings: Counter())
 
 
 @pytest.fixture(autouse=True)

@@ -153,7 +153,7 @@ class TestRepeated:
             execute("seeds=[0, 1]")
 
     def test_another_processor_is_noted_and_the_run_continues(self, ended: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("nersery.models.computer._processor", lambda: "Abacus 9")
+        monkeypatch.setattr("nersery.models.pretrained.computer._processor", lambda: "Abacus 9")
         report = execute("seeds=[0, 1]")
         (note,) = (note for note in report["notes"] if "Abacus 9" in note)
         assert note.startswith("made with processor Abacus 9 in place of ")

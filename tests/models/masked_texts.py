@@ -7,9 +7,9 @@ from pathlib import Path
 
 import torch
 
-from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.tokens import TOKEN_PREFIX
 from nersery.models.training.trainer import TrainingPlan
 

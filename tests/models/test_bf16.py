@@ -15,18 +15,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
-from nersery.models import loading
-from nersery.models.causal import CausalLM
-from nersery.models.hidden_states import LayerEncoder
-from nersery.models.loading import ModelSource, has_fast_bf16
+from nersery.models.embeddings.hidden_states import LayerEncoder
+from nersery.models.embeddings.text_encoder import TextEncoder
+from nersery.models.likelihoods.causal import CausalLM
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.pretrained import loading
+from nersery.models.pretrained.loading import ModelSource, has_fast_bf16
 from nersery.models.question_answering import QuestionAnswerer
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
-from nersery.models.text_encoder import TextEncoder
 from nersery.taggers.transformer import TransformerTagger
 from tests.conftest import TINY
-from tests.models import test_causal, test_question_answering
+from tests.models import test_question_answering
+from tests.models.likelihoods import test_causal
 from tests.models.masked_texts import all_words, plan
 
 WORDS = ("Anna", "lives", "in", "Paris")

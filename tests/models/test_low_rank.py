@@ -8,7 +8,7 @@ import torch
 from low_rank import LowRankEmbedding, LowRankLinear, TiedDecoder, adapters, add_adapters, replace_module, save_adapters
 from transformers import BertConfig, BertForMaskedLM
 
-from nersery.models.bundled_heads import add_head
+from nersery.models.bundled_models.bundled_heads import add_head
 from tests.conftest import TINY
 
 ROWS = [2, 5, 7, 30]

@@ -21,9 +21,10 @@ from transformers import (
 )
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models import bundled_heads, question_answering
-from nersery.models.loading import ModelSource
+from nersery.models import question_answering
+from nersery.models.bundled_models import bundled_heads
 from nersery.models.passes import WINDOWS
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.question_answering import ExtractedAnswer, QuestionAnswerer, best_spans
 from nersery.models.subwords.pair_inputs import PairEncoder, SpecialTokens
 from nersery.models.subwords.subwords import SubwordEncoder

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from nersery import io
 from nersery.core.sentence import Entity, Sentence
-from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
+from nersery.models.bundled_models.bundled_heads import TOKEN_CLASSIFICATION
 
 MODELS = Path(__file__).parents[2] / "models"
 SCRIPTS = {

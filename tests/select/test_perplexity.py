@@ -12,7 +12,7 @@ from nersery.core.errors import MissingResourceError, SettingsError, UnfittedErr
 from nersery.core.progress import Progress, shown_by
 from nersery.core.registry import check, create
 from nersery.core.training_context import Training
-from nersery.models.likelihood import Likelihood
+from nersery.models.likelihoods.likelihood import Likelihood
 from nersery.select.base import select
 from nersery.select.perplexity import Perplexity
 
@@ -36,7 +36,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The models that were opened, with their settings."""
     asked: list[Any] = []
     monkeypatch.setattr(
-        "nersery.models.fluency.open_scorer", lambda *args, **named: asked.append((args, named)) or Reader()
+        "nersery.models.likelihoods.fluency.open_scorer", lambda *args, **named: asked.append((args, named)) or Reader()
     )
     return asked
 

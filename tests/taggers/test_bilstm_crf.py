@@ -9,7 +9,7 @@ from torch import nn
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.sentence import Entity, Sentence
-from nersery.models.word_vectors import WordVectors, read_first
+from nersery.models.embeddings.word_vectors import WordVectors, read_first
 from nersery.taggers.base import load_tagger, strict_f1
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.components.recurrent import BiLSTM, RecurrentNetwork, Sizes

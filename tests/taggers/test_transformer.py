@@ -12,7 +12,7 @@ from transformers import CanineConfig, CanineModel, CanineTokenizer
 from nersery.core.errors import SettingsError
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
-from nersery.models import bundled, known_languages
+from nersery.models.bundled_models import bundled, known_languages
 from nersery.taggers.base import check_tagger_folder, load_tagger, strict_f1
 from nersery.taggers.transformer import TransformerTagger
 from tests.conftest import TINY

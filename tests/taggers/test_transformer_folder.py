@@ -16,7 +16,7 @@ import nersery
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.sentence import Entity, Sentence
 from nersery.io.word_splitting.scripts_without_spaces import follows_without_space
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.crf_file import CRF_FILE
@@ -112,7 +112,7 @@ def test_models_that_cannot_be_loaded_are_named(tmp_path: Path, tiny_model) -> N
 
 
 def test_the_bundled_model_is_checked(monkeypatch) -> None:
-    from nersery.models import bundled
+    from nersery.models.bundled_models import bundled
 
     bundled.folder.cache_clear()
     monkeypatch.setattr(bundled, "SHA256", "0" * 64)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nersery.models import multilingual_e5
+from nersery.models.bundled_models import multilingual_e5
 from tests.conftest import MASKED_TEXT, TINY, build_tokenizer
 from tests.seq2seq_models import SAVERS
 from tests.torture.hard_words import hard_sentences

@@ -14,7 +14,7 @@ from nersery.core import registry
 from nersery.core.outcome import Reject, Result
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.crosslingual.aligners.base import Pair
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.tokens import TOKEN_PREFIX
 from nersery.taggers.base import load_tagger
 from tests.torture.families import MARKS

@@ -87,7 +87,7 @@ def load_gliner(name: str, device: str) -> Any:
         MissingResourceError: If the package or the model is missing, or its weights are not safetensors.
     """
     package = required("gliner", "gliner")
-    from nersery.models.loading import pick_device
+    from nersery.models.pretrained.loading import pick_device
 
     try:
         folder = Path(name)

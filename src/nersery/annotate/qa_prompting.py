@@ -18,7 +18,7 @@ from nersery.core.text.definitions import question, undefined
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit, with_whole_loanwords
-from nersery.models.model_settings import ModelSettings
+from nersery.models.pretrained.model_settings import ModelSettings
 from nersery.models.subwords.joined_characters import character_labels, with_joined_characters
 
 if TYPE_CHECKING:

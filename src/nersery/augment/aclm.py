@@ -36,8 +36,8 @@ from nersery.taggers.base import load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger
 
 if TYPE_CHECKING:
-    from nersery.models.loading import ModelSource
-    from nersery.models.text_encoder import TextEncoder
+    from nersery.models.embeddings.text_encoder import TextEncoder
+    from nersery.models.pretrained.loading import ModelSource
     from nersery.taggers.base import Tagger
 
 NO_GAP = "no word to rewrite"
@@ -161,7 +161,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         writer.learn(labelled, replace(training, dev=dev), templates)
         self._writer = writer
         if self.mixner:
-            from nersery.models.text_encoder import TextEncoder
+            from nersery.models.embeddings.text_encoder import TextEncoder
 
             encoder = TextEncoder(self._encoder_source(), device=self.device, precision=self.precision)
             self._partners = _Partners(encoder, labelled, self.neighbours)
@@ -193,7 +193,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         return mixed
 
     def _encoder_source(self) -> ModelSource:
-        from nersery.models.loading import ModelSource
+        from nersery.models.pretrained.loading import ModelSource
 
         return ModelSource(self.sentence_encoder, trust_remote_code=self.trust_remote_code)
 
@@ -246,7 +246,7 @@ class _Partners:
         """The gold sentences to draw each sentence's partner from, most similar first, but none with the same words."""
         import numpy as np
 
-        from nersery.models.neighbours import nearest
+        from nersery.models.embeddings.neighbours import nearest
 
         # Gold sentences already have vectors. -1 marks sentences to encode, whose rows are overwritten below.
         numbers = np.array([self._numbers.get(sentence.words, -1) for sentence in sentences], dtype=np.int64)

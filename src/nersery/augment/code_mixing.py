@@ -20,8 +20,8 @@ from nersery.core.text.languages import canonical
 from nersery.core.text.word_lists import check_file
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
-from nersery.models import bundled
-from nersery.models.model_settings import ModelSettings
+from nersery.models.bundled_models import bundled
+from nersery.models.pretrained.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,12 +117,12 @@ class CodeMixing(Augmenter, ModelSettings):
         if not self._searches:
             return
         if self.model:
-            from nersery.models.loading import pick_device
+            from nersery.models.pretrained.loading import pick_device
 
             self.source.config()
             pick_device(self.device)
             return
-        from nersery.models.word_vectors import read_head
+        from nersery.models.embeddings.word_vectors import read_head
 
         (first, expected), *rest = {path: read_head(path).dimension for path in self.vectors.values()}.items()
         for path, dimension in rest:
@@ -171,8 +171,8 @@ class CodeMixing(Augmenter, ModelSettings):
         self.check()
 
     def _load_encoder(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> None:
-        from nersery.models.known_languages import warn_if_unsuited
-        from nersery.models.text_encoder import TextEncoder
+        from nersery.models.bundled_models.known_languages import warn_if_unsuited
+        from nersery.models.embeddings.text_encoder import TextEncoder
 
         self._encoder = TextEncoder(self.source, device=self.device, precision=self.precision)
         words: dict[str, list[str]] = {}
@@ -203,7 +203,7 @@ class CodeMixing(Augmenter, ModelSettings):
             return self._encoder.sentences(mentions)
         import numpy as np
 
-        from nersery.models.word_vectors import VectorIndex
+        from nersery.models.embeddings.word_vectors import VectorIndex
 
         if language not in self._indexes:
             self._indexes[language] = VectorIndex(self._files[language])

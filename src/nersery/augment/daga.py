@@ -69,7 +69,7 @@ class DAGA(FineTuningSettings, Augmenter):
     _languages: frozenset[str] = hidden(default=frozenset())
 
     def check(self) -> None:
-        from nersery.models.loading import pick_device
+        from nersery.models.pretrained.loading import pick_device
 
         pick_device(self.device)
 

@@ -20,7 +20,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.settings.ranges import Count, Rate, RateAboveZero
 from nersery.core.settings.typed_settings import ModelName, hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.model_settings import ModelSettings
+from nersery.models.pretrained.model_settings import ModelSettings
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 from nersery.models.tokens import GAP
 

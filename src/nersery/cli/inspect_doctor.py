@@ -55,7 +55,7 @@ def examined() -> dict[str, dict[str, Any]]:
     """The versions, hardware, models and extras by topic, as JSON values."""
     from huggingface_hub.constants import HF_HUB_CACHE, HF_HUB_OFFLINE
 
-    from nersery.models.bundled import is_multilingual
+    from nersery.models.bundled_models.bundled import is_multilingual
 
     modules = {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()}
     models = {name: modules["multilingual" if is_multilingual(name) else "bundled"] for name in BUNDLED}
@@ -89,7 +89,7 @@ def _versions() -> dict[str, str]:
 def _accelerator() -> dict[str, Any]:
     import torch
 
-    from nersery.models.loading import pick_device
+    from nersery.models.pretrained.loading import pick_device
 
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
     return {"gpu": gpu, "device": str(pick_device("auto")), "threads": torch.get_num_threads()}

@@ -22,7 +22,7 @@ from nersery.io.repairs import NFC, repair_hint
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 if TYPE_CHECKING:
-    from nersery.models.likelihood import Likelihood
+    from nersery.models.likelihoods.likelihood import Likelihood
 
 Row = dict[str, Any]
 """The name of a file and its figures."""
@@ -92,8 +92,8 @@ def _likelihoods(
     name: str, gold: Sequence[Sentence], corpora: Mapping[str, Iterable[Sentence]], *, quiet: bool
 ) -> tuple[str, dict[str, Likelihood]]:
     """Return the name of the model's measure and the likelihood of each corpus; warn if it does not suit gold."""
-    from nersery.models.fluency import likelihood, open_scorer, warn_if_unsuited
-    from nersery.models.loading import ModelSource
+    from nersery.models.likelihoods.fluency import likelihood, open_scorer, warn_if_unsuited
+    from nersery.models.pretrained.loading import ModelSource
 
     source = ModelSource(name)
     model = open_scorer(source)

@@ -25,7 +25,7 @@ from nersery.experiments.run_state.trained_taggers import TEACHER_FILE
 from nersery.experiments.run_state.versions import began_with, changed_versions
 from nersery.experiments.systems import System
 from nersery.io.jsonl import rejects_of
-from nersery.models.sizes import parameters_of_method
+from nersery.models.pretrained.sizes import parameters_of_method
 from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, SystemReport
 from nersery.report.parts import GridReport, Measure, SelfTrainingReport, TeacherReport, TrainingReport
 from nersery.report.system_names import BASELINE, GOLD

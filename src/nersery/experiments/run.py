@@ -10,7 +10,7 @@ from nersery.core.system.files import as_path
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep_runner import Sweep
-from nersery.models.torch_state import torch_defaults
+from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.report.model import Report
 from nersery.report.sweep_report import SweepReport
 

@@ -17,9 +17,9 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import Training
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.systems import MethodSettings, System
-from nersery.models.computer import using_threads
 from nersery.models.llm.endpoint_method import EndpointMethod
-from nersery.models.loading import ModelSource, import_libraries
+from nersery.models.pretrained.computer import using_threads
+from nersery.models.pretrained.loading import ModelSource, import_libraries
 from nersery.report.system_names import GOLD
 from nersery.taggers.base import Tagger
 

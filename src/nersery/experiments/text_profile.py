@@ -13,8 +13,8 @@ from nersery.core.sentence import Sentence
 from nersery.core.text.english import ENOUGH, doubt_of_english, looks_english
 from nersery.core.text.languages import primary
 from nersery.core.text.scripts import main_script, script_name
-from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER
-from nersery.models.known_languages import is_trained_in, knows, knows_script
+from nersery.models.bundled_models.bundled import ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER
+from nersery.models.bundled_models.known_languages import is_trained_in, knows, knows_script
 
 READ = 2000
 """Maximum number of sentences that are inspected."""

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.batched import batched
-from nersery.models.likelihood import Text
-from nersery.models.loading import pick_device
+from nersery.models.likelihoods.likelihood import Text
+from nersery.models.pretrained.loading import pick_device
 from nersery.models.tokens import TOKEN_PREFIX, UNKNOWN
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 

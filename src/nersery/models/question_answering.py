@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from nersery.core.settings.typed_settings import Precision
 from nersery.core.warnings import advise
-from nersery.models import bundled, known_languages
-from nersery.models.loading import ModelSource, autocast, pick_device, position_count, refuse_nan
+from nersery.models.bundled_models import bundled, known_languages
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import PassShape, windows_at_once
+from nersery.models.pretrained.loading import ModelSource, autocast, pick_device, position_count, refuse_nan
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import SubwordEncoder
 
@@ -51,7 +51,7 @@ class QuestionAnswerer:
 
     Args:
         source: ``bundled``, or any extractive question-answering model by name or folder.
-        device, precision: See `nersery.models.model_settings.ModelSettings`.
+        device, precision: See `nersery.models.pretrained.model_settings.ModelSettings`.
 
     Raises:
         MissingResourceError: If there is no such model, or it is not a question-answering model.

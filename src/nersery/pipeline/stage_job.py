@@ -23,7 +23,7 @@ from nersery.core.system.own_process import wanted_threads
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
 from nersery.io.temporary_tables.ids import with_distinct_ids
-from nersery.models.torch_state import torch_defaults
+from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.models.training.training_state import BrokenStateError, OtherTrainingError, is_foreign
 from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
@@ -171,8 +171,8 @@ class StageJob:
         """What a model's results depend on in addition to its settings; empty for methods without a model."""
         if not self.stage.uses_model(method):
             return {}
-        from nersery.models.computer import environment
-        from nersery.models.loading import pick_device
+        from nersery.models.pretrained.computer import environment
+        from nersery.models.pretrained.loading import pick_device
 
         device = pick_device(getattr(method, "device", "auto"))
         return {"environment": environment(device, getattr(method, "precision", "auto"), threads)}

@@ -15,7 +15,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.settings.ranges import Negative, RateAboveZero
 from nersery.core.settings.typed_settings import hidden
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.model_settings import ModelSettings
+from nersery.models.pretrained.model_settings import ModelSettings
 from nersery.select.base import Selector
 
 LEAST_GOLD, MOST_GOLD = 20, 200
@@ -61,15 +61,15 @@ class Perplexity(Selector, ModelSettings):
             raise SettingsError("threshold and gold_share both set the minimum score. Use one of them")
 
     def check(self) -> None:
-        from nersery.models.fluency import is_causal
-        from nersery.models.loading import pick_device
+        from nersery.models.likelihoods.fluency import is_causal
+        from nersery.models.pretrained.loading import pick_device
 
         is_causal(self.source)
         pick_device(self.device)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Load the model. Warn if it does not suit the gold sentences or, without gold, the first scored sentences."""
-        from nersery.models.fluency import open_scorer
+        from nersery.models.likelihoods.fluency import open_scorer
 
         # Its own progress, because the training's progress is labelled as learning.
         progress = Progress(name_of(self), quiet=training.progress.quiet) if training.progress else None
@@ -115,7 +115,7 @@ class Perplexity(Selector, ModelSettings):
         return WITHOUT_GOLD if self.threshold is None else self.threshold
 
     def _warn_if_unsuited(self, sentences: Sequence[Sentence]) -> None:
-        from nersery.models.fluency import warn_if_unsuited
+        from nersery.models.likelihoods.fluency import warn_if_unsuited
 
         if sentences and self._scorer is not None and not self._is_model_checked:
             warn_if_unsuited(self._scorer, self.source, sentences)

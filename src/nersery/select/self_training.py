@@ -314,8 +314,8 @@ class SelfTraining(Selector):
         shutil.rmtree(folder / f"training-{number - 1}", ignore_errors=True)
 
     def _depends_on(self, pool: Corpus) -> dict[str, Any]:
-        from nersery.models.computer import environment
-        from nersery.models.loading import pick_device
+        from nersery.models.pretrained.computer import environment
+        from nersery.models.pretrained.loading import pick_device
 
         record = training_record(self, self._gold, self._training.dev)
         del record["settings"]["threshold"]

@@ -24,7 +24,7 @@ from nersery.core.system.folders import check_replaceable, replaced_folder
 from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
 from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.reading import Sentences, opened, opened_if_given
-from nersery.models.torch_state import torch_defaults
+from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import check_training, resume_training, run_stage
 from nersery.pipeline.stage_options import JobOptions, options_without_settings, text_paths

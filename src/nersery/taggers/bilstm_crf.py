@@ -24,15 +24,15 @@ from nersery.core.settings.typed_settings import FileName, Precision, hidden, se
 from nersery.core.system.files import os_errors
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
-from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
-from nersery.models.model_folder import refusing_damage
+from nersery.models.embeddings.word_vectors import WordVectors, read_first, read_head
 from nersery.models.passes import PassShape
-from nersery.models.sizes import parameters_of
+from nersery.models.pretrained.loading import ModelSource, autocast, pick_device, refuse_nan
+from nersery.models.pretrained.model_folder import refusing_damage
+from nersery.models.pretrained.sizes import parameters_of
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.windows import Window
 from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import seeded
-from nersery.models.word_vectors import WordVectors, read_first, read_head
 from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components.decoding import Decoding
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description

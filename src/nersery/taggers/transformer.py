@@ -26,13 +26,20 @@ from nersery.core.settings.typed_settings import hidden, settings_of
 from nersery.core.system.files import os_errors
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import advise
-from nersery.models import bundled, known_languages
-from nersery.models.loading import ModelSource, autocast, pick_device, position_count, quiet_transformers, refuse_nan
-from nersery.models.model_folder import reads_plain_text
-from nersery.models.model_settings import ModelSettings
+from nersery.models.bundled_models import bundled, known_languages
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import PassShape
-from nersery.models.sizes import parameters_of
+from nersery.models.pretrained.loading import (
+    ModelSource,
+    autocast,
+    pick_device,
+    position_count,
+    quiet_transformers,
+    refuse_nan,
+)
+from nersery.models.pretrained.model_folder import reads_plain_text
+from nersery.models.pretrained.model_settings import ModelSettings
+from nersery.models.pretrained.sizes import parameters_of
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.joined_characters import WordGroups, with_joined_characters
 from nersery.models.subwords.subwords import SubwordEncoder

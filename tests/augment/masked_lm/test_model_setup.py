@@ -19,8 +19,8 @@ from nersery.core import registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject, Result
 from nersery.core.training_context import Training
-from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.tokens import TOKEN_PREFIX
 from nersery.models.training.training_state import OtherTrainingError
 from tests.augment.learning import assert_it_ignores_labels
@@ -345,7 +345,7 @@ def test_an_encoder_decoder_is_refused_before_any_work(tiny_seq2seq: str) -> Non
 
 
 def test_damaged_weights_of_the_bundled_model_are_reported(tmp_path: Path, tiny_masked_lm: str) -> None:
-    from nersery.models import bundled_heads
+    from nersery.models.bundled_models import bundled_heads
 
     fresh = ModelSource(tiny_masked_lm).model("AutoModelForMaskedLM")
     broken = tmp_path / "masked_lm.safetensors"

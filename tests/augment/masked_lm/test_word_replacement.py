@@ -13,9 +13,9 @@ from nersery.augment.cbt import CBT
 from nersery.augment.masked_lm.word_replacement import WordPredictions, type_at
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
-from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.pretrained.loading import ModelSource
 
 SENTENCE = Sentence(
     ("Ada", "Lovelace", "of", "London", ",", "won", "."),

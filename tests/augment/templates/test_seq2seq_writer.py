@@ -13,7 +13,7 @@ from nersery.augment.linearized.tagged_writing import UNFINISHED
 from nersery.augment.templates.seq2seq_writer import TOO_LONG, Seq2SeqWriter, pair
 from nersery.augment.templates.template import Template
 from nersery.core.outcome import Reject
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.tokens import GAP

@@ -3,7 +3,7 @@ from __future__ import annotations
 from stopwordsiso import langs
 
 from nersery.core.text.languages import TWO_LETTERS, canonical, primary
-from nersery.models.known_languages import LANGUAGES, MASKED_LANGUAGES
+from nersery.models.bundled_models.known_languages import LANGUAGES, MASKED_LANGUAGES
 
 
 def test_every_known_language_has_a_three_letter_code() -> None:

@@ -21,7 +21,7 @@ from nersery.crosslingual.aligners.base import Alignment, Pair
 from nersery.crosslingual.aligners.embeddings import TOO_LONG, TOO_MUCH, Embeddings, Extraction
 from nersery.crosslingual.embedding.probabilities import both_directions
 from nersery.io.word_splitting.scripts_without_spaces import follows_without_space
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 from tests.conftest import TEXT, TINY
 from tests.crosslingual.models import build_bilingual, f1, points, translations
 

@@ -14,7 +14,7 @@ from nersery.crosslingual.aligners import statistical
 from nersery.crosslingual.aligners.base import Aligner, Link, Pair
 from nersery.crosslingual.aligners.ensemble import OUT_OF_RANGE, WEIGHTS, Ensemble
 from nersery.crosslingual.aligners.statistical import Statistical
-from nersery.models import multilingual_e5
+from nersery.models.bundled_models import multilingual_e5
 from nersery.models.training.training_state import OtherTrainingError
 from tests.crosslingual.models import f1, translations
 
@@ -118,7 +118,7 @@ def test_equals_the_statistical_aligner_without_the_multilingual_model(monkeypat
         raise MissingResourceError("the bundled multilingual model is not installed")
 
     monkeypatch.setattr(multilingual_e5, "folder", missing)
-    from nersery.models import bundled
+    from nersery.models.bundled_models import bundled
 
     bundled.folder.cache_clear()
     pairs, _ = translations(40, seed=1)

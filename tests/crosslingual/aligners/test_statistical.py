@@ -19,7 +19,7 @@ from nersery.crosslingual.aligners import statistical
 from nersery.crosslingual.aligners.base import Pair, Suggestions
 from nersery.crosslingual.aligners.statistical import TOO_LONG, Statistical
 from nersery.crosslingual.hmm import batches, sliced_lexicon, temporary_array
-from nersery.models import bundled
+from nersery.models.bundled_models import bundled
 from tests.crosslingual.models import SOURCE, TARGET, f1, points, translations
 
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")

@@ -19,8 +19,8 @@ from nersery.crosslingual.aligners.base import Pair
 from nersery.crosslingual.aligners.embeddings import Embeddings
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, consistency, fine_tune, self_training
 from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
-from nersery.models.hidden_states import LayerEncoder
-from nersery.models.loading import ModelSource
+from nersery.models.embeddings.hidden_states import LayerEncoder
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.training.trainer import History
 from nersery.models.training.training_state import OtherTrainingError
 from tests.crosslingual.models import build_bilingual, f1, translations

@@ -19,7 +19,7 @@ from nersery.experiments.grow.expectation import (
 )
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.text_profile import TextProfile
-from nersery.models import bundled
+from nersery.models.bundled_models import bundled
 
 
 def gain(kind: str, difference: float, error: float, folds: int = 1) -> float:

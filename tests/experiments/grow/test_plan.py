@@ -18,7 +18,7 @@ from nersery.experiments.grow.plan import Plan
 from nersery.experiments.run_time import RunTime, Speed
 from nersery.experiments.systems import MethodSettings
 from nersery.experiments.text_profile import TextProfile
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 

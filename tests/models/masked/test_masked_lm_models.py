@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.subwords.collation import collate
 from nersery.models.tokens import TOKEN_PREFIX
 from tests.models.masked_texts import TEXTS, opened, plan, rngs

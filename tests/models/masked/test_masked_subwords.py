@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import SettingsError
-from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.tokens import TOKEN_PREFIX
 

@@ -14,7 +14,7 @@ from nersery.augment.linearized.linearization import linearize, tag_token, token
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, tokenization_of, warn_of_words_apart
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 from nersery.models.tokens import BROKEN, GAP, TOKEN_PREFIX, UNKNOWN

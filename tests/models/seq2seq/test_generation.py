@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.seq2seq.drafts import Beams, Draft
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 from nersery.models.seq2seq.generation import BLOCK, ROWS, SOURCES, Request, Sampler, largest

@@ -9,9 +9,9 @@ from transformers import AddedToken, AutoTokenizer
 
 from nersery.core.errors import MissingResourceError
 from nersery.io.word_splitting.scripts_without_spaces import follows_without_space
-from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.subwords.subword_vocabulary import (
     BEHIND_BORDER,
     INSIDE,

@@ -18,7 +18,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import window_spans
@@ -153,7 +153,7 @@ def test_collate_pads_to_rows_and_multiple(tokenizer) -> None:
 
 
 def test_detects_a_vocabulary_of_another_language() -> None:
-    from nersery.models.loading import ModelSource
+    from nersery.models.pretrained.loading import ModelSource
 
     encoder = SubwordEncoder(ModelSource("bundled").tokenizer())
     assert (

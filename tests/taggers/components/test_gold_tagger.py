@@ -10,7 +10,7 @@ from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
 from nersery.core.warnings import collected_notes
-from nersery.models import known_languages
+from nersery.models.bundled_models import known_languages
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_unknown_labels
 from tests.standins import Memory, sentences

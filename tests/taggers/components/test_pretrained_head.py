@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from nersery import Entity, Sentence
 from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.errors import MissingResourceError
-from nersery.models.loading import ModelSource
+from nersery.models.pretrained.loading import ModelSource
 from nersery.taggers.components.crf_file import CRF_FILE
 from nersery.taggers.components.pretrained_head import network_with_head, shared_rows
 from nersery.taggers.transformer import TransformerTagger

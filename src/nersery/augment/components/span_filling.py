@@ -34,7 +34,7 @@ def check_span_model(settings: Any) -> None:
         MissingResourceError: If the model is missing, or has no sentinels.
         SettingsError: If the model is to be adapted to raw text.
     """
-    from nersery.models.loading import pick_device
+    from nersery.models.pretrained.loading import pick_device
     from nersery.models.seq2seq.encoder_decoder import tokenization_of
 
     settings.refuse_adaptation()

@@ -24,7 +24,7 @@ UNFINISHED = "longer than max_subwords"
 
 def check_writer(settings: Any) -> None:
     """Look for the model, the language in it, and the device; see `Augmenter.check`."""
-    from nersery.models.loading import pick_device
+    from nersery.models.pretrained.loading import pick_device
     from nersery.models.seq2seq.encoder_decoder import tokenization_of
 
     tokenization_of(settings.source, settings.language)

@@ -16,7 +16,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.settings.typed_settings import hidden
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import MaskedInput
-from nersery.models.model_settings import ModelSettings
+from nersery.models.pretrained.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
@@ -38,9 +38,9 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
 
     def check(self) -> None:
         """Look for the model, the device and the text to adapt to; see `Augmenter.check`."""
-        from nersery.models.loading import pick_device
         from nersery.models.masked.adaptation import check_text
         from nersery.models.masked.masked_lm import tokenizer_with_mask
+        from nersery.models.pretrained.loading import pick_device
 
         if self.model not in BUNDLED:
             _check_kind(self.model, self.source.config())

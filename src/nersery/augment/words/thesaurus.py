@@ -106,7 +106,7 @@ class SynonymSettings(Method):
             DataError: If a file is broken.
             MissingResourceError: If there is neither WordNet nor a table.
         """
-        from nersery.models.known_languages import knows
+        from nersery.models.bundled_models.known_languages import knows
 
         stopped = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
         self._thesaurus = Thesaurus(read_table(self.table) if self.table else read_wordnet(self.wordnet), stopped)

@@ -23,7 +23,7 @@ from nersery.crosslingual.parallel_corpus.word_borders import alike
 from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.pharaoh import check_first, check_output, format_alignment
 from nersery.io.reading import Sentences
-from nersery.models.torch_state import torch_defaults
+from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import in_memory, run_stage

@@ -23,12 +23,12 @@ from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, P
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
 from nersery.crosslingual.embedding.probabilities import NORMALIZERS, both_directions, by_probability, word_states
 from nersery.crosslingual.embedding.similarities import argmax, cosines, itermax, match
-from nersery.models import bundled
-from nersery.models.hidden_states import HiddenStates, LayerEncoder
-from nersery.models.likelihood import Text
-from nersery.models.loading import pick_device, refuse_nan
-from nersery.models.model_settings import ModelSettings
-from nersery.models.multilingual_e5 import ON_THE_HUB
+from nersery.models.bundled_models import bundled
+from nersery.models.bundled_models.multilingual_e5 import ON_THE_HUB
+from nersery.models.embeddings.hidden_states import HiddenStates, LayerEncoder
+from nersery.models.likelihoods.likelihood import Text
+from nersery.models.pretrained.loading import pick_device, refuse_nan
+from nersery.models.pretrained.model_settings import ModelSettings
 
 Extraction = Literal["softmax", "entmax", "argmax", "itermax", "match"]
 

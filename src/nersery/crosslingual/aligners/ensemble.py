@@ -25,8 +25,8 @@ from nersery.crosslingual.aligner_components.symmetrization import mutually_best
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, aligned
 from nersery.crosslingual.label_projection.projection import alignment_issue
 from nersery.io.word_splitting.scripts_without_spaces import is_character
-from nersery.models.bundled import MULTILINGUAL
-from nersery.models.model_settings import ModelSettings
+from nersery.models.bundled_models.bundled import MULTILINGUAL
+from nersery.models.pretrained.model_settings import ModelSettings
 from nersery.models.subwords.joined_characters import Tokenize
 
 Probabilities = NDArray[np.float64]

@@ -33,7 +33,7 @@ from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
 from nersery.crosslingual.hmm.string_similarity import WordFeatures
 from nersery.crosslingual.hmm.texts import SymbolTable
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
-from nersery.models import bundled
+from nersery.models.bundled_models import bundled
 from nersery.models.training.memory import release_memory
 
 TOO_LONG = "a side has more words than max_words"

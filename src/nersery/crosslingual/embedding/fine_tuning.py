@@ -23,11 +23,11 @@ from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_components.aligner_checkpoint import pairs_digest
 from nersery.crosslingual.aligners.base import Pairs
 from nersery.crosslingual.embedding.probabilities import both_directions, by_probability
-from nersery.models.hidden_states import LayerEncoder
-from nersery.models.loading import autocast
+from nersery.models.embeddings.hidden_states import LayerEncoder
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import masked_loss, tokenizer_with_mask
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
+from nersery.models.pretrained.loading import autocast
 from nersery.models.subwords.windows import Window
 from nersery.models.tokens import Token
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train

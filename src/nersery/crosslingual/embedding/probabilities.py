@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from nersery.models.hidden_states import HiddenStates
+from nersery.models.embeddings.hidden_states import HiddenStates
 
 Normalizer = Callable[[Tensor], Tensor]
 """Turns scores into probabilities along the last dimension."""

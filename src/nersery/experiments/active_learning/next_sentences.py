@@ -17,12 +17,12 @@ from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
 from nersery.io.reading import Sentences, opened, opened_together
-from nersery.models.torch_state import torch_defaults
+from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.taggers.base import Tagger, load_tagger
 from nersery.taggers.components.description import attached_share_for
 
 if TYPE_CHECKING:
-    from nersery.models.text_encoder import TextEncoder
+    from nersery.models.embeddings.text_encoder import TextEncoder
 
 MOST_READ = 10_000
 """Maximum number of raw sentences that are predicted. If there are more, this number is drawn."""
@@ -178,8 +178,8 @@ def _readings(
     if len(types) > 1:
         listed = "; ".join(", ".join(tagger_types) for tagger_types in types)
         warn(f"the taggers predict different types, which counts as disagreement: {listed}")
-    from nersery.models.loading import ModelSource
-    from nersery.models.text_encoder import TextEncoder
+    from nersery.models.embeddings.text_encoder import TextEncoder
+    from nersery.models.pretrained.loading import ModelSource
 
     all_types = tuple(sorted({name for tagger_types in types for name in tagger_types}))
     return readings, all_types, encoder or TextEncoder(ModelSource("bundled"))
@@ -204,7 +204,7 @@ def _shown(readings: Sequence[Sentence]) -> Sentence:
 
 def _encoder(tagger: Tagger) -> TextEncoder | None:
     """The encoder of a tagger, if it has one."""
-    from nersery.models.text_encoder import TextEncoder
+    from nersery.models.embeddings.text_encoder import TextEncoder
     from nersery.taggers.transformer import TransformerTagger
 
     if isinstance(tagger, TransformerTagger) and hasattr(tagger.network, "base_model"):  # an export for ONNX has none

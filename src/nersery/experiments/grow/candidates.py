@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nersery.experiments.text_profile import TextProfile
-from nersery.models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
+from nersery.models.bundled_models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
 
 ANSWERS_IN_MANY_LANGUAGES = MULTILINGUAL
 STARTS = {encoder: tagger for tagger, encoder in ENCODERS.items()}

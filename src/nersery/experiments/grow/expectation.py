@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from nersery.evaluate.significance import Comparison
 from nersery.experiments.systems import System
 from nersery.experiments.text_profile import TextProfile
-from nersery.models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
+from nersery.models.bundled_models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
 
 Gain = tuple[float, float]
 """F1 over gold only, mean and standard deviation over data sets."""

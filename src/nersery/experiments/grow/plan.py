@@ -25,8 +25,8 @@ from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.recipe_file.overrides import as_toml
 from nersery.experiments.run_time import RunTime
 from nersery.experiments.text_profile import note_of_encoder
-from nersery.models.bundled import ENGLISH, MULTILINGUAL
-from nersery.models.loading import ModelSource
+from nersery.models.bundled_models.bundled import ENGLISH, MULTILINGUAL
+from nersery.models.pretrained.loading import ModelSource
 
 SEARCH_SHARE = 0.4
 """Maximum share of the time that is left after the timing, for gold only and the most promising system on a fold."""

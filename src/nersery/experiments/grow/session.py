@@ -66,7 +66,7 @@ from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
 from nersery.experiments.text_profile import profile
 from nersery.io.input_files.text_file import TextFile
-from nersery.models.torch_state import torch_defaults
+from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.pipeline.stage_options import text_paths
 from nersery.report.system_names import GOLD, label_of
 

@@ -11,7 +11,7 @@ from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import System
-from nersery.models.bundled import ENCODERS
+from nersery.models.bundled_models.bundled import ENCODERS
 from nersery.report.system_names import GOLD
 
 

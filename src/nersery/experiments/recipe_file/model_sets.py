@@ -12,7 +12,7 @@ from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS
 from nersery.core.settings import file_settings
 from nersery.core.settings.typed_settings import ModelName
 from nersery.experiments.recipe_file import table_methods
-from nersery.models.bundled import ENGLISH, MULTILINGUAL
+from nersery.models.bundled_models.bundled import ENGLISH, MULTILINGUAL
 
 PAPER = "paper"
 NOT_BUNDLED = None

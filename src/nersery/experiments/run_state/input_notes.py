@@ -20,8 +20,8 @@ from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import CorpusByFile, parts_of, sentences_of, train_of
 from nersery.experiments.systems import System
 from nersery.experiments.text_profile import note_of_encoder, note_of_language, profile
-from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
-from nersery.models.question_text import CORPORA, count_known
+from nersery.models.bundled_models.bundled_heads import TOKEN_CLASSIFICATION
+from nersery.models.bundled_models.question_text import CORPORA, count_known
 
 
 def input_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:

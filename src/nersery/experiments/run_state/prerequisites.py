@@ -65,7 +65,7 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = (), raw: Sequen
 
 def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
     """The papers' models that the recipe names and that cannot be loaded, with the methods that use them."""
-    from nersery.models.loading import ModelSource
+    from nersery.models.pretrained.loading import ModelSource
 
     users: dict[str, list[str]] = {}
     for _, _, method in recipe.methods():

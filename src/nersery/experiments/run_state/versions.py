@@ -24,7 +24,7 @@ def versions(threads: int | None = None) -> dict[str, str]:
     Args:
         threads: Threads of the process that makes the result; None takes those of this process.
     """
-    from nersery.models.computer import computer
+    from nersery.models.pretrained.computer import computer
 
     packages = {library: version(library) for library in LIBRARIES}
     return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **packages, **computer(threads)}
@@ -38,8 +38,8 @@ def check_computer(folder: Path, threads: int | None = None) -> None:
     Raises:
         SettingsError: If they differ; explains how to set those that the run began with.
     """
-    from nersery.models.computer import ANY
-    from nersery.models.loading import PRECISION
+    from nersery.models.pretrained.computer import ANY
+    from nersery.models.pretrained.loading import PRECISION
 
     current = versions(threads)
     recorded = began_with(folder) or current

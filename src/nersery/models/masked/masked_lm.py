@@ -23,12 +23,12 @@ from nersery.core.settings.typed_settings import Precision
 from nersery.core.text import korean
 from nersery.core.text.text_forms import capitals
 from nersery.core.warnings import advise, warn
-from nersery.models import bundled, known_languages
-from nersery.models.loading import ModelSource, autocast, pick_device, position_count, refuse_nan
+from nersery.models.bundled_models import bundled, known_languages
 from nersery.models.masked.gap_masks import GapMasks
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, in_case_of
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
 from nersery.models.passes import WINDOWS, windows_at_once
+from nersery.models.pretrained.loading import ModelSource, autocast, pick_device, position_count, refuse_nan
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subword_vocabulary import SubwordConstraint, SubwordVocabulary, check_decoder
 from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder

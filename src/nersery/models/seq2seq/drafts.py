@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from nersery.models.loading import ModelSource, refuse_nan
+from nersery.models.pretrained.loading import ModelSource, refuse_nan
 
 
 @dataclass(slots=True)

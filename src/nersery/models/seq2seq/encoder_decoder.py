@@ -16,7 +16,7 @@ from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 from nersery.core.settings.typed_settings import Precision
 from nersery.core.warnings import warn
-from nersery.models.loading import ModelSource, autocast, pick_device, position_count
+from nersery.models.pretrained.loading import ModelSource, autocast, pick_device, position_count
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization

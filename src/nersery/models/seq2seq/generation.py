@@ -22,7 +22,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError
-from nersery.models.loading import ModelSource, eager_attention
+from nersery.models.pretrained.loading import ModelSource, eager_attention
 from nersery.models.seq2seq.drafts import CompetingCandidates, Draft, IndependentCandidates
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 

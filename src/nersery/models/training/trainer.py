@@ -23,9 +23,9 @@ from nersery.core.progress import Progress
 from nersery.core.settings.typed_settings import Precision
 from nersery.core.version import __version__
 from nersery.core.warnings import setting
-from nersery.models.computer import environment
-from nersery.models.loading import ONE_AT_A_TIME, autocast
-from nersery.models.torch_state import SEEDED
+from nersery.models.pretrained.computer import environment
+from nersery.models.pretrained.loading import ONE_AT_A_TIME, autocast
+from nersery.models.pretrained.torch_state import SEEDED
 from nersery.models.training.checkpoint import Checkpoint, opened
 from nersery.models.training.deterministic import fixed_order
 from nersery.models.training.memory import kept_memory

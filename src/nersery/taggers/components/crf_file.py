@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 
-from nersery.models.loading import ModelSource
-from nersery.models.model_folder import refusing_damage
+from nersery.models.pretrained.loading import ModelSource
+from nersery.models.pretrained.model_folder import refusing_damage
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.pretrained_head import known_tags, shared_rows
 from nersery.taggers.components.tag_set import TagSet

@@ -10,7 +10,7 @@ from torch import nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.tags import OUTSIDE
-from nersery.models.loading import ModelSource, output_settings, quiet_transformers
+from nersery.models.pretrained.loading import ModelSource, output_settings, quiet_transformers
 
 
 def shared_rows(names: Sequence[str], known: Sequence[str]) -> dict[int, int]:

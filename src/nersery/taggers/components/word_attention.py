@@ -15,9 +15,9 @@ from nersery.core.errors import SettingsError
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.models.loading import autocast, eager_attention, refuse_nan
 from nersery.models.packed.packed_encoder import attention_in_one_row, can_pack
 from nersery.models.passes import WINDOWS, PassShape, window_passes
+from nersery.models.pretrained.loading import autocast, eager_attention, refuse_nan
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.joined_characters import WordGroups
 from nersery.models.subwords.windows import Window

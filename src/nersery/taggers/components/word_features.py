@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from nersery.core.text.text_forms import composed
+from nersery.models.embeddings.word_vectors import WordVectors
 from nersery.models.subwords.windows import Window, windows_over
-from nersery.models.word_vectors import WordVectors
 
 PAD, UNKNOWN = range(2)
 """The ids of padding, and of words or characters that did not occur in training."""

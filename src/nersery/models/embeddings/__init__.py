@@ -1,0 +1,1 @@
+"""Vectors of words, subwords and sentences, and the nearest among them."""
