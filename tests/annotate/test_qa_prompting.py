@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +11,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.annotate.base import annotate
 from nersery.annotate.qa_prompting import QaPrompting
 from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError
+from nersery.core.warnings import collected_notes, without_advice
 from nersery.models.question_answering import ExtractedAnswer
 from tests.annotate.answerer import build_answerer
 
@@ -60,11 +61,10 @@ def asking(found: Mapping[str, Sequence[ExtractedAnswer]], words: str, **setting
 
 
 @pytest.fixture
-def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def notes() -> Iterator[list[str]]:
     """The notes to the user."""
-    warnings: list[str] = []
-    monkeypatch.setattr("nersery.annotate.qa_prompting.warn", warnings.append)
-    return warnings
+    with collected_notes() as messages:
+        yield messages
 
 
 class TestQuestions:
@@ -108,6 +108,11 @@ class TestQuestions:
         assert "no definition of SuperConductor, 人" in notes[0]
         assert '"Which super conductor is mentioned in texts?"' in notes[0]
         assert 'definitions = { "SuperConductor" = "..." }' in notes[0]
+
+    def test_leaves_missing_definitions_to_the_note_of_grow(self, notes: list[str]) -> None:
+        with without_advice():
+            fitted(Script({}), types=["SuperConductor"])
+        assert not notes
 
     def test_types_with_a_definition_need_no_note(self, notes: list[str]) -> None:
         fitted(Script({}), types=["PER", "X"], definitions={"X": "king"})

@@ -16,7 +16,7 @@ from nersery.core.settings.ranges import Count, Rate
 from nersery.core.settings.typed_settings import hidden
 from nersery.core.text.definitions import question, undefined
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.warnings import warn
+from nersery.core.warnings import advise, warn
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit, with_whole_loanwords
 from nersery.models.pretrained.model_settings import ModelSettings
 from nersery.models.subwords.joined_characters import character_labels, with_joined_characters
@@ -77,7 +77,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         """
         types = self.types_to_find(gold)
         if unknown := undefined(types, self.definitions):
-            warn(
+            advise(
                 f"qa_prompting has no definition of {', '.join(unknown)}, so it asks with the name alone: "
                 f'"{question(unknown[0], {})}" Define it: '
                 f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'

@@ -21,7 +21,7 @@ NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 LONGEST_WARNING = 200
 """The most characters of a warning of Python that the command shows."""
 NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
-"""Whether `advise` prints nothing, because `nersery grow` chooses the models itself."""
+"""Whether `advise` prints nothing, because `nersery grow` chooses models and notes missing definitions itself."""
 _HEARD: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
 _PASS_ON: ContextVar[Callable[[str], None] | None] = ContextVar("_PASS_ON", default=None)
 
