@@ -201,6 +201,8 @@ def test_explains_a_missing_best_system_and_missing_test_scores(grown: GrowResul
     assert bad.verdict.startswith("best: none")
     untrained = str(replace(grown, test_f1=(None, None), test=None, is_final=False))
     assert "test: the time was too short to train on all sentences" in untrained
+    assert "it has not seen all sentences: repeat the command with more `minutes`" in untrained
+    assert "not seen" not in str(grown)
 
 
 def test_refuses_a_folder_with_another_job_or_other_files(grown: GrowResult) -> None:

@@ -273,7 +273,9 @@ def test_an_interrupted_final_training_leaves_the_recipe_of_the_search(
     with suppress(KeyboardInterrupt):
         grow(minutes=10, raw=None)  # self-training is not relevant here
     assert load("out/recipe.toml").tagger.settings["steps"] == 8
-    assert "has not seen those of one fold" in Path("out/report.md").read_text("utf-8")
+    assert "has not seen those of one fold; repeat the command with more --minutes" in Path("out/report.md").read_text(
+        "utf-8"
+    )
 
 
 def test_ctrl_c_in_a_resumed_job_keeps_its_tagger(grown: GrowResult, monkeypatch: pytest.MonkeyPatch) -> None:

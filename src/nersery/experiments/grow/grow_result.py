@@ -36,6 +36,7 @@ SHOWN = 20
 """Maximum number of raw sentences that the report lists as worth labelling."""
 PREDICTED = 1000
 """Maximum number of sentences of raw text, and of gold, that are read for this list."""
+MORE_TIME = "repeat the command with more --minutes"
 REPEATED = "grow-repeated"
 """Name of the recipe, and so of the folder of its run; `runs/grow` is the default folder of the job itself."""
 
@@ -70,11 +71,12 @@ class GrowResult:
 
     def __str__(self) -> str:
         """The result in five lines, for readers."""
+        missing = "" if self.is_final else f"; it has not seen all sentences: {MORE_TIME}"
         tagger, recipe = (shlex.quote(str(self.folder / name)) for name in ("tagger", "recipe.toml"))
         return worded("\n".join([
             self.verdict,
             f"test: {self._test()}",
-            f"tagger: {self.folder / 'tagger'} (nersery predict {tagger} TEXT OUTPUT)",
+            f"tagger: {self.folder / 'tagger'} (nersery predict {tagger} TEXT OUTPUT){missing}",
             f"corpus: {self.folder / 'corpus.jsonl'}; to repeat: nersery run {recipe}",
             f"report: {self.folder / 'report.html'}",
         ]))  # fmt: skip
@@ -103,7 +105,7 @@ class GrowResult:
         return (
             f"best: {label_of(self.best)}, F1 {best:.1f} on held-out sentences, "
             f"gold only {gold:.1f} ({self.dev}); "
-            f"expected gain on others: {100 * self.expected:+.1f}"
+            f"expected gain on others, from this and the usual gain of such systems: {100 * self.expected:+.1f}"
         )
 
     def _test(self) -> str:
@@ -134,7 +136,7 @@ def save_result(trials: Trials, folder: Path, seed: int | None, notes: Sequence[
     trained_seed = seed if seed is not None else [*folds, best.folds[0]][0]
     if seed is None:
         outcome = "the tagger has not seen those of one fold" if folds else "tagger/ is still from an earlier call"
-        notes = [*notes, f"the time was too short to train on all sentences: {outcome}"]
+        notes = [*notes, f"the time was too short to train on all sentences: {outcome}; {MORE_TIME}"]
     if (trained := run.path(trained_seed, system, "tagger")).exists():
         _refuse_damaged(trained, folder / "tagger")
         with replaced_folder(folder / "tagger") as new_folder:
