@@ -75,6 +75,23 @@ def test_notes_types_without_a_definition(monkeypatch: pytest.MonkeyPatch) -> No
     assert {one.get("name"): one for one in table["systems"]}["questions"]["definitions"] == defined.definitions
 
 
+@pytest.mark.parametrize("are_names", [False, True])
+@pytest.mark.parametrize(("shared", "is_noted"), [(3, True), (4, False)])
+def test_notes_raw_text_with_other_words_unless_mentions_are_names(
+    shared: int, is_noted: bool, are_names: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the words of labelled sentences occur in other ones; punctuation does not count."""
+    data, _ = timed(monkeypatch, {})
+    monkeypatch.setattr(plan, "are_names", lambda *_: are_names)
+    words = ("We", "seek", "a", "cook", "who", ",", "own", "these", "words", "only", "here")
+    gold = [Sentence((*words[:6], *(f"{word}{n}" for word in words[6:])), (Entity(3, 4, "JOB"),)) for n in range(60)]
+    raw = Corpus([Sentence((*words[:shared], *("Oslo",) * (10 - shared), ","))])
+    notes = plan.make_plan(replace(data, gold=Corpus(gold), raw=raw), "", Budget(300.0), lambda _: None).notes
+    found = [note for note in notes if "if the subjects differ" in note]
+    assert bool(found) == (is_noted and not are_names)
+    assert not found or "only 30% of the words of raw text occur in the labelled sentences, against 50%" in found[0]
+
+
 def test_raw_text_is_labelled_by_lists_of_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"PER": str(tmp_path / "people.txt")}
     (tmp_path / "people.txt").write_text("Ada\n")

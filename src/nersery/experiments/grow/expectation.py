@@ -28,6 +28,8 @@ USUAL = {
     "start": (0.075, 0.03),
 }
 """The `Gain` of systems with the encoder of gold only; see docs/results.md."""
+OTHER_KIND: Gain = (-0.03, 0.05)
+"""The usual gain of labels on raw text of another kind (see `note_of_kind`), from three measurements."""
 TWO_ENCODERS = {ENGLISH: (0.015, 0.015), MULTILINGUAL: (0.005, 0.015)}
 """The usual additional gain of labels if taggers on two encoders relabel them in turns, by the encoder of the last
 tagger; see docs/results.md."""
@@ -83,12 +85,16 @@ def better_encoders(text: TextProfile, encoder: str) -> dict[str, Gain]:
     return {MULTILINGUAL: CASED} if encoder == ENGLISH and text.is_english and text.cased else {}
 
 
-def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]) -> Gain | None:
+def usual_gain(
+    chain: Sequence[System], encoder: str, better: Mapping[str, Gain], *, raw_suits: bool = True
+) -> Gain | None:
     """The usual gain of the last system of a chain, in which each is the base of the next; None if unknown.
 
     Args:
         encoder: The encoder of gold only.
         better: The result of `better_encoders`. Nothing is known about other encoders.
+        raw_suits: Whether raw text is of the same kind as the labelled sentences. If not, only taggers for names and
+            lists of names label it well.
     """
     system, methods = chain[-1], [s.method.method for s in chain if s.method is not None]
     models = [str(s.tagger_settings.get("model", encoder)) for s in chain]
@@ -98,7 +104,9 @@ def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]
     starts_from_tagger = models[-1] not in (encoder, encoders[-1])
     gains = [better[encoders[0]]] if encoders[0] != encoder else []
     if system.method is not None:
-        mean, spread = USUAL[_kind(system, methods)]
+        kind = _kind(system, methods)
+        is_misled = not raw_suits and system.labels_raw_text and not starts_from_tagger and not kind.startswith("names")
+        mean, spread = OTHER_KIND if is_misled else USUAL[kind]
         left = LEFT if starts_from_tagger else 1.0
         gains.append((left * mean, left * spread))
     if len({*encoders}) > 1:

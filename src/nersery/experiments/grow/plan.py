@@ -14,6 +14,7 @@ from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
 from nersery.core.text.definitions import question, undefined
 from nersery.core.warnings import without_notes
+from nersery.experiments.corpus_notes import note_of_kind
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for
@@ -103,6 +104,8 @@ def make_plan(
     notes += filter(None, [note_of_documents(data.gold, _folds(data)), unreadable])
     start = "" if named in STARTS.values() else STARTS.get(models[0], "")
     all_names = bool(start) and are_names(start, data.gold)
+    if not all_names and not data.names and (unlike := note_of_kind(data.gold.sentences, data.raw)):
+        notes.append(unlike)
     known_speeds = {} if speeds is None else speeds
     draft = _PlanDraft(data, models, named, all_names, ENGLISH in models, known_speeds, timed, say)
     with without_notes():  # those on encoders that are timed and then not used

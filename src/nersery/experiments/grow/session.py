@@ -53,6 +53,7 @@ from nersery.core.text.word_lists import check_file
 from nersery.core.version import __version__
 from nersery.core.warnings import without_advice
 from nersery.core.wording import either
+from nersery.experiments.corpus_notes import note_of_kind
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.grow_data import GrowData, read_data, refuse_damaged, save_data
@@ -305,7 +306,8 @@ class GrowJob:
             run_time = RunTime(recipe, gold, raw, speeds=self._speeds, timed=save, say=self._say)
             better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
             planned = Schedule(*record["last"])
-            search = Search(run, run_time, budget, self._say, save, self.model, planned, tried=tried, better=better)
+            known: dict[str, Any] = {"better": better, "raw_suits": not note_of_kind(gold, raw)}
+            search = Search(run, run_time, budget, self._say, save, self.model, planned, tried=tried, **known)
             search.restore()
             notes: list[str] = list(record["notes"])
             try:

@@ -47,11 +47,13 @@ class Trials:
         run: The run. Its recipe has a seed for each fold, and one more for all sentences.
         tried: Trials by name, gold only first.
         better: Encoders that usually gain more than any method, and what they gain.
+        raw_suits: Whether raw text is of the same kind as the labelled sentences.
     """
 
     run: Run
     tried: dict[str, SystemTrial] = field(default_factory=dict, kw_only=True)
     better: Mapping[str, Gain] = field(default_factory=dict, kw_only=True)
+    raw_suits: bool = field(default=True, kw_only=True)
     _compared: dict[tuple[str, tuple[int, ...]], Comparison] = field(default_factory=dict, init=False)
 
     @property
@@ -91,11 +93,9 @@ class Trials:
         if tried.name == GOLD:
             return 0.0
         judged, system = replace(tried, folds=tried.folds[:first]), self.run.recipe.system(tried.name)
-        return expected_gain(
-            usual_gain(self.run.recipe.chain(system), self.encoder(self.run.recipe.baseline), self.better),
-            self.against_gold(judged),
-            len(judged.folds),
-        )
+        encoder = self.encoder(self.run.recipe.baseline)
+        usual = usual_gain(self.run.recipe.chain(system), encoder, self.better, raw_suits=self.raw_suits)
+        return expected_gain(usual, self.against_gold(judged), len(judged.folds))
 
     def still_tried(self, fold_count: int) -> list[SystemTrial]:
         """The systems that were scored on this number of folds and not dropped. Others cannot be compared."""
