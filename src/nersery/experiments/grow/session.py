@@ -183,8 +183,8 @@ class GrowJob:
         hashes = {name: content_hash(path) for name, path in self._files().items()}
         given = {"definitions": dict(self.definitions), "names": dict(self.names)}
         more_settings = {name: values for name, values in given.items() if values}
-        settings = {"model": self.model, **more_settings, "reading": asdict(self.options)}
-        return {"nersery": __version__, "files": hashes, **settings}
+        reading = asdict(self.options)
+        return {"nersery": __version__, "files": hashes, "model": self.model, **more_settings, "reading": reading}
 
     def _files(self) -> dict[str, str]:
         more_train = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
@@ -222,14 +222,11 @@ class GrowJob:
             budget = Budget(60 * self.minutes, spent, factor=record.get("factor", CAUTION))
             self._speeds = record.get("speeds", {})
             with budget.noted(self.folder / SPENT_FILE):
-                return self._within(budget)
-
-    def _within(self, budget: Budget) -> GrowResult:
-        if "recipe" not in self._record:
-            self._begin(budget)
-        while (result := self._work(budget)) is None:  # at most once; see `_was_slow`
-            self._begin_again(budget)
-        return result
+                if "recipe" not in record:
+                    self._begin(budget)
+                while (result := self._work(budget)) is None:  # at most once; see `_was_slow`
+                    self._begin_again(budget)
+                return result
 
     def _data(self) -> GrowData:
         return read_data(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions, self.names)
@@ -264,9 +261,8 @@ class GrowJob:
         saved = save_data(plan.data, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table_in_folder))
         notes = [*plan.data.notes, *plan.notes]
-        self._record |= {"recipe": "search.toml", "data": saved, "notes": notes, "tried": {}}
-        self._record["plan"] = {"search.toml": content_hash(self.folder / "search.toml")}
-        self._record["last"] = [*plan.final_schedule]
+        hashes = {"data": saved, "plan": {"search.toml": content_hash(self.folder / "search.toml")}}
+        self._record |= {"recipe": "search.toml", **hashes, "notes": notes, "tried": {}, "last": [*plan.final_schedule]}
         self._save(budget)
 
     def _begin_again(self, budget: Budget) -> None:
@@ -306,8 +302,10 @@ class GrowJob:
             run_time = RunTime(recipe, gold, raw, speeds=self._speeds, timed=save, say=self._say)
             better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
             planned = Schedule(*record["last"])
-            known: dict[str, Any] = {"better": better, "raw_suits": not note_of_kind(gold, raw)}
-            search = Search(run, run_time, budget, self._say, save, self.model, planned, tried=tried, **known)
+            suits = not note_of_kind(gold, raw)
+            search = Search(
+                run, run_time, budget, self._say, save, self.model, planned, tried=tried, better=better, raw_suits=suits
+            )
             search.restore()
             notes: list[str] = list(record["notes"])
             try:
