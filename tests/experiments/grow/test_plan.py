@@ -86,8 +86,9 @@ def test_notes_raw_text_with_other_words_unless_mentions_are_names(
     words = ("We", "seek", "a", "cook", "who", ",", "own", "these", "words", "only", "here")
     gold = [Sentence((*words[:6], *(f"{word}{n}" for word in words[6:])), (Entity(3, 4, "JOB"),)) for n in range(60)]
     raw = Corpus([Sentence((*words[:shared], *("Oslo",) * (10 - shared), ","))])
-    notes = plan.make_plan(replace(data, gold=Corpus(gold), raw=raw), "", Budget(300.0), lambda _: None).notes
-    found = [note for note in notes if "if the subjects differ" in note]
+    made = plan.make_plan(replace(data, gold=Corpus(gold), raw=raw), "", Budget(300.0), lambda _: None)
+    found = [note for note in made.notes if "if the subjects differ" in note]
+    assert made.raw_suits != bool(found)
     assert bool(found) == (is_noted and not are_names)
     assert not found or "only 30% of the words of raw text occur in the labelled sentences, against 50%" in found[0]
 

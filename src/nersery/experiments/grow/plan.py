@@ -59,6 +59,7 @@ class Plan:
         data: The data, with as much raw text as the time allows.
         table: The recipe of the search.
         final_schedule: Minimum schedule of the training on all sentences.
+        raw_suits: Whether raw text is of the same kind as the labelled sentences; see `note_of_kind`.
     """
 
     data: GrowData
@@ -66,6 +67,7 @@ class Plan:
     times: RunTime
     final_schedule: Schedule
     notes: tuple[str, ...] = ()
+    raw_suits: bool = True
 
     @property
     def table_in_folder(self) -> dict[str, Any]:
@@ -104,8 +106,8 @@ def make_plan(
     notes += filter(None, [note_of_documents(data.gold, _folds(data)), unreadable])
     start = "" if named in STARTS.values() else STARTS.get(models[0], "")
     all_names = bool(start) and are_names(start, data.gold)
-    if not all_names and not data.names and (unlike := note_of_kind(data.gold.sentences, data.raw)):
-        notes.append(unlike)
+    unlike = "" if all_names else note_of_kind(data.gold.sentences, data.raw)
+    notes += filter(None, [unlike])
     known_speeds = {} if speeds is None else speeds
     draft = _PlanDraft(data, models, named, all_names, ENGLISH in models, known_speeds, timed, say)
     with without_notes():  # those on encoders that are timed and then not used
@@ -121,7 +123,7 @@ def make_plan(
         models = [entry.get("tagger_settings", {}).get("model") for entry in plan.table["systems"]]
         starts = " or ".join(start for start in STARTS.values() if start in models)
         notes.append(f"the mentions are mostly names: all taggers start from {starts}, except that of gold only")
-    return replace(plan, notes=(*notes, *plan.notes))
+    return replace(plan, notes=(*notes, *plan.notes), raw_suits=not unlike)
 
 
 def _plan_of(draft: _PlanDraft, budget: Budget) -> Plan:

@@ -53,7 +53,6 @@ from nersery.core.text.word_lists import check_file
 from nersery.core.version import __version__
 from nersery.core.warnings import without_advice
 from nersery.core.wording import either
-from nersery.experiments.corpus_notes import note_of_kind
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.grow_data import GrowData, read_data, refuse_damaged, save_data
@@ -262,7 +261,8 @@ class GrowJob:
         write_atomic(self.folder / "search.toml", recipe_text(plan.table_in_folder))
         notes = [*plan.data.notes, *plan.notes]
         hashes = {"data": saved, "plan": {"search.toml": content_hash(self.folder / "search.toml")}}
-        self._record |= {"recipe": "search.toml", **hashes, "notes": notes, "tried": {}, "last": [*plan.final_schedule]}
+        begun = {"recipe": "search.toml", **hashes, "notes": notes, "tried": {}, "raw_suits": plan.raw_suits}
+        self._record |= {**begun, "last": [*plan.final_schedule]}
         self._save(budget)
 
     def _begin_again(self, budget: Budget) -> None:
@@ -302,7 +302,7 @@ class GrowJob:
             run_time = RunTime(recipe, gold, raw, speeds=self._speeds, timed=save, say=self._say)
             better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
             planned = Schedule(*record["last"])
-            suits = not note_of_kind(gold, raw)
+            suits = record.get("raw_suits", True)
             search = Search(
                 run, run_time, budget, self._say, save, self.model, planned, tried=tried, better=better, raw_suits=suits
             )
