@@ -183,6 +183,16 @@ class TestStreams:
         command = ["bash", "-c", 'exec "$0" -m nersery inspect stats - <&- >&-', sys.executable]
         assert subprocess.run(command, env=environment(), check=False).returncode == 0
 
+    def test_processes_that_a_command_starts_have_streams_in_place_of_closed_ones(self):
+        script = (
+            "import subprocess, sys, nersery.cli.main as main\n"
+            "child = [sys.executable, '-c', 'import sys; sys.stderr.write(str(1))']\n"
+            "main.with_commands = lambda: lambda: subprocess.run(child, check=True)\n"
+            "main._run()"
+        )
+        command = ["bash", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, script]
+        assert subprocess.run(command, env=environment(), check=False).returncode == 0
+
     def test_no_p_value_reads_zero(self):
         Path("gold.conll").write_text("w\tB-X\n\n" * 60)
         Path("none.conll").write_text("w\tO\n\n" * 60)

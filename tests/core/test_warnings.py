@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from nersery.core.progress import print_line
+from nersery.core.progress import Progress, print_line
 from nersery.core.warnings import advise, collected_notes, counted_warnings, note, warn, without_advice, without_notes
 
 
@@ -37,6 +37,17 @@ def test_ignores_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "stderr", Unread())
     note("the text is short")
     print_line("predict: 1/2")
+
+
+def test_prints_nothing_without_a_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a service; notes must not mix with results on standard output."""
+    monkeypatch.setattr(sys, "stderr", None)
+    note("the text is short")
+    with Progress("predict", total=1) as progress:
+        progress.advance()
+    assert capsys.readouterr().out == ""
 
 
 def test_collects_notes_that_were_shown_before(capsys: pytest.CaptureFixture[str]) -> None:

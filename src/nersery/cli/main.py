@@ -68,10 +68,11 @@ def main() -> None:
 
 
 def _run() -> None:
-    # Python sets a closed stream to None, and the next opened file would get its file descriptor.
+    # Python sets a closed stream to None, and the next opened file would get its file descriptor, also in workers.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+            os.set_inheritable(getattr(sys, name).fileno(), True)
     # Huge pages for large tensors: a training on a CPU takes a sixth less time, with identical results.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     own_this_process()

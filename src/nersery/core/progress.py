@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from nersery.core.errors import OutOfTimeError, printable, printable_lines
-from nersery.core.warnings import print_error, setting
+from nersery.core.warnings import is_in_terminal, print_error, setting
 
 LOG_SECONDS = 15.0
 _END: ContextVar[float] = ContextVar("_END", default=float("inf"))
@@ -23,7 +22,7 @@ def shown_by(show: Callable[[str], None]) -> AbstractContextManager[None]:
 
 def print_line(text: str, end: str = "") -> None:
     """Print a text on standard error: over the last line in a terminal, as a new line in a log."""
-    start, end = ("\r\x1b[K", end) if sys.stderr.isatty() else ("", "\n")
+    start, end = ("\r\x1b[K", end) if is_in_terminal() else ("", "\n")
     print_error(f"{start}{printable_lines(text)}", end)  # the text may hold names of systems and files
 
 
@@ -49,7 +48,7 @@ class Progress:
         self._started = time.monotonic()
         self._shown = self._started
         self._logged = -1
-        self._interval = 0.2 if sys.stderr.isatty() else LOG_SECONDS
+        self._interval = 0.2 if is_in_terminal() else LOG_SECONDS
 
     def __enter__(self) -> Progress:
         return self
@@ -70,7 +69,7 @@ class Progress:
             raise OutOfTimeError(f"{self.label}: the time is up")
         if not self.quiet and time.monotonic() - self._shown >= self._interval:
             self._shown = time.monotonic()
-            self._show(end="" if sys.stderr.isatty() else "\n")
+            self._show(end="" if is_in_terminal() else "\n")
 
     def within(self, what: str, total: int) -> Progress:
         """A new `Progress` for a part of the job in which something else is counted.
@@ -92,6 +91,6 @@ class Progress:
         text = printable(f"{self.label}: {count}, {rate}/s{left}{', ' + self.note if self.note else ''}")
         if show := _SHOW.get():
             show(text)
-        elif sys.stderr.isatty() or self.done != self._logged:  # do not repeat a line in a log
+        elif is_in_terminal() or self.done != self._logged:  # do not repeat a line in a log
             self._logged = self.done
             print_line(text, end)

@@ -27,9 +27,15 @@ _PASS_ON: ContextVar[Callable[[str], None] | None] = ContextVar("_PASS_ON", defa
 
 
 def print_error(text: str, end: str = "\n") -> None:
-    """Print on standard error. A closed pipe or a full disk ends no job and fails no item."""
-    with suppress(OSError):
-        print(worded(text), end=end, file=sys.stderr, flush=True)
+    """Print on standard error, if there is one. A closed pipe or a full disk ends no job and fails no item."""
+    if sys.stderr is not None:  # as for a service; `print` would take standard output in its place
+        with suppress(OSError):
+            print(worded(text), end=end, file=sys.stderr, flush=True)
+
+
+def is_in_terminal() -> bool:
+    """Whether standard error is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def remark(text: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import pickle
 import shutil
-import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -23,7 +22,7 @@ from nersery.core.progress import Progress, print_line
 from nersery.core.random import is_whole
 from nersery.core.system.files import os_message
 from nersery.core.system.own_process import cores, wanted_threads
-from nersery.core.warnings import NO_NOTES, print_error
+from nersery.core.warnings import NO_NOTES, is_in_terminal, print_error
 from nersery.experiments.execution.cells import Cell, CellQueue
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder
@@ -214,7 +213,7 @@ class ProgressBoard:
 
     def show(self, text: str, rows: Sequence[Any]) -> None:
         """Show a line of progress."""
-        if not sys.stderr.isatty():
+        if not is_in_terminal():
             print_line(text)
         elif rows:
             self._lines[rows[0][0]] = text
@@ -239,7 +238,7 @@ class ProgressBoard:
         """Draw all lines, and leave the cursor in front of them, where notes of the jobs may overwrite them."""
         from rich.cells import cell_len, set_cell_size  # Chinese characters are two columns wide
 
-        if not self._quiet and sys.stderr.isatty():
+        if not self._quiet and is_in_terminal():
             width = shutil.get_terminal_size().columns - 1
             lines = "\n".join(set_cell_size(line, min(width, cell_len(line))) for line in self._lines.values())
             up = f"\x1b[{len(self._lines) - 1}A" if len(self._lines) > 1 else ""
