@@ -156,6 +156,11 @@ class TestHelp:
         shown = " ".join(call(name, "--help").out.replace("--plan", "").split())
         assert [value for value in values if value not in shown] == []
 
+    def test_shows_errors_in_a_terminal_of_unknown_size(self):
+        command = [sys.executable, "-m", "nersery", "list", "--unknown"]
+        shown = subprocess.run(command, capture_output=True, text=True, env={**environment(), "COLUMNS": "0"}).stderr
+        assert "No such option: --unknown" in shown
+
     @pytest.mark.parametrize(
         ("name", "option"), [("grow", "--out"), ("run", "--out"), ("crosslingual align", "--keep")]
     )

@@ -78,6 +78,8 @@ def _run() -> None:
     own_this_process()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log can show every script
+    if os.environ.get("COLUMNS") == "0":  # of a terminal of unknown size; Rich would print empty lines
+        del os.environ["COLUMNS"]
     if get_terminal_size().columns < LEAST_COLUMNS:
         app.rich_markup_mode = None
     with_commands()()
