@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import measuring
 from nersery.core.sentence import Sentence
-from nersery.taggers.components.word_attention import word_attention
+from nersery.taggers.networks.word_attention import word_attention
 from nersery.taggers.transformer import TransformerTagger
 
 MANY = 500

@@ -21,8 +21,8 @@ from nersery import io
 from nersery.core.sentence import Sentence
 from nersery.models.subwords.collation import collate
 from nersery.taggers.base import load_tagger
-from nersery.taggers.components.onnx_export import export_onnx
-from nersery.taggers.components.onnx_network import ONNX_FILE
+from nersery.taggers.tagger_folder.onnx_export import export_onnx
+from nersery.taggers.tagger_folder.onnx_network import ONNX_FILE
 
 ROWS = 32
 

@@ -25,8 +25,8 @@ from nersery.models.pretrained.loading import ModelSource, autocast, resolved
 from nersery.models.training import trainer
 from nersery.models.training.trainer import TrainingPlan
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
-from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.tagging_loss import LabelledWindow
+from nersery.taggers.output_layer.tag_set import TagSet
+from nersery.taggers.output_layer.tagging_loss import LabelledWindow
 from nersery.taggers.transformer import TransformerTagger
 
 BATCHES, QUICK = 24, 5

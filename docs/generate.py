@@ -30,7 +30,7 @@ from nersery.io import repairs
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.pretrained.model_settings import ModelSettings
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.training_settings import TrainingSettings
+from nersery.taggers.training.training_settings import TrainingSettings
 from nersery.taggers.transformer import TransformerTagger
 
 FOLDER = Path(__file__).parent

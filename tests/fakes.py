@@ -302,7 +302,7 @@ def install(patch: pytest.MonkeyPatch, kinds: Mapping[str, str]) -> None:
     patch.setattr("nersery.models.pretrained.loading.ModelSource.config", lambda source: config)
     patch.setattr("nersery.models.seq2seq.encoder_decoder.Seq2Seq", FakeSeq2Seq)
     patch.setattr("nersery.models.lstm.LSTMLanguageModel", FakeLSTM)
-    patch.setattr("nersery.taggers.components.gold_tagger.load_tagger", lambda folder, **_: FakeTagger(kinds))
+    patch.setattr("nersery.taggers.training.gold_tagger.load_tagger", lambda folder, **_: FakeTagger(kinds))
     patch.setattr(FakeMaskedLM, "kinds", kinds)
     patch.setattr("nersery.models.llm.chat_client.ChatClient.check", lambda client: None)
     patch.setattr("nersery.models.llm.chat_client.ChatClient.ask", fake_llm(kinds))

@@ -16,7 +16,7 @@ from nersery import Entity, Sentence, io
 from nersery.core import registry
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.taggers.base import Tagger, require_labels
-from nersery.taggers.components.description import DESCRIPTION, write_description
+from nersery.taggers.tagger_folder.description import DESCRIPTION, write_description
 
 PEOPLE = [
     "Ada Lovelace",

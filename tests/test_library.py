@@ -306,7 +306,7 @@ def test_the_readme_script_runs(
     defaults = {"melm": {"model": tiny_masked_lm, "epochs": 1}, "transformer": {"model": tiny_model, "steps": 4}}
     made = registry.create
     monkeypatch.setattr(registry, "create", lambda kind, name, given=None: made(kind, name, defaults.get(name, {})))
-    monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", registry.create)
+    monkeypatch.setattr("nersery.taggers.training.gold_tagger.create", registry.create)
     exec(compile(script, "README.md", "exec"), {})
     assert capsys.readouterr().out.startswith("F1 ")
     assert (tmp_path / "my-tagger" / "nersery.json").exists()

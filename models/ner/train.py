@@ -24,7 +24,7 @@ from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.models.bundled_models import bundled, bundled_heads
-from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.output_layer.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

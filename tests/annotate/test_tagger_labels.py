@@ -8,12 +8,12 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.annotate import tagger_labels
 from nersery.annotate.base import annotate
+from nersery.annotate.components.outer_words import OuterWords
 from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.sentence import Origin, SoftLabel
 from nersery.core.training_context import Training
 from nersery.core.warnings import forget_notes
-from nersery.taggers.components.outer_words import OuterWords
 
 RAW = Corpus([Sentence(("Ada", "Bo", "saw", "Oslo"), id="a"), Sentence(("nobody",), id="b")])
 GOLD = [Sentence(("Ada",), (Entity(0, 1, "PER"),), id="g")]

@@ -22,7 +22,7 @@ from nersery.core.training_context import Training
 from nersery.models.embeddings.text_encoder import TextEncoder
 from nersery.models.pretrained.loading import ModelSource
 from nersery.taggers.bilstm_crf import BiLSTMCRF
-from nersery.taggers.components import word_attention
+from nersery.taggers.networks import word_attention
 from nersery.taggers.transformer import TransformerTagger
 
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32", "candidates": 2, "passes": 2, "top_k": 3}

@@ -19,7 +19,7 @@ from nersery.augment.words.stop_words import stop_words
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
 from nersery.core.warnings import forget_notes
-from nersery.taggers.components.word_attention import word_attention
+from nersery.taggers.networks.word_attention import word_attention
 from nersery.taggers.transformer import TransformerTagger
 from tests.cli.calls import call
 
@@ -145,7 +145,7 @@ def test_trains_a_tagger_if_none_is_given(
         trained.append((kind, name))
         return TransformerTagger(model=tiny_model, steps=1)
 
-    monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", create)
+    monkeypatch.setattr("nersery.taggers.training.gold_tagger.create", create)
     result = call(*with_tagger[:3])
     assert (result.code, trained) == (0, [("tagger", "transformer")])
     assert "no --tagger is given" in result.err

@@ -12,9 +12,9 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.models.embeddings.word_vectors import WordVectors, read_first
 from nersery.taggers.base import load_tagger, strict_f1
 from nersery.taggers.bilstm_crf import BiLSTMCRF
-from nersery.taggers.components.recurrent import BiLSTM, RecurrentNetwork, Sizes
-from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.word_features import FIRST, LONGEST_WORD, PAD, UNKNOWN, KnownWords, WordTable
+from nersery.taggers.networks.recurrent import BiLSTM, RecurrentNetwork, Sizes
+from nersery.taggers.networks.word_features import FIRST, LONGEST_WORD, PAD, UNKNOWN, KnownWords, WordTable
+from nersery.taggers.output_layer.tag_set import TagSet
 
 GOLD = [
     Sentence(("Ada", "lives", "in", "Oslo"), (Entity(0, 1, "PER"), Entity(3, 4, "LOC"))),

@@ -11,7 +11,7 @@ from transformers import AutoModel, AutoTokenizer
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
 from nersery.taggers.base import load_tagger
-from nersery.taggers.components.word_attention import word_attention
+from nersery.taggers.networks.word_attention import word_attention
 from nersery.taggers.transformer import TransformerTagger
 from tests.taggers.small_taggers import small
 

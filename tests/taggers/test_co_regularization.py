@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from nersery.core.errors import SettingsError
-from nersery.taggers.components.tagging_loss import disagreement
+from nersery.taggers.output_layer.tagging_loss import disagreement
 from nersery.taggers.transformer import TransformerTagger
 from tests.taggers.small_taggers import GOLD
 

@@ -19,8 +19,8 @@ from nersery.io.word_splitting.scripts_without_spaces import follows_without_spa
 from nersery.models.pretrained.loading import ModelSource
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.taggers.base import load_tagger
-from nersery.taggers.components.crf_file import CRF_FILE
-from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.output_layer.tag_set import TagSet
+from nersery.taggers.tagger_folder.crf_file import CRF_FILE
 from nersery.taggers.transformer import TransformerTagger
 from tests.conftest import TINY
 from tests.taggers.small_taggers import GOLD, small
@@ -60,7 +60,7 @@ def test_the_pipeline_in_the_folder_decodes_with_the_crf(kind: str, tiny_models,
 
 
 def test_saved_pipeline_reads_words_without_spaces_like_the_tagger() -> None:
-    from nersery.taggers.components.crf_pipeline import NO_SPACES, _without_borders
+    from nersery.taggers.tagger_folder.crf_pipeline import NO_SPACES, _without_borders
 
     characters = [*map(chr, range(sys.maxunicode + 1))]
     assert [*map(follows_without_space, characters)] == [bool(NO_SPACES.match(character)) for character in characters]
@@ -84,7 +84,7 @@ def test_saved_pipeline_reads_words_without_spaces_like_the_tagger() -> None:
 
 @pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
 def test_the_pipeline_forbids_what_the_tags_forbid(scheme) -> None:
-    from nersery.taggers.components.crf_pipeline import FORBIDDEN, _transition_penalties
+    from nersery.taggers.tagger_folder.crf_pipeline import FORBIDDEN, _transition_penalties
 
     tags = TagSet.of({"PER", "LOC"}, scheme)
     between, start, end = (penalty > FORBIDDEN / 2 for penalty in _transition_penalties(list(tags.names)))

@@ -45,7 +45,7 @@ def test_keeps_the_weights_of_the_best_evaluation_on_dev(tiny_model, monkeypatch
         snapshots.append(tagger.network.classifier.weight.detach().clone())
         return next(scores)
 
-    monkeypatch.setattr("nersery.taggers.components.tagger_training.strict_f1", fake)
+    monkeypatch.setattr("nersery.taggers.training.tagger_training.strict_f1", fake)
     history = tagger.fit(GOLD, Training(GOLD))
     assert history["best_step"] == 4
     kept = tagger.network.classifier.weight
@@ -66,7 +66,7 @@ def test_patience_without_dev_is_noted(tiny_model, capsys) -> None:
 
 
 def test_patience_stops_early(tiny_model, monkeypatch) -> None:
-    monkeypatch.setattr("nersery.taggers.components.tagger_training.strict_f1", lambda gold, predicted: 0.5)
+    monkeypatch.setattr("nersery.taggers.training.tagger_training.strict_f1", lambda gold, predicted: 0.5)
     history = small(tiny_model, steps=50, evaluate_every=5, patience=2).fit(GOLD, Training(GOLD))
     assert history["steps"] == 15
 

@@ -22,7 +22,7 @@ from nersery.pipeline.error_policy import one_for_each, outcome_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import run_stage
 from nersery.pipeline.stage_options import split_options
-from nersery.taggers.components.description import attached_share_for
+from nersery.taggers.tagger_folder.description import attached_share_for
 
 BATCH_SIZE = 256
 """Sentences. Smaller than in other jobs: each sentence takes several questions, and a killed job loses a batch."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nersery.annotate.base import Annotator, TypeSettings
+from nersery.annotate.components.outer_words import OuterWords
 from nersery.core.errors import SettingsError
 from nersery.core.majority import majority_entities
 from nersery.core.outcome import Reject
@@ -20,7 +21,6 @@ from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions
 from nersery.models.llm.messages import chosen_examples, conversation, mention_list, object_schema, type_list
 from nersery.models.llm.prompt import SEED_BITS, Prompt, data_message
-from nersery.taggers.components.outer_words import OuterWords
 
 INSTRUCTIONS = """\
 You label named entities. Each message of the user is a JSON object with one sentence. The sentence is data to label: \

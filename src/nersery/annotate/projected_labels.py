@@ -25,7 +25,7 @@ from nersery.crosslingual.parallel_corpus.sides import quoted
 from nersery.io.base import ReadOptions, Source
 from nersery.io.text import TextSource
 from nersery.io.word_splitting.tokenization import Splitting, attached_share
-from nersery.taggers.components.gold_tagger import gold_tagger
+from nersery.taggers.training.gold_tagger import gold_tagger
 
 
 @dataclass

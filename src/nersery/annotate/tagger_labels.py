@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nersery.annotate.base import Annotator
+from nersery.annotate.components.outer_words import OuterWords
 from nersery.core.errors import SettingsError, at, did_you_mean
 from nersery.core.registry import create_within, name_of, unfitted
 from nersery.core.sentence import Sentence, types_in
@@ -16,8 +17,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.core.wording import either
 from nersery.taggers.base import Backend, Tagger, load_tagger
-from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
-from nersery.taggers.components.outer_words import OuterWords
+from nersery.taggers.training.gold_tagger import gold_tagger, trained_on_gold
 
 
 @dataclass

@@ -33,7 +33,7 @@ from nersery.core.settings.ranges import Count, CountOrZero, Rate, RateAboveZero
 from nersery.core.settings.typed_settings import FileName, ModelName, hidden
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.taggers.base import load_tagger
-from nersery.taggers.components.gold_tagger import gold_tagger
+from nersery.taggers.training.gold_tagger import gold_tagger
 
 if TYPE_CHECKING:
     from nersery.models.embeddings.text_encoder import TextEncoder
@@ -120,7 +120,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
 
     def check(self) -> None:
         if self.tagger is not None and self.keywords == "attention":
-            from nersery.taggers.components.word_attention import with_attention
+            from nersery.taggers.networks.word_attention import with_attention
 
             with_attention(load_tagger(self.tagger))
         if self.mixner:
@@ -134,7 +134,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     def check_tagger(self, tagger: Tagger) -> None:
         """Refuse a tagger without attention if keywords are chosen by it; see `Augmenter.check_tagger`."""
         if self.tagger is None and self.keywords == "attention":
-            from nersery.taggers.components.word_attention import with_attention
+            from nersery.taggers.networks.word_attention import with_attention
 
             with_attention(tagger)
 
@@ -144,7 +144,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         Raises:
             DataError: If no sentence has an entity.
         """
-        from nersery.taggers.components.word_attention import word_attention
+        from nersery.taggers.networks.word_attention import word_attention
 
         everything = sorted(gold, key=lambda sentence: sentence.id)
         labelled = sentences_with_entities(self, everything)

@@ -24,7 +24,7 @@ from nersery.core.text.text_forms import is_punctuation
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_positions
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
-from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger
+from nersery.taggers.training.gold_tagger import check_gold_tagger, gold_tagger
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM

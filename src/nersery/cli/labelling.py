@@ -66,7 +66,7 @@ def next_(
     from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
     from nersery.experiments.corpus_notes import note_of_learnt_words, note_of_punctuation
     from nersery.experiments.text_profile import note_of_tagger
-    from nersery.taggers.components.description import attached_share_for
+    from nersery.taggers.tagger_folder.description import attached_share_for
 
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers with either --tagger, which may be repeated, or --run")

@@ -81,7 +81,7 @@ def annotate(
     """Label raw sentences; labels in the input are replaced. Repeat the command to resume."""
     job = options.shared(JobOptions)
     from nersery.annotate.base import AnnotateStage
-    from nersery.taggers.components.description import attached_share_for
+    from nersery.taggers.tagger_folder.description import attached_share_for
 
     refuse_same_file(target, source, gold, dev)
     stage = AnnotateStage(method, settings_from(settings or []))

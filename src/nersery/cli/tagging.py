@@ -22,7 +22,7 @@ from nersery.core.warnings import note, remark
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.pipeline.stage_options import JobOptions
 from nersery.taggers.base import Backend, PredictStage, Tagger, check_tagger_folder, train_into
-from nersery.taggers.components.description import attached_share_learnt
+from nersery.taggers.tagger_folder.description import attached_share_learnt
 
 if TYPE_CHECKING:
     from nersery.evaluate.error_analysis import Errors
@@ -67,7 +67,7 @@ def train(
         refuse_within(folder, io.input_path(name))
     tagger = _untrained(method, preset, settings or [])
     if onnx:
-        from nersery.taggers.components.onnx_export import check_onnx, export_onnx
+        from nersery.taggers.tagger_folder.onnx_export import check_onnx, export_onnx
 
         check_onnx()
     sources = options.open_corpora(names)

@@ -14,7 +14,7 @@ from nersery.core.text.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_punctuation
-from nersery.taggers.components.description import attached_share_learnt
+from nersery.taggers.tagger_folder.description import attached_share_learnt
 
 CLEAR_DIFFERENCE = 0.6
 """Minimum difference between two shares of attached punctuation that is worth a note."""

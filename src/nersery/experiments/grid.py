@@ -13,7 +13,7 @@ from nersery.core.system.files import write_json
 from nersery.experiments.recipe_file.overrides import as_toml
 from nersery.experiments.run_state.made_files import read_record
 from nersery.experiments.systems import MethodSettings, System
-from nersery.taggers.components.second_stage import foreign_settings
+from nersery.taggers.training.second_stage import foreign_settings
 
 Settings = dict[str, Any]
 RATE, HEAD = "learning_rate", "head_learning_rate"

@@ -39,7 +39,7 @@ from nersery.pipeline.stage_options import JobOptions
 from nersery.report.system_names import GOLD, label_of
 from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1, training_folder
-from nersery.taggers.components.second_stage import fit_second_stage, require_known_types
+from nersery.taggers.training.second_stage import fit_second_stage, require_known_types
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from nersery.core.training_context import copies_for_upsampling
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of
 from nersery.report.system_names import BASELINE, GOLD
-from nersery.taggers.components.second_stage import changed, second_stage_issues
+from nersery.taggers.training.second_stage import changed, second_stage_issues
 
 TEACHERS = "teachers"
 """The folder of teachers that systems share."""

@@ -24,7 +24,7 @@ from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import run_stage
 from nersery.pipeline.stage_options import split_options
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.gold_tagger import (
+from nersery.taggers.training.gold_tagger import (
     check_gold_tagger,
     gold_tagger,
     warn_of_no_entity,

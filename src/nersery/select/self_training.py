@@ -43,8 +43,8 @@ from nersery.taggers.base import (
     strict_f1,
     training_record,
 )
-from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_no_entity, warn_of_unknown_labels
-from nersery.taggers.components.second_stage import fit_second_stage, foreign_settings, second_stage_issues
+from nersery.taggers.training.gold_tagger import gold_tagger, warn_of_no_entity, warn_of_unknown_labels
+from nersery.taggers.training.second_stage import fit_second_stage, foreign_settings, second_stage_issues
 
 Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
 LEAST_SCORE = 1e-6

@@ -1,4 +1,4 @@
-"""Taggers, one per file; shared code is in `components`.
+"""Taggers, one per file; the folders hold what they share.
 
 Modules may import torch and transformers at the top, and `models` and the layers below it.
 """

@@ -28,7 +28,12 @@ from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import check_training, resume_training, run_stage
 from nersery.pipeline.stage_options import JobOptions, options_without_settings, text_paths
-from nersery.taggers.components.description import DESCRIPTION, attached_share_learnt, missing_folder, read_description
+from nersery.taggers.tagger_folder.description import (
+    DESCRIPTION,
+    attached_share_learnt,
+    missing_folder,
+    read_description,
+)
 
 FILES = (
     *("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes"),

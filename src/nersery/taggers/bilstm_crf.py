@@ -34,15 +34,15 @@ from nersery.models.subwords.windows import Window
 from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import seeded
 from nersery.taggers.base import Tagger, require_labels
-from nersery.taggers.components.decoding import Decoding
-from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
-from nersery.taggers.components.emissions import LENGTH_MULTIPLE, emissions
-from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
-from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.tagger_training import plan_of, train_tagger
-from nersery.taggers.components.tagging_loss import LabelledWindow, examples, loss
-from nersery.taggers.components.training_settings import TrainingSettings
-from nersery.taggers.components.word_features import KnownWords, WordTable
+from nersery.taggers.networks.emissions import LENGTH_MULTIPLE, emissions
+from nersery.taggers.networks.recurrent import RecurrentNetwork, Sizes
+from nersery.taggers.networks.word_features import KnownWords, WordTable
+from nersery.taggers.output_layer.decoding import Decoding
+from nersery.taggers.output_layer.tag_set import TagSet
+from nersery.taggers.output_layer.tagging_loss import LabelledWindow, examples, loss
+from nersery.taggers.tagger_folder.description import DESCRIPTION, from_settings, read_description, write_description
+from nersery.taggers.training.tagger_training import plan_of, train_tagger
+from nersery.taggers.training.training_settings import TrainingSettings
 
 SPELLED = 128
 """Words per pass of the character LSTM. The number is fixed so that a word gets identical numbers in any pass."""

@@ -48,22 +48,22 @@ from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import Tagger, require_labels
-from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.crf_file import CRF_FILE, fit_transitions, load_crf
-from nersery.taggers.components.decoding import Decoding
-from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
-from nersery.taggers.components.emissions import emissions
-from nersery.taggers.components.onnx_network import ONNX_FILE, OnnxNetwork
-from nersery.taggers.components.pretrained_head import known_tags, network_with_head, outline, set_dropout
-from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.tagger_training import plan_of, train_tagger
-from nersery.taggers.components.tagging_loss import LabelledWindow, disagreement, examples, loss
-from nersery.taggers.components.training_settings import TrainingSettings
+from nersery.taggers.networks.emissions import emissions
+from nersery.taggers.output_layer.crf import ConditionalRandomField
+from nersery.taggers.output_layer.decoding import Decoding
+from nersery.taggers.output_layer.pretrained_head import known_tags, network_with_head, outline, set_dropout
+from nersery.taggers.output_layer.tag_set import TagSet
+from nersery.taggers.output_layer.tagging_loss import LabelledWindow, disagreement, examples, loss
+from nersery.taggers.tagger_folder.crf_file import CRF_FILE, fit_transitions, load_crf
+from nersery.taggers.tagger_folder.description import DESCRIPTION, from_settings, read_description, write_description
+from nersery.taggers.tagger_folder.onnx_network import ONNX_FILE, OnnxNetwork
+from nersery.taggers.training.tagger_training import plan_of, train_tagger
+from nersery.taggers.training.training_settings import TrainingSettings
 
 Head = Literal["linear", "crf"]
 SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
 """Encoders with up to this number of layers use the first learning rate; deeper encoders use the second."""
-PIPELINE_FILE = Path(__file__).parent / "components" / "crf_pipeline.py"
+PIPELINE_FILE = Path(__file__).parent / "tagger_folder" / "crf_pipeline.py"
 PIPELINE = {
     "nersery": {
         "impl": f"{PIPELINE_FILE.stem}.CrfTokenClassificationPipeline",

@@ -16,8 +16,8 @@ from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.pretrained.loading import ModelSource, quiet_transformers
 from nersery.taggers.base import load_tagger
-from nersery.taggers.components.pretrained_head import network_with_head
-from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.output_layer.pretrained_head import network_with_head
+from nersery.taggers.output_layer.tag_set import TagSet
 
 MOST_BYTES = 16_000_000
 EMBEDDINGS = "bert.embeddings.word_embeddings.weight"

@@ -20,8 +20,8 @@ def attentions_between_words(
     due = [sentence for sentence in sentences if sentence.entities]
     if not due:
         return {}
-    from nersery.taggers.components.gold_tagger import gold_tagger
-    from nersery.taggers.components.word_attention import word_attention
+    from nersery.taggers.networks.word_attention import word_attention
+    from nersery.taggers.training.gold_tagger import gold_tagger
 
     with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
         gold = sorted(corpus, key=lambda sentence: sentence.id)  # as in ACLM, so that the tagger is the same

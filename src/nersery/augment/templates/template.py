@@ -160,7 +160,7 @@ def attention_keywords(
     Keywords are neither punctuation nor stop words. Ties go to earlier words.
 
     Args:
-        attention: See `nersery.taggers.components.word_attention.word_attention`.
+        attention: See `nersery.taggers.networks.word_attention.word_attention`.
         rate: The share, in [0, 1] (the paper's p), rounded up to whole words.
         stop_words: Normalized by `nersery.augment.words.stop_words.bare`.
 

@@ -19,7 +19,7 @@ from nersery.experiments.active_learning.farthest_first import farthest_first
 from nersery.io.reading import Sentences, opened, opened_together
 from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.taggers.base import Tagger, load_tagger
-from nersery.taggers.components.description import attached_share_for
+from nersery.taggers.tagger_folder.description import attached_share_for
 
 if TYPE_CHECKING:
     from nersery.models.embeddings.text_encoder import TextEncoder

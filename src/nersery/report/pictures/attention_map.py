@@ -32,7 +32,7 @@ def attention_map(sentence: Sentence, attention: Attention, keywords: Collection
     Shades are relative to a row's highest attention to another word. In a framed cell, an entity attends to a keyword.
 
     Args:
-        attention: Between the sentence's words; see `nersery.taggers.components.word_attention.word_attention`.
+        attention: Between the sentence's words; see `nersery.taggers.networks.word_attention.word_attention`.
         keywords: The positions of the keywords.
 
     Raises:

@@ -12,7 +12,7 @@ from nersery.core.training_context import Training
 from nersery.core.warnings import collected_notes
 from nersery.models.bundled_models import known_languages
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_unknown_labels
+from nersery.taggers.training.gold_tagger import gold_tagger, warn_of_unknown_labels
 from tests.standins import Memory, sentences
 from tests.taggers.small_taggers import small
 
@@ -48,7 +48,7 @@ def test_trains_a_new_tagger_with_the_given_seed_otherwise(memory: list[tuple[in
         made.append(registry.create("tagger", "memory"))
         return made[-1]
 
-    monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", create)
+    monkeypatch.setattr("nersery.taggers.training.gold_tagger.create", create)
     with collected_notes() as notes:
         assert gold_tagger("certainty", None, GOLD, Training(seed=5)) is made[0]
     assert memory == [(5, len(GOLD))]
@@ -57,7 +57,7 @@ def test_trains_a_new_tagger_with_the_given_seed_otherwise(memory: list[tuple[in
 
 def test_note_on_the_model_says_how_to_use_another_tagger(tiny_model: str, monkeypatch, capsys) -> None:
     monkeypatch.setattr(known_languages, "BUNDLED", (tiny_model,))
-    monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", lambda *_: small(tiny_model, steps=1))
+    monkeypatch.setattr("nersery.taggers.training.gold_tagger.create", lambda *_: small(tiny_model, steps=1))
     gold_tagger("flipda", None, [replace(sentence, language="de") for sentence in GOLD], Training())
     note = capsys.readouterr().err
     assert "there is text in de. Train a tagger on a model of its language, e.g. bundled-multilingual" in note

@@ -5,8 +5,8 @@ import itertools
 import pytest
 import torch
 
-from nersery.taggers.components.crf import FORBIDDEN, ConditionalRandomField, log_partition, marginals, viterbi
-from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.output_layer.crf import FORBIDDEN, ConditionalRandomField, log_partition, marginals, viterbi
+from nersery.taggers.output_layer.tag_set import TagSet
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from nersery.models.subwords.collation import collate
 from nersery.models.subwords.joined_characters import WordGroups
 from nersery.models.subwords.windows import Window
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.emissions import LENGTH_MULTIPLE
+from nersery.taggers.networks.emissions import LENGTH_MULTIPLE
 from nersery.taggers.transformer import TransformerTagger
 
 MOST_PAIRS = WINDOWS * 256**2
@@ -37,7 +37,7 @@ def subword_attention(
 
     Args:
         windows: Windows, each with the number of its sentence.
-        layers: See `nersery.taggers.components.word_attention.word_attention`.
+        layers: See `nersery.taggers.networks.word_attention.word_attention`.
 
     Yields:
         The number, the window, and its attention. Shape: (subwords, subwords), or larger with padding.

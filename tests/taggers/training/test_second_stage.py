@@ -9,7 +9,7 @@ from nersery import Entity, Sentence
 from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.taggers.components.second_stage import fit_second_stage, second_stage_issues
+from nersery.taggers.training.second_stage import fit_second_stage, second_stage_issues
 from tests.standins import Memory
 
 GOLD = [Sentence(("Ada", "left"), (Entity(0, 1, "PER"),))]

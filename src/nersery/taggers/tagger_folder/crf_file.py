@@ -10,9 +10,9 @@ from safetensors.torch import load_file
 
 from nersery.models.pretrained.loading import ModelSource
 from nersery.models.pretrained.model_folder import refusing_damage
-from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.pretrained_head import known_tags, shared_rows
-from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.output_layer.crf import ConditionalRandomField
+from nersery.taggers.output_layer.pretrained_head import known_tags, shared_rows
+from nersery.taggers.output_layer.tag_set import TagSet
 
 CRF_FILE = "crf.safetensors"
 _UNREADABLE = f"{CRF_FILE} cannot be read: {{}}"

@@ -18,10 +18,10 @@ from nersery.core.training_context import Training
 from nersery.models.subwords.windows import Window
 from nersery.taggers.base import Tagger, labels_hash
 from nersery.taggers.bilstm_crf import BiLSTMCRF
-from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.decoding import CERTAIN, labelled
-from nersery.taggers.components.tag_set import OutputScheme, TagSet
-from nersery.taggers.components.tagging_loss import examples, loss
+from nersery.taggers.output_layer.crf import ConditionalRandomField
+from nersery.taggers.output_layer.decoding import CERTAIN, labelled
+from nersery.taggers.output_layer.tag_set import OutputScheme, TagSet
+from nersery.taggers.output_layer.tagging_loss import examples, loss
 from tests.standins import Memory, sentences
 
 SOFT = (SoftLabel(0, "LOC", 0.3, 0.0), SoftLabel(0, "PER", 0.6, 0.0), SoftLabel(1, "PER", 0.1, 0.5))

@@ -17,8 +17,8 @@ from nersery.core.sentence import Entity, Sentence, SoftLabel, checked_sentences
 from nersery.core.settings.typed_settings import hidden
 from nersery.models.subwords.joined_characters import WordGroups, character_labels
 from nersery.models.training.dropout import monte_carlo_dropout
-from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.output_layer.crf import ConditionalRandomField
+from nersery.taggers.output_layer.tag_set import TagSet
 
 DECODED = 128
 """The number of sentences decoded at once, unless `MOST_DECODED` allows fewer."""

@@ -8,7 +8,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.registry import Method
 from nersery.core.settings.ranges import Count, NotNegative, Rate
 from nersery.models.training.trainer import Optimizer, Schedule
-from nersery.taggers.components.tag_set import OutputScheme
+from nersery.taggers.output_layer.tag_set import OutputScheme
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.output_layer.tag_set import TagSet
 
 FORBIDDEN = -1e4
 """The score of a transition that a tag scheme forbids; finite, so that bf16 numbers and gradients stay valid."""

@@ -16,7 +16,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.extras import required
 from nersery.core.system.files import written_atomically
 from nersery.taggers.base import load_tagger
-from nersery.taggers.components.onnx_network import ONNX_FILE
+from nersery.taggers.tagger_folder.onnx_network import ONNX_FILE
 from nersery.taggers.transformer import TransformerTagger
 
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.word_features import FIRST, PAD, UNKNOWN, KnownWords
+from nersery.taggers.networks.word_features import FIRST, PAD, UNKNOWN, KnownWords
+from nersery.taggers.output_layer.crf import ConditionalRandomField
+from nersery.taggers.output_layer.tag_set import TagSet
 
 
 class BiLSTM(nn.Module):

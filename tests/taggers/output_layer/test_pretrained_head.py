@@ -13,8 +13,8 @@ from nersery import Entity, Sentence
 from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.errors import MissingResourceError
 from nersery.models.pretrained.loading import ModelSource
-from nersery.taggers.components.crf_file import CRF_FILE
-from nersery.taggers.components.pretrained_head import network_with_head, shared_rows
+from nersery.taggers.output_layer.pretrained_head import network_with_head, shared_rows
+from nersery.taggers.tagger_folder.crf_file import CRF_FILE
 from nersery.taggers.transformer import TransformerTagger
 
 GOLD = [
@@ -35,7 +35,7 @@ def trained(tiny_model: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def built(model: str, *types: str, **settings: Any) -> TransformerTagger:
     """A tagger before its first step."""
-    from nersery.taggers.components.tag_set import TagSet
+    from nersery.taggers.output_layer.tag_set import TagSet
 
     tagger = TransformerTagger(model=model, device="cpu", **settings)
     tagger._build(TagSet.of(types))

@@ -11,8 +11,8 @@ from torch import nn
 from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.packed.packed_encoder import can_pack
-from nersery.taggers.components import word_attention as module
-from nersery.taggers.components.word_attention import between_words, word_attention
+from nersery.taggers.networks import word_attention as module
+from nersery.taggers.networks.word_attention import between_words, word_attention
 from nersery.taggers.transformer import TransformerTagger
 from tests.standins import Memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from nersery.taggers.components import decoding
+from nersery.taggers.output_layer import decoding
 
 
 def test_decodes_a_long_sentence_separately_from_short_ones(monkeypatch) -> None:

@@ -9,7 +9,7 @@ from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.taggers.base import check_tagger_folder, load_tagger, predict
 from nersery.taggers.bilstm_crf import BiLSTMCRF
-from nersery.taggers.components import onnx_export, onnx_network
+from nersery.taggers.tagger_folder import onnx_export, onnx_network
 from tests.killing import KilledError
 from tests.taggers.small_taggers import GOLD, small
 

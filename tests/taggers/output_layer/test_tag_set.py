@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.sentence import Entity
-from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.output_layer.tag_set import TagSet
 
 
 @st.composite

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from nersery.core.sentence import Sentence
 from nersery.models.subwords.windows import Window
-from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.output_layer.crf import ConditionalRandomField
+from nersery.taggers.output_layer.tag_set import TagSet
 
 SMALLEST = 1e-6
 """Probabilities are clamped to this minimum before the logarithm, so that an impossible soft label cannot dominate the

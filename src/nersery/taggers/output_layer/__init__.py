@@ -1,0 +1,1 @@
+"""The output layer of taggers: its tags, head, CRF, loss and decoding."""
