@@ -26,13 +26,13 @@ from typing import Any
 import measuring
 from nersery import io
 from nersery.augment.base import AugmentStage
+from nersery.pipeline.engines.base import Answer, Engine
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.ray import RayEngine
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.job import FileJob
 from nersery.pipeline.shards import ShardJob
-from nersery.pipeline.stage import Answer, Engine
 
 ROWS, GOLD, SHARD = 200_000, 5_000, 10_000
 RUNS = 3

@@ -19,8 +19,9 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import BatchFunction, Outcome, Reject
 from nersery.core.progress import Progress
 from nersery.core.warnings import NO_NOTES, warn
+from nersery.pipeline.engines.base import Answer, Message, WorkerDiedError
 from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
-from nersery.pipeline.stage import Answer, Message, Stage, WorkerDiedError
+from nersery.pipeline.stage import Stage
 
 REJECTED = {"reject", "fail", "kill", "nan"}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from nersery.pipeline.engines.base import Answer
 from nersery.pipeline.shards import ShardJob
-from nersery.pipeline.stage import Answer
 from tests.killing import KilledError
 from tests.pipeline.fakes import answers, rows
 

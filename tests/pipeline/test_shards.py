@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from nersery import io
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, SettingsError
+from nersery.pipeline.engines.base import Answer
 from nersery.pipeline.shards import MANIFEST, ShardJob, batches
-from nersery.pipeline.stage import Answer
 from tests.pipeline.fakes import answers, expected, rows
 from tests.pipeline.shard_jobs import ROWS, files, job, start_and_kill
 from tests.pipeline.test_job import Steps

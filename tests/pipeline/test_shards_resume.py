@@ -13,8 +13,8 @@ import pytest
 
 from nersery import Sentence
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
+from nersery.pipeline.engines.base import Answer, EngineLostError
 from nersery.pipeline.shards import MANIFEST
-from nersery.pipeline.stage import Answer, EngineLostError
 from tests.killing import KilledError
 from tests.pipeline.fakes import answers
 from tests.pipeline.shard_jobs import ROWS, files, job, start_and_kill

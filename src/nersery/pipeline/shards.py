@@ -22,10 +22,10 @@ from nersery.core.system.locks import LOCK
 from nersery.core.system.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.io.input_files.folder import MANIFEST, TOTAL
 from nersery.io.parquet import load_pyarrow, write_lines
+from nersery.pipeline.engines.base import Answer, EngineLostError
 from nersery.pipeline.error_policy import FAILED
 from nersery.pipeline.job import BATCH_SIZE
 from nersery.pipeline.record import JobRecord
-from nersery.pipeline.stage import Answer, EngineLostError
 
 Row = TypeVar("Row")
 Answers = Callable[[Iterable[Sequence[Row | Reject]]], Iterator[Answer]]

@@ -12,7 +12,7 @@ from nersery.core.registry import check_values
 from nersery.core.settings.ranges import Count, NotNegative, Range
 
 if TYPE_CHECKING:
-    from nersery.pipeline.stage import Engine
+    from nersery.pipeline.engines.base import Engine
 
 MOST_WORKERS = 1000
 """A larger number is probably a typing error."""

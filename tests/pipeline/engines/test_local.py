@@ -22,11 +22,11 @@ from nersery import Sentence
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Tally
 from nersery.core.warnings import counted_warnings, forget_notes
+from nersery.pipeline.engines.base import WorkerDiedError
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.shards import MANIFEST, ShardJob
-from nersery.pipeline.stage import WorkerDiedError
 from tests.pipeline.fakes import Capitals, Noting, OddRows, expected, rows
 from tests.standins import environment
 

@@ -14,10 +14,11 @@ from nersery import Sentence
 from nersery.core.errors import JobFailedError, MissingResourceError
 from nersery.core.outcome import Reject, Tally
 from nersery.pipeline.engines import pool as pools
+from nersery.pipeline.engines.base import Answer, WorkerDiedError
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
 from nersery.pipeline.shards import batches
-from nersery.pipeline.stage import Answer, Stage, WorkerDiedError
+from nersery.pipeline.stage import Stage
 from tests.pipeline.fakes import Capitals, Inline, InlineWorker, expected, rows
 
 

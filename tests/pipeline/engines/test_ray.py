@@ -12,11 +12,12 @@ import pytest
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Tally
+from nersery.pipeline.engines.base import EngineLostError, WorkerDiedError
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.ray import CHECK_SECONDS, RayEngine
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.shards import ShardJob
-from nersery.pipeline.stage import EngineLostError, Stage, WorkerDiedError
+from nersery.pipeline.stage import Stage
 from tests.pipeline.fakes import Capitals, expected, rows
 from tests.standins import environment
 

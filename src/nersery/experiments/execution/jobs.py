@@ -28,10 +28,11 @@ from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.versions import first_threads
 from nersery.experiments.system_run import SystemRun
+from nersery.pipeline.engines.base import Answer
 from nersery.pipeline.engines.local import LocalEngine, refuse_where_none_can_start
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask, portable
-from nersery.pipeline.stage import Answer, Stage
+from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_options import MOST_WORKERS
 
 Row = tuple[Cell, int]

@@ -21,8 +21,8 @@ from nersery.core.errors import SettingsError
 from nersery.core.progress import shown_by
 from nersery.core.system.own_process import THREADS, own_this_process
 from nersery.core.warnings import passed_on
+from nersery.pipeline.engines.base import Message, Note, PythonWarning, WorkerDiedError
 from nersery.pipeline.engines.worker import MessageHandler
-from nersery.pipeline.stage import Message, Note, PythonWarning, WorkerDiedError
 
 SECONDS_TO_END = 10.0
 
@@ -58,12 +58,12 @@ class LocalEngine:
         self._variables = {} if threads is None else {THREADS: str(threads)}
 
     def start(self, task: bytes) -> LocalWorker:
-        """Start a new process; see `nersery.pipeline.stage.Engine`."""
+        """Start a new process; see `nersery.pipeline.engines.base.Engine`."""
         with _environment(self._variables):
             return LocalWorker(self._context, task)
 
     def wait(self, workers: Sequence[LocalWorker], seconds: float | None) -> list[LocalWorker]:
-        """See `nersery.pipeline.stage.Engine`."""
+        """See `nersery.pipeline.engines.base.Engine`."""
         by_connection = {id(worker.connection): worker for worker in workers}
         ready = wait([worker.connection for worker in workers], seconds)
         return [by_connection[id(connection)] for connection in ready]

@@ -18,20 +18,10 @@ from nersery.core.errors import JobFailedError, SettingsError
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import print_line
 from nersery.core.warnings import warn
+from nersery.pipeline.engines.base import Answer, AnyWorker, Engine, Note, PythonWarning, Ready, WorkerDiedError
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.error_policy import FAILED, MOST_FAILED
-from nersery.pipeline.stage import (
-    Answer,
-    AnyWorker,
-    Engine,
-    Item,
-    Note,
-    PythonWarning,
-    Ready,
-    Row,
-    WorkerDiedError,
-    sentence_name,
-)
+from nersery.pipeline.stage import Item, Row, sentence_name
 
 TRIES = 2
 """The number of dead workers after which a batch is halved, or a single row is rejected."""

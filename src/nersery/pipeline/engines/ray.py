@@ -16,8 +16,8 @@ from typing import Any
 from nersery.core.errors import SettingsError
 from nersery.core.extras import required
 from nersery.core.progress import print_line
+from nersery.pipeline.engines.base import EngineLostError, Message, WorkerDiedError
 from nersery.pipeline.engines.worker import MessageHandler
-from nersery.pipeline.stage import EngineLostError, Message, WorkerDiedError
 
 LOCAL = "local"
 LOGS = "/tmp/ray/session_latest/logs"
@@ -67,11 +67,11 @@ class RayEngine:
             )
 
     def start(self, task: bytes) -> RayWorker:
-        """Start a new actor; see `nersery.pipeline.stage.Engine`."""
+        """Start a new actor; see `nersery.pipeline.engines.base.Engine`."""
         return RayWorker(self._ray, self._actor.remote(task))
 
     def wait(self, workers: Sequence[RayWorker], seconds: float | None) -> list[RayWorker]:
-        """See `nersery.pipeline.stage.Engine`."""
+        """See `nersery.pipeline.engines.base.Engine`."""
         by_reference = {worker.references[0]: worker for worker in workers}
         began = time.monotonic()
         until = math.inf if seconds is None else began + seconds

@@ -22,9 +22,10 @@ from nersery.core.system.own_process import THREADS
 from nersery.core.warnings import NO_NOTES
 from nersery.core.wording import is_command_line, set_command_line
 from nersery.models.pretrained.torch_state import torch_defaults
+from nersery.pipeline.engines.base import Answer, Message, Ready
 from nersery.pipeline.error_policy import ErrorPolicy
 from nersery.pipeline.job import BATCH_SIZE, outcomes_of
-from nersery.pipeline.stage import Answer, Item, Message, Ready, Row, Stage
+from nersery.pipeline.stage import Item, Row, Stage
 
 
 @dataclass(frozen=True)
