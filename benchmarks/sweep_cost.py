@@ -22,10 +22,11 @@ from unittest import mock
 
 import measuring
 from nersery import io
-from nersery.experiments import sweep_runner, system_run
+from nersery.experiments import system_run
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.run_folder import RunFolder
-from nersery.experiments.sweep_runner import Sweep
+from nersery.experiments.sweep import sweep_runner
+from nersery.experiments.sweep.sweep_runner import Sweep
 from nersery.experiments.system_run import SystemRun
 from nersery.models.pretrained.loading import import_libraries
 from nersery.pipeline.stage_job import StageJob

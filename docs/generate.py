@@ -24,8 +24,9 @@ import nersery
 from nersery.augment.components.shared_settings import AdaptationSettings, FineTuningSettings
 from nersery.core import registry
 from nersery.core.settings import descriptions, typed_settings
-from nersery.experiments import recipe, sampling, sweep, systems
+from nersery.experiments import recipe, sampling, systems
 from nersery.experiments.recipe_file import data_files, table_methods
+from nersery.experiments.sweep import sweep_settings
 from nersery.io import repairs
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.pretrained.model_settings import ModelSettings
@@ -240,7 +241,7 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
     ("`[evaluate]`", recipe.EvaluateSettings, (), ""),
     (
         "`[sweep]`",
-        sweep.SweepSettings,
+        sweep_settings.SweepSettings,
         ("sizes", "languages", "settings", "score"),
         "A table over [sizes, languages and settings](how-to.md#vary-sizes-languages-and-settings).",
     ),

@@ -14,7 +14,7 @@ from nersery.core import registry
 from nersery.experiments.recipe import PAPERS, load, recipes_of, shipped_recipes
 from nersery.experiments.recipe_file import model_sets
 from nersery.experiments.runner import Run
-from nersery.experiments.sweep_runner import Sweep
+from nersery.experiments.sweep.sweep_runner import Sweep
 from tests.conftest import MASKED_TEXT, TINY, build_tokenizer
 from tests.experiments.trying import hindi
 from tests.standins import sentences

@@ -18,7 +18,7 @@ from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from nersery.experiments.sweep_runner import Sweep
+from nersery.experiments.sweep.sweep_runner import Sweep
 from nersery.report.rendering import report_files
 from nersery.select.duplicates import Duplicates
 from tests.standins import register, sentences, write_recipe

@@ -24,7 +24,7 @@ from nersery.experiments.recipe_file.model_sets import with_models
 from nersery.experiments.recipe_file.overrides import apply, null_issues
 from nersery.experiments.recipe_file.table_methods import presets, section, with_paths
 from nersery.experiments.sampling import PROTOCOLS
-from nersery.experiments.sweep import SweepSettings, expanded
+from nersery.experiments.sweep.sweep_settings import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.io.input_files.shipped import located, shipped
 

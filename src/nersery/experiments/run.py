@@ -9,7 +9,7 @@ from nersery.core.errors import SettingsError, about_recipe, shown
 from nersery.core.system.files import as_path
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
-from nersery.experiments.sweep_runner import Sweep
+from nersery.experiments.sweep.sweep_runner import Sweep
 from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.report.model import Report
 from nersery.report.sweep_report import SweepReport

@@ -19,7 +19,7 @@ from nersery.experiments.execution import jobs
 from nersery.experiments.execution.cells import Cell, CellQueue, cells, makespan
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from nersery.experiments.sweep_runner import Sweep
+from nersery.experiments.sweep.sweep_runner import Sweep
 from nersery.experiments.system_run import SystemRun
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask

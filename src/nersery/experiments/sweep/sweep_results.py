@@ -12,7 +12,7 @@ from nersery.experiments.recipe import Recipe
 from nersery.experiments.results import training_report
 from nersery.experiments.run_state.made_files import read_result
 from nersery.experiments.run_state.run_folder import RunFolder
-from nersery.experiments.sweep import SettingsTable, SweepPoint, SweepSettings
+from nersery.experiments.sweep.sweep_settings import SettingsTable, SweepPoint, SweepSettings
 from nersery.experiments.systems import System
 from nersery.report.parts import Measure, SweepCell
 from nersery.report.system_names import label_of

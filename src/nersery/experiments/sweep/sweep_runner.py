@@ -30,8 +30,8 @@ from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import check_folder, run_fingerprint
 from nersery.experiments.run_time import estimates
 from nersery.experiments.runner import Run
-from nersery.experiments.sweep import SweepPoint, SweepSettings, sweep_points
-from nersery.experiments.sweep_results import SweepResults
+from nersery.experiments.sweep.sweep_results import SweepResults
+from nersery.experiments.sweep.sweep_settings import SweepPoint, SweepSettings, sweep_points
 from nersery.report.escaping import markdown_table
 from nersery.report.rendering import write_report
 from nersery.report.sweep_report import SweepReport, write_sweep

@@ -13,10 +13,10 @@ import pytest
 
 import nersery
 from nersery.core.errors import DataError, NerseryError, SettingsError
-from nersery.experiments import sweep_runner
 from nersery.experiments.recipe import load
-from nersery.experiments.sweep import expanded
-from nersery.experiments.sweep_runner import Sweep
+from nersery.experiments.sweep import sweep_runner
+from nersery.experiments.sweep.sweep_runner import Sweep
+from nersery.experiments.sweep.sweep_settings import expanded
 from nersery.experiments.system_run import SystemRun
 from nersery.report.tables.table_columns import NAME, POINTS, Column, ReportTable
 from nersery.select.base import SelectStage
