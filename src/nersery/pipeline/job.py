@@ -211,8 +211,8 @@ class FileJob:
         with (
             files.naming_the_file(self.target),
             # A kill may have left more bytes than the journal records: their items are processed again.
-            _cut_to(self.unfinished_folder / OUTPUT, journal.output_bytes) as output,
-            _cut_to(self.unfinished_folder / REJECTS, journal.reject_bytes) as rejects,
+            _open_truncated(self.unfinished_folder / OUTPUT, journal.output_bytes) as output,
+            _open_truncated(self.unfinished_folder / REJECTS, journal.reject_bytes) as rejects,
         ):
             saved, begins = time.monotonic(), not output.tell()
             for number, result in enumerate(outcomes, start=1):
@@ -295,7 +295,7 @@ class _Journal(JobRecord):
         """Write the state after all the data that it describes.
 
         There is no ``fsync``, which would take most of the time. A kill loses nothing that was flushed to the system,
-        and after a loss of power `_cut_to` finds that the files are too short.
+        and after a loss of power `_open_truncated` finds that the files are too short.
         """
         output.flush()
         rejects.flush()
@@ -308,7 +308,7 @@ class _Journal(JobRecord):
         return json.dumps(state | {"columns": self.writer and self.writer.columns}, indent=1)
 
 
-def _cut_to(path: Path, size: int) -> BinaryIO:
+def _open_truncated(path: Path, size: int) -> BinaryIO:
     """Open a file for writing after its first ``size`` bytes. The rest is cut off: it belongs to unfinished items."""
     path.touch()
     if path.stat().st_size < size:

@@ -70,8 +70,8 @@ def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOpti
 
 def stage_fingerprint(stage: Stage[Any, Any], rows: Rows) -> dict[str, Any]:
     """All values that the result of a stage depends on: its fields, and the content of its rows and plug-in's files."""
-    values = {field.name: plain(getattr(stage, field.name)) for field in fields(stage)}  # type: ignore[arg-type]
-    return {"stage": type(stage).__name__, **values, "rows": plain(rows), "files": stage.files()}
+    values = {field.name: fingerprint_value(getattr(stage, field.name)) for field in fields(stage)}  # type: ignore[arg-type]
+    return {"stage": type(stage).__name__, **values, "rows": fingerprint_value(rows), "files": stage.files()}
 
 
 def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterator[Any]:
@@ -229,17 +229,18 @@ class StageJob:
             print_error(f"note: {text}")
 
 
-def plain(value: Any) -> Any:
+def fingerprint_value(value: Any) -> Any:
     """A field of a stage as a JSON value. Sentences become a digest of their content."""
     if hasattr(value, "fingerprint"):
         return value.fingerprint()
     if isinstance(value, str | int | float | NoneType):
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(content) for key, content in value.items()}
+        return {str(key): fingerprint_value(content) for key, content in value.items()}
     if is_dataclass(value) and not isinstance(value, Iterable):
         values = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-        return {"class": type(value).__name__, **plain({name: v for name, v in values.items() if not callable(v)})}
+        settings = {name: v for name, v in values.items() if not callable(v)}
+        return fingerprint_value({"class": type(value).__name__, **settings})
     return io.digest_of(value)
 
 
@@ -257,7 +258,7 @@ def unchanged(rows: Rows, before: Any) -> Iterator[Any]:
         before: The fingerprint of the rows when the job began; None skips this check.
     """
     yield from rows.outcomes()
-    if before is not None and not isinstance(rows, io.InMemory) and plain(rows) != before:
+    if before is not None and not isinstance(rows, io.InMemory) and fingerprint_value(rows) != before:
         if isinstance(rows, io.Source) and not rows.file.path.exists():
             raise NerseryError(f"{rows.file.name} was removed while the job ran. Put it back, and repeat the command")
         name = f"the input {rows.file.name}" if isinstance(rows, io.Source) else "an input"

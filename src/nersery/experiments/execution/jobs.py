@@ -31,7 +31,7 @@ from nersery.experiments.system_run import SystemRun
 from nersery.pipeline.engines.base import Answer
 from nersery.pipeline.engines.local import LocalEngine, refuse_where_none_can_start
 from nersery.pipeline.engines.pool import Pool
-from nersery.pipeline.engines.worker import WorkerTask, portable
+from nersery.pipeline.engines.worker import WorkerTask, picklable
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_options import MOST_WORKERS
 
@@ -195,7 +195,7 @@ class CellStage(Stage[Row, Row]):
             system = run.recipe.system(cell.system)
             SystemRun(run, cell.seed, system).train_and_score()  # the main process measures its time
         except Exception as error:
-            return portable(error)
+            return picklable(error)
         return None
 
     def row_name(self, row: Any) -> str:

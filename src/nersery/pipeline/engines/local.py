@@ -94,7 +94,7 @@ class LocalWorker:
             return self.connection.recv()
         except (EOFError, OSError):
             self._process.join(SECONDS_TO_END)
-            raise WorkerDiedError(_ending(self._process.exitcode)) from None
+            raise WorkerDiedError(_cause_of_death(self._process.exitcode)) from None
 
     def stop(self) -> None:
         """Kill the process, and remove its temporary files."""
@@ -133,7 +133,7 @@ def _ignoring_ctrl_c() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _ending(code: int | None) -> str:
+def _cause_of_death(code: int | None) -> str:
     if code is None:
         return "it closed its pipe but is still running"
     if code >= 0:
@@ -153,7 +153,7 @@ def _serve(connection: Connection, task: bytes, folder: str) -> None:
     own_this_process()
     # A thread empties the pipe all the time. With a full pipe, both ends could wait for each other forever.
     inbox: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=_take, args=(connection, inbox, folder), daemon=True).start()
+    Thread(target=_read_pipe, args=(connection, inbox, folder), daemon=True).start()
     handler = MessageHandler(task)
 
     def send_warning(
@@ -176,7 +176,7 @@ def _serve(connection: Connection, task: bytes, folder: str) -> None:
             connection.send(handler.answer(inbox.get()))
 
 
-def _take(connection: Connection, inbox: SimpleQueue[bytes], folder: str) -> None:
+def _read_pipe(connection: Connection, inbox: SimpleQueue[bytes], folder: str) -> None:
     """Read batches from the pipe. When it closes, end the process at once, because nobody needs its results."""
     try:
         while True:

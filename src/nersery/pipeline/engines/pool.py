@@ -209,9 +209,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
         self._todo.extendleft(reversed(slot.batches))
         if slot.batches:
             self._todo.popleft()
-            self._todo.extendleft(reversed(self._after_death(slot.batches[0], reason)))
+            self._todo.extendleft(reversed(self._batches_to_retry(slot.batches[0], reason)))
 
-    def _after_death(self, batch: _Batch[Row], reason: str) -> Sequence[_Batch[Row]]:
+    def _batches_to_retry(self, batch: _Batch[Row], reason: str) -> Sequence[_Batch[Row]]:
         """The batches to repeat after a worker died of one: the same batch after a first death, perhaps by chance."""
         self._deaths += 1
         row, stage = batch.rows[0], self._task.stage

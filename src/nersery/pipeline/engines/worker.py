@@ -58,7 +58,7 @@ class BatchRunner(Generic[Row, Item]):
         self._stage, self._batch_size = task.stage, task.batch_size
         set_command_line(task.of_command)
         NO_NOTES.set(task.quiet or not task.is_first)
-        with _training(task) as folder, Progress(task.label, quiet=NO_NOTES.get()) as progress:
+        with _training_folder(task) as folder, Progress(task.label, quiet=NO_NOTES.get()) as progress:
             function = self._stage.fit(self._stage.load(), folder, progress)
         self._policy = ErrorPolicy(function, self._stage.sentence_of)
 
@@ -76,7 +76,7 @@ class BatchRunner(Generic[Row, Item]):
 
 
 @contextlib.contextmanager
-def _training(task: WorkerTask[Any, Any]) -> Iterator[Path | None]:
+def _training_folder(task: WorkerTask[Any, Any]) -> Iterator[Path | None]:
     """The folder of a worker's training: the shared folder for the first worker, a copy for the others.
 
     If the first worker has left no folder, the method keeps no state in it, but may look for files beside it.
@@ -119,7 +119,7 @@ class MessageHandler:
         try:
             self._runner = BatchRunner(pickle.loads(self._task))
         except Exception as error:
-            return portable(error)
+            return picklable(error)
         return Ready()
 
     @torch_defaults()
@@ -129,10 +129,10 @@ class MessageHandler:
         try:
             return self._runner.answer(pickle.loads(rows))
         except Exception as error:
-            return portable(error)
+            return picklable(error)
 
 
-def portable(error: Exception) -> Exception:
+def picklable(error: Exception) -> Exception:
     """The error in a form that can be pickled. An unexpected error becomes a `RuntimeError` with its traceback."""
     if isinstance(error, NerseryError | OSError):
         return error
