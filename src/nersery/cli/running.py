@@ -121,7 +121,7 @@ def run(
 
     loaded = load(recipe, overrides or [], models)
     # Imported here because it takes seconds, and errors in a recipe should show at once.
-    from nersery.experiments.run import job_of
+    from nersery.experiments.run import run_or_sweep
     from nersery.report.model import Report
 
     folder = out or Path("runs") / loaded.name
@@ -132,7 +132,7 @@ def run(
         check_tracker(log)
         if loaded.sweep:
             raise SettingsError("--log is for single runs, but this recipe has a sweep: leave out --log")
-    job = job_of(loaded, folder, jobs, quiet=quiet)
+    job = run_or_sweep(loaded, folder, jobs, quiet=quiet)
     if check:
         plan = job.plan()
         if json:

@@ -21,10 +21,10 @@ from nersery.core.warnings import warn
 from nersery.experiments.grid import grid_issues
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.model_sets import with_models
-from nersery.experiments.recipe_file.overrides import apply, null_issues
+from nersery.experiments.recipe_file.overrides import apply_override, null_issues
 from nersery.experiments.recipe_file.table_methods import presets, section, with_paths
 from nersery.experiments.sampling import PROTOCOLS
-from nersery.experiments.sweep.sweep_settings import SweepSettings, expanded
+from nersery.experiments.sweep.sweep_settings import SweepSettings, with_swept_systems
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.io.input_files.shipped import located, shipped
 
@@ -235,7 +235,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
             f"overrides is {shown(overrides)}, expected a list such as ['tagger.steps=100', 'seeds=[0, 1]']"
         )
     overrides = tuple(overrides)
-    issues = [issue for override in overrides if (issue := apply(table, override))]
+    issues = [issue for override in overrides if (issue := apply_override(table, override))]
     recipe, parse_issues = parse_recipe(table, path.parent)
     issues += parse_issues
     if recipe is None or issues:
@@ -250,13 +250,17 @@ def _listed(path: Path, issues: Sequence[str]) -> str:
 
 
 def parse_recipe(table: Mapping[str, Any], folder: Path = Path()) -> tuple[Recipe | None, list[str]]:
-    """The recipe in a TOML table, or None if there are issues, and all issues; see `expanded` for its folder."""
+    """The recipe in a TOML table, or None if there are issues, and all issues.
+
+    Args:
+        folder: See `with_swept_systems`.
+    """
     issues = [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
     issues += [issue for key, issue in MISSING.items() if key not in table]
     entries = {key: table[key] for key in KEYS if key in table and key not in ("tagger", "systems", "select")}
     values, entry_issues = typed_settings.typed(Recipe, "", entries)
     tagger, tagger_issues = _tagger(table.get("tagger", {}))
-    expanded_table, tables, swept_issues = expanded(table, folder)
+    expanded_table, tables, swept_issues = with_swept_systems(table, folder)
     systems, system_issues = parse_systems(expanded_table)
     issues += [*entry_issues, *_fold_issues(table), *tagger_issues, *swept_issues, *system_issues]
     data, sweep = values.get("data"), values.get("sweep")

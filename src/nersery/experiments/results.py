@@ -38,7 +38,7 @@ def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
     """Build the report of a finished run. Equal runs give equal reports, except for run times.
 
     Args:
-        inputs: The hashes of the data files when they were read (`nersery.experiments.run_state.fingerprint.hashes`).
+        inputs: The `split_hashes` of each split when the data files were read.
     """
     recipe, recorded_versions = run.recipe, began_with(run.folder)
     baseline = predictions(run, recipe.baseline)

@@ -39,9 +39,9 @@ def run(
         raise SettingsError(f"recipe is {shown(recipe)}, expected a TOML file, or the name of a shipped recipe")
     named_folder = None if output in (None, "") else as_path(output, "output")
     loaded = load(str(recipe), overrides, models)
-    return job_of(loaded, named_folder or Path("runs") / loaded.name, jobs, quiet=quiet).execute()
+    return run_or_sweep(loaded, named_folder or Path("runs") / loaded.name, jobs, quiet=quiet).execute()
 
 
-def job_of(recipe: Recipe, folder: Path, jobs: int, *, quiet: bool) -> Run | Sweep:
+def run_or_sweep(recipe: Recipe, folder: Path, jobs: int, *, quiet: bool) -> Run | Sweep:
     """The run of a recipe, or the sweep if it has one."""
     return (Sweep if recipe.sweep else Run)(recipe, folder, quiet, jobs)

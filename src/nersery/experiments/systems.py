@@ -210,7 +210,7 @@ OWN_KEYS = tuple(key.name for key in fields(System))
 def parse_systems(table: Mapping[str, Any]) -> tuple[list[System], list[str]]:
     """The systems of a recipe's table, the baseline first, and their issues."""
     select, issues = _selectors(table)
-    entries, list_issues = _list(table, "systems", "write [[systems]], once for each entry")
+    entries, list_issues = _list_entries(table, "systems", "write [[systems]], once for each entry")
     parsed = [_system(number, entry, select) for number, entry in enumerate(entries, start=1)]
     systems = [System(GOLD), *(system for system, _ in parsed)]
     issues += [*list_issues, *(issue for _, system_issues in parsed for issue in system_issues)]
@@ -303,7 +303,7 @@ def _quoted(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
-def _list(table: Mapping[str, Any], key: str, expected: str) -> tuple[list[Any], list[str]]:
+def _list_entries(table: Mapping[str, Any], key: str, expected: str) -> tuple[list[Any], list[str]]:
     """The entries under a key, and an issue if they are not a list."""
     entries = table.get(key, [])
     if isinstance(entries, list):
@@ -323,7 +323,7 @@ def method_settings(kind: str, entry: Mapping[str, Any], default: str = "") -> t
 
 
 def _selectors(table: Mapping[str, Any]) -> tuple[list[MethodSettings], list[str]]:
-    entries, issues = _list(table, "select", 'expected e.g. select = ["duplicates"]')
+    entries, issues = _list_entries(table, "select", 'expected e.g. select = ["duplicates"]')
     selectors = []
     for entry in entries:
         if isinstance(entry, str | dict):
@@ -344,7 +344,7 @@ def _system(number: int, entry: Any, select: list[MethodSettings]) -> tuple[Syst
     own_entry = {key: entry[key] for key in OWN_KEYS if key in entry and key not in ("name", "method", "select")}
     if "name" in entry or valid_name:
         own_entry["name"] = name
-    method, method_issues = _source(entry)
+    method, method_issues = _entry_method(entry)
     values, value_issues = typed_settings.typed(System, "", own_entry)
     select, select_issues = _selectors(entry) if "select" in entry else (select, [])
     system = System(**{"name": valid_name, "method": method, "select": select, **values})
@@ -354,7 +354,7 @@ def _system(number: int, entry: Any, select: list[MethodSettings]) -> tuple[Syst
     return system, at(f"system {number}" + (f' "{valid_name}"' if valid_name else ""), issues)
 
 
-def _source(entry: Mapping[str, Any]) -> tuple[MethodSettings | None, list[str]]:
+def _entry_method(entry: Mapping[str, Any]) -> tuple[MethodSettings | None, list[str]]:
     """The method of a system, if it does not merge other systems, and its issues."""
     settings = {key: value for key, value in entry.items() if key == "method" or key not in OWN_KEYS}
     if "merge" in entry:

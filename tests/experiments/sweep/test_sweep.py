@@ -16,7 +16,7 @@ from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.sweep import sweep_runner
 from nersery.experiments.sweep.sweep_runner import Sweep
-from nersery.experiments.sweep.sweep_settings import expanded
+from nersery.experiments.sweep.sweep_settings import with_swept_systems
 from nersery.experiments.system_run import SystemRun
 from nersery.report.tables.table_columns import NAME, POINTS, Column, ReportTable
 from nersery.select.base import SelectStage
@@ -49,7 +49,9 @@ class TestSettings:
     def test_names_and_tables_show_values_as_in_the_recipe(self):
         entry = {"name": "one", "method": "flipda"}
         values = {"select": [[], ["duplicates", "agreement"]], "in_turn": [True, False]}
-        _, [one], issues = expanded({"systems": [entry], "sweep": {"settings": [{"system": "one", **values}]}})
+        _, [one], issues = with_swept_systems(
+            {"systems": [entry], "sweep": {"settings": [{"system": "one", **values}]}}
+        )
         assert not issues
         assert 'one select=["duplicates", "agreement"]' in one.systems[2]
         assert not any("True" in name or "False" in name or "'" in name for name in one.systems)
@@ -183,7 +185,7 @@ class TestSettings:
             load("recipe.toml", ["systems=[]", 'sweep.settings=[{ system = "one", copies = [1] }]'])
 
     def test_a_recipe_without_a_sweep_is_unchanged(self):
-        assert expanded({"systems": [{"method": "melm"}]}) == ({"systems": [{"method": "melm"}]}, [], [])
+        assert with_swept_systems({"systems": [{"method": "melm"}]}) == ({"systems": [{"method": "melm"}]}, [], [])
 
 
 @pytest.mark.usefixtures("languages")

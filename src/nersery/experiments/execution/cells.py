@@ -33,14 +33,14 @@ def cells(recipe: Recipe, number: int = 0) -> dict[Cell, set[Cell]]:
     dependencies = {}
     for seed in recipe.seeds:
         for system in recipe.systems:
-            names = _before(recipe, system)
+            names = _needed_systems(recipe, system)
             dependencies[Cell(number, seed, system.name)] = {Cell(number, seed, name) for name in names}
             if seed != recipe.seeds[0] and (recipe.grid or are_labels_shared(system)):  # the first makes it for all
                 dependencies[Cell(number, seed, system.name)].add(Cell(number, recipe.seeds[0], system.name))
     return dependencies
 
 
-def _before(recipe: Recipe, system: System) -> set[str]:
+def _needed_systems(recipe: Recipe, system: System) -> set[str]:
     """The systems whose sentences or taggers a system reads, with the same seed."""
     names = {*system.references}
     if system.asks_for_tagger:

@@ -66,7 +66,7 @@ def _unquoted(name: str) -> str:
     return name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "\"'" else name
 
 
-def apply(table: dict[str, Any], override: str) -> str:
+def apply_override(table: dict[str, Any], override: str) -> str:
     """Set ``a.b=value`` in a recipe's table. Returns the issue, or an empty string.
 
     An entry of a list is identified by its name, or by its method if only one entry has it.

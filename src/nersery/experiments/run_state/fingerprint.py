@@ -40,7 +40,7 @@ def run_fingerprint(recipe: Recipe) -> dict[str, Any]:
     return {
         "nersery": __version__,
         "recipe": recipe.as_dict(),
-        "inputs": {split: hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
+        "inputs": {split: split_hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
         "files": {path: content_hash(path) for path in sorted(paths)},
     }
 
@@ -76,7 +76,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     return abandoned
 
 
-def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
+def split_hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
     """The hash of a split's file, or of the file of each language."""
     hashes = {file.language: content_hash(recipe.path(file.name)) for file in recipe.data.files(split)}
     return hashes if recipe.data.has_languages(split) else hashes[""]

@@ -13,7 +13,7 @@ from nersery.annotate.base import Annotator
 from nersery.core.system.files import copy_atomic, unfinished_path, write_atomic
 from nersery.core.system.other_jobs import read_job_record
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.run_state.fingerprint import hashes
+from nersery.experiments.run_state.fingerprint import split_hashes
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.systems import System
 from nersery.io.jsonl import rejects_of
@@ -52,7 +52,7 @@ def _with_equal_raw_text(run: RunFolder) -> Iterator[RunFolder]:
     yield run
     if not run.is_part:
         return
-    raw = hashes(run.recipe, "raw")
+    raw = split_hashes(run.recipe, "raw")
     for record in sorted(run.folder.parent.glob("*/run.json")):
         if read_job_record(record, "inputs")["inputs"].get("raw") == raw:
             yield replace(run, folder=record.parent)

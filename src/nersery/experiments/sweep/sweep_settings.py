@@ -86,7 +86,7 @@ class SettingsTable:
     systems: tuple[str, ...]
 
 
-def expanded(
+def with_swept_systems(
     table: Mapping[str, Any], folder: Path = Path()
 ) -> tuple[Mapping[str, Any], list[SettingsTable], list[str]]:
     """A recipe's table, extended by a system for each combination of values; the tables of these systems; issues.
