@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 
 from nersery.augment.base import ancestors
@@ -67,7 +68,7 @@ def _join_alike(joined: DisjointSets, sentences: Sequence[Sentence], similarity:
         elif similarity < 1:
             near.add(text)
             numbers.append(number)
-    index: dict[int, _Places] = defaultdict(_Places)
+    index: dict[int, _Postings] = defaultdict(_Postings)
     for place, number in enumerate(numbers):
         postings = [index[word] for word in near.rare_words(place)]
         large: dict[object, list[list[int]]] = defaultdict(list)  # by the root of a set, its texts with each word
@@ -85,15 +86,13 @@ def _join_alike(joined: DisjointSets, sentences: Sequence[Sentence], similarity:
             places.others.append(place)
 
 
-class _Places:
+@dataclass(slots=True)
+class _Postings:
     """Earlier texts with one word. Those of a large set are kept apart, because one similar text of a set is enough."""
 
-    __slots__ = ("_sorted", "large", "others")
-
-    def __init__(self) -> None:
-        self.large: dict[object, list[int]] = {}
-        self.others: list[int] = []
-        self._sorted = 0
+    large: dict[object, list[int]] = field(default_factory=dict)
+    others: list[int] = field(default_factory=list)
+    _sorted: int = 0
 
     def sort(self, joined: DisjointSets, numbers: Sequence[int]) -> None:
         """Update the large sets after sentences were joined; sort the other texts only if there are enough of them."""

@@ -19,7 +19,7 @@ from nersery.publish.groups import groups
 
 TRAIN, DEV, TEST = SPLITS = ("train", "validation", "test")
 """The names of the splits in Hugging Face datasets. The later a split, the more it must be kept apart."""
-NOWHERE = -1
+NO_SPLIT = -1
 """Stands for no split in place of a split's number."""
 ENOUGH = 2
 """Documents stay whole if the smallest split can have at least this many groups of them."""
@@ -122,26 +122,26 @@ def divide(
     sentence_groups = groups(sentences, settings.similarity)
     if not given:
         sentence_groups = _by_document(sentences, sentence_groups, settings)
-    placed = array("b", [NOWHERE]) * len(sentences)
+    placed = array("b", [NO_SPLIT]) * len(sentences)
     for number, sentence in enumerate(sentences if given else ()):
         if sentence.id in given:
             placed[number] = SPLITS.index(given[sentence.id])
-    free = [group for group in sentence_groups if all(placed[number] == NOWHERE for number in group)]
-    leaking = _fill(placed, sentence_groups)
+    free = [group for group in sentence_groups if all(placed[number] == NO_SPLIT for number in group)]
+    leaking = _place_related(placed, sentence_groups)
     if leaking and settings.leaks == "refuse":
         raise _refused(sentences, leaking)
     generated = []
     made_numbers = {number for number, sentence in enumerate(sentences) if sentence.origin}
     if len(made_numbers) == len(sentences):
         made_numbers.clear()
-    for number, split in _dealt(sentences, free, made_numbers, {*given.values()}, settings):
+    for number, split in _draw_splits(sentences, free, made_numbers, {*given.values()}, settings):
         if split == TRAIN or number not in made_numbers:
             placed[number] = SPLITS.index(split)
         else:
             generated.append(sentences[number].id)
     dropped = [*leaking] if settings.leaks == "drop" else []
     for number in dropped:
-        placed[number] = NOWHERE
+        placed[number] = NO_SPLIT
     numbers = {name: array("L", (n for n, at in enumerate(placed) if at == index)) for index, name in enumerate(SPLITS)}
     splits = {name: SentenceSubset(sentences, members) for name, members in numbers.items() if members}
     leaks = Counter([*leaking.values(), *(leak for _, leak in repeated)])
@@ -164,12 +164,12 @@ def divide(
     )
 
 
-def _fill(placed: array[int], sentence_groups: Iterable[Sequence[int]]) -> dict[int, Leak]:
+def _place_related(placed: array[int], sentence_groups: Iterable[Sequence[int]]) -> dict[int, Leak]:
     """Place groups that have a sentence of a given split, their others in train. Returns the sentences that leak."""
     leaking: dict[int, Leak] = {}
     for group in sentence_groups:
         last = max(placed[number] for number in group)
-        for number in group if last != NOWHERE else ():
+        for number in group if last != NO_SPLIT else ():
             placed[number] = max(placed[number], 0)  # TRAIN, if none is given
             if placed[number] != last:
                 leaking[number] = (SPLITS[placed[number]], SPLITS[last])
@@ -204,7 +204,7 @@ def _refused(sentences: Sequence[Sentence], leaking: Mapping[int, Leak]) -> Data
     )
 
 
-def _dealt(
+def _draw_splits(
     sentences: Sequence[Sentence],
     free: Iterable[Sequence[int]],
     generated: Collection[int],

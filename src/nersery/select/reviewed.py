@@ -21,7 +21,7 @@ from nersery.evaluate.acceptance import acceptance
 from nersery.io.jsonl import rejects_of
 from nersery.select.base import Selector
 
-Shown = tuple[str, tuple[str, ...]]
+DecisionKey = tuple[str, tuple[str, ...]]
 """The id and the words that a person has decided about. The decision does not apply to the same id with other words."""
 
 
@@ -48,7 +48,7 @@ class Reviewed(Selector):
     history: Mapping[str, Any] = hidden(default_factory=dict)
     _to_review: Path | None = hidden(default=None)
     _decisions: Path | None = hidden(default=None)
-    _verdicts: dict[Shown, Sentence | None] = hidden(default_factory=dict)
+    _verdicts: dict[DecisionKey, Sentence | None] = hidden(default_factory=dict)
 
     def check(self) -> None:
         if self.file is not None and not Path(self.file).is_file():
@@ -74,15 +74,15 @@ class Reviewed(Selector):
         """Read the decisions. Raises `WaitingError` while candidates are undecided, unless ``wait`` is false."""
         assert self._decisions is not None
         rejects = [r for r in io.read_rejects(rejects_of(self._decisions)) if r.reason == REJECTED_BY_HAND]
-        self._verdicts = {_shown(r.sentence): None for r in rejects if r.sentence is not None}
+        self._verdicts = {_key(r.sentence): None for r in rejects if r.sentence is not None}
         if self._decisions.is_file():
-            self._verdicts |= {_shown(sentence): sentence for sentence in io.open_corpus(self._decisions)}
+            self._verdicts |= {_key(sentence): sentence for sentence in io.open_corpus(self._decisions)}
         sentences = list(candidates)
-        decided = [sentence for sentence in sentences if _shown(sentence) in self._verdicts]
+        decided = [sentence for sentence in sentences if _key(sentence) in self._verdicts]
         undecided = len(sentences) - len(decided)
         if undecided and self.wait:
             raise self._waiting(sentences, undecided)
-        pairs = [(sentence, self._verdicts[_shown(sentence)]) for sentence in decided]
+        pairs = [(sentence, self._verdicts[_key(sentence)]) for sentence in decided]
         self.history = {**asdict(acceptance(pairs)), "undecided": undecided}
 
     def _waiting(self, sentences: Sequence[Sentence], count: int) -> WaitingError:
@@ -97,10 +97,10 @@ class Reviewed(Selector):
 
     def transform(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences; accepted ones have the labels that the person gave them."""
-        return [self._checked(sentence) for sentence in sentences]
+        return [self._with_decision(sentence) for sentence in sentences]
 
-    def _checked(self, sentence: Sentence) -> Sentence:
-        checked = self._verdicts.get(_shown(sentence))
+    def _with_decision(self, sentence: Sentence) -> Sentence:
+        checked = self._verdicts.get(_key(sentence))
         if checked is None:
             return sentence
         return replace(sentence.with_entities(checked.entities), comments=checked.comments)
@@ -109,14 +109,14 @@ class Reviewed(Selector):
         """1.0 for accepted sentences, 0.0 for others. Raises an error before `fit_candidates`."""
         if not self.history:
             raise unfitted(self, "score", "fit_candidates")
-        return [float(self._verdicts.get(_shown(sentence)) is not None) for sentence in sentences]
+        return [float(self._verdicts.get(_key(sentence)) is not None) for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
         """The reason for the rejection: a person rejected it, or nobody has decided; see `Selector.reason`."""
-        return REJECTED_BY_HAND if _shown(sentence) in self._verdicts else NOT_REVIEWED
+        return REJECTED_BY_HAND if _key(sentence) in self._verdicts else NOT_REVIEWED
 
 
-def _shown(sentence: Sentence) -> Shown:
+def _key(sentence: Sentence) -> DecisionKey:
     return sentence.id, sentence.words
 
 

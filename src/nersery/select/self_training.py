@@ -103,7 +103,7 @@ class SelfTraining(Selector):
     _training: Training = hidden(default=NO_TRAINING)
     _finished_steps: list[TrainingStep] = hidden(default_factory=list)
     _fingerprint: dict[str, Any] = hidden(default_factory=dict)
-    _known: frozenset[str] = hidden(default=frozenset())
+    _candidate_ids: frozenset[str] = hidden(default=frozenset())
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,8 +145,8 @@ class SelfTraining(Selector):
             DataError: If there are no labelled gold sentences.
         """
         pool = Corpus(candidates)
-        self._known = frozenset(pool.by_id)
-        self._gold = self._beside(pool)
+        self._candidate_ids = frozenset(pool.by_id)
+        self._gold = self._gold_outside(pool)
         require_labels(self._gold)
         if not self.relabel:
             warn_of_no_entity(name_of(self), pool)
@@ -155,21 +155,21 @@ class SelfTraining(Selector):
             why = NOTHING_TO_COMPARE if self._training.dev else "without dev sentences, the best step is unknown"
             note(f"{why}, so self_training runs all its steps ({self.steps}) and keeps every sentence that joins")
         folder = self._training.folder
-        self._fingerprint = self._depends_on(pool)
+        self._fingerprint = self._inputs(pool)
         self._finished_steps = read_checkpoint(folder, self._fingerprint)
         tagger = self._last_tagger(folder) if folder and self._finished_steps else None
         if tagger is None:
             tagger = self._first_tagger()
-            self._write_down(TrainingStep(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
+            self._save_step(TrainingStep(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
         while not self._is_over() and (joining := self._draw(pool, tagger)):
             step = TrainingStep({s.id: Joined(s.scores[CERTAINTY], list(s.labels)) for s in joining})
             earlier = [] if self.relabel else [joined for s in self._finished_steps for joined in s.joined.items()]
             before = [as_joined(pool.by_id[id], joined) for id, joined in earlier]
             tagger, step.sentences = self._train(tagger, [*before, *joining])
             step.dev_f1 = self._dev_f1(tagger)
-            self._write_down(step, tagger)
+            self._save_step(step, tagger)
         self.history = {
-            "steps": [self._record(number) for number in range(len(self._finished_steps))],
+            "steps": [self._step_record(number) for number in range(len(self._finished_steps))],
             "best": self._best(),
         }
         if self._can_stop and self._best() == 0 and len(self._finished_steps) > 1:
@@ -187,7 +187,7 @@ class SelfTraining(Selector):
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """1 divided by the step at which each joined, or 0. Raises an error if a sentence is not a candidate."""
-        unknown = next((s.id for s in sentences if s.id not in self._known), None)
+        unknown = next((s.id for s in sentences if s.id not in self._candidate_ids), None)
         if unknown is not None:
             raise not_a_candidate(self, unknown)
         kept = self._kept()
@@ -197,7 +197,7 @@ class SelfTraining(Selector):
         """The reason for the rejection: it did not join, or too late for the threshold; see `Selector.reason`."""
         return "joined after the first steps" if score else "did not join up to the best step"
 
-    def _beside(self, pool: Corpus) -> list[Sentence]:
+    def _gold_outside(self, pool: Corpus) -> list[Sentence]:
         """The gold sentences that are not candidates. A candidate is judged, so it cannot be gold.
 
         Raises:
@@ -297,7 +297,7 @@ class SelfTraining(Selector):
 
     # --- what was done --------------------------------------------------------------------------------------------
 
-    def _write_down(self, step: TrainingStep, tagger: Tagger) -> None:
+    def _save_step(self, step: TrainingStep, tagger: Tagger) -> None:
         """Write a finished step, after the tagger that the next step needs."""
         self._finished_steps.append(step)
         folder, number = self._training.folder, len(self._finished_steps)
@@ -313,7 +313,7 @@ class SelfTraining(Selector):
         shutil.rmtree(tagger_folder(folder, number - 1), ignore_errors=True)
         shutil.rmtree(folder / f"training-{number - 1}", ignore_errors=True)
 
-    def _depends_on(self, pool: Corpus) -> dict[str, Any]:
+    def _inputs(self, pool: Corpus) -> dict[str, Any]:
         from nersery.models.pretrained.computer import environment
         from nersery.models.pretrained.loading import pick_device
 
@@ -343,7 +343,7 @@ class SelfTraining(Selector):
             id: (first[id], joined) for number in steps for id, joined in self._finished_steps[number].joined.items()
         }
 
-    def _record(self, number: int) -> dict[str, Any]:
+    def _step_record(self, number: int) -> dict[str, Any]:
         step = self._finished_steps[number]
         certainties = [joined.certainty for joined in step.joined.values()]
         mean = sum(certainties) / len(certainties) if certainties else None

@@ -260,12 +260,12 @@ def size_panels(cells: Iterable[SweepCell]) -> list[tuple[str, Markup]]:
     up = scale_around((value for curve in curves.values() for values in curve.values() for value in values), 10.0)
     scales = Scale(math.log(sizes[0]), math.log(sizes[-1])), Scale(max(0.0, up.low), min(100.0, up.high))
     return [
-        (label_of(name), _panel(number, name, curve, curves.get(GOLD) if name != GOLD else None, scales, sizes))
+        (label_of(name), _size_panel(number, name, curve, curves.get(GOLD) if name != GOLD else None, scales, sizes))
         for number, (name, curve) in enumerate(curves.items(), start=1)
     ]
 
 
-def _panel(
+def _size_panel(
     number: int,
     system: str,
     curve: Mapping[int, Sequence[float]],
@@ -279,14 +279,14 @@ def _panel(
     summary = "; ".join(f"{size}: {fmean(values):.1f}" for size, values in sorted(curve.items()))
     title, references = f"F1 by training sentences: {label_of(system)}", [_means(behind)] if behind else []
     line = _means(curve), dots
-    return panel(("size", number), title, summary, scales, _ticks(sizes, scales), references, [line], radius=2.5)
+    return panel(("size", number), title, summary, scales, _size_ticks(sizes, scales), references, [line], radius=2.5)
 
 
 def _means(curve: Mapping[int, Sequence[float]]) -> list[Point]:
     return [(math.log(size), fmean(values)) for size, values in sorted(curve.items())]
 
 
-def _ticks(sizes: Sequence[int], scales: tuple[Scale, Scale]) -> list[tuple[float, str]]:
+def _size_ticks(sizes: Sequence[int], scales: tuple[Scale, Scale]) -> list[tuple[float, str]]:
     """The sizes below the panel. A size that would overlap the one before is left out."""
     ticks, last = [], -math.inf
     for size in sizes:
