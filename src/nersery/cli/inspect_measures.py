@@ -156,8 +156,8 @@ def results(
     """Show F1 of several runs in one table, with the difference from gold only and its interval."""
     if json and form != "text":
         raise SettingsError("--json and --as name two formats. Use one of them")
-    from nersery.report.escaping import markdown_table
     from nersery.report.tables.several_runs import reports_of, results_table
+    from nersery.report.templating import markdown_table
 
     table = results_table(reports_of(folders))
     if json:

@@ -15,10 +15,10 @@ from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.input_files.folder import SPANS
 from nersery.publish.about import About
 from nersery.publish.splits import Divided
-from nersery.report.escaping import markdown_template
 from nersery.report.model import SplitReport
 from nersery.report.tables.report_tables import split_rows
 from nersery.report.tables.table_columns import TEXT, Column, Kind, ReportTable, Row
+from nersery.report.templating import markdown_template
 
 NOT_GENERATED = "as it was read"
 NONE_NAMED = "none named"

@@ -8,11 +8,11 @@ from typing import Any
 
 from nersery.core.system.files import write_atomic, write_json
 from nersery.core.system.folders import replaced_folder
-from nersery.report.escaping import html_template, markdown_template
 from nersery.report.parts import SweepCell
 from nersery.report.pictures import charts
 from nersery.report.rendering import visible
 from nersery.report.tables.table_columns import ReportTable
+from nersery.report.templating import html_template, markdown_template
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Certainty(TaggerJudge, Selector):
 
     Departures:
         - The paper samples candidates by certainty; here a threshold decides. `self_training` is the paper's loop.
-        - One dropout mask serves all sentences of a pass (`nersery.models.training.dropout`).
+        - One dropout mask serves all sentences of a pass (`nersery.models.training.monte_carlo_dropout`).
     """
 
     items_at_once: ClassVar[int] = 1024  # passes have a fixed shape, so small batches take twice as long

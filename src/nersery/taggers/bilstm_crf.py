@@ -31,7 +31,7 @@ from nersery.models.pretrained.model_folder import refusing_damage
 from nersery.models.pretrained.sizes import parameters_of
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.windows import Window
-from nersery.models.training.dropout import dropout_layers
+from nersery.models.training.monte_carlo_dropout import dropout_layers
 from nersery.models.training.trainer import seeded
 from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.networks.emissions import LENGTH_MULTIPLE, emissions

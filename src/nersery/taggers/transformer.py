@@ -44,7 +44,7 @@ from nersery.models.subwords.collation import collate
 from nersery.models.subwords.joined_characters import WordGroups, with_joined_characters
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window
-from nersery.models.training.dropout import dropout_layers
+from nersery.models.training.monte_carlo_dropout import dropout_layers
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import Tagger, require_labels

@@ -32,9 +32,9 @@ from nersery.experiments.run_time import estimates
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep.sweep_results import SweepResults
 from nersery.experiments.sweep.sweep_settings import SweepPoint, SweepSettings, sweep_points
-from nersery.report.escaping import markdown_table
 from nersery.report.rendering import write_report
 from nersery.report.sweep_report import SweepReport, write_sweep
+from nersery.report.templating import markdown_table
 
 
 @dataclass

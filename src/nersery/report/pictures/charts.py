@@ -17,10 +17,10 @@ from unicodedata import category, east_asian_width
 from markupsafe import Markup
 
 from nersery.core.text.text_forms import UNSEEN
-from nersery.report.escaping import html_template
 from nersery.report.model import SystemReport
 from nersery.report.parts import AgainstGold, SweepCell, TrainingReport
 from nersery.report.system_names import GOLD, label_of
+from nersery.report.templating import html_template
 
 Systems = list[SystemReport]
 

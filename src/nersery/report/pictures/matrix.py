@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from nersery.report.escaping import html_template
 from nersery.report.pictures.charts import width_of
+from nersery.report.templating import html_template
 
 CELL = 20
 """Width and height of a word's column and row, in pixels."""

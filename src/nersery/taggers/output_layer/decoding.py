@@ -16,7 +16,7 @@ from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence, SoftLabel, checked_sentences
 from nersery.core.settings.typed_settings import hidden
 from nersery.models.subwords.joined_characters import WordGroups, character_labels
-from nersery.models.training.dropout import monte_carlo_dropout
+from nersery.models.training.monte_carlo_dropout import monte_carlo_dropout
 from nersery.taggers.output_layer.crf import ConditionalRandomField
 from nersery.taggers.output_layer.tag_set import TagSet
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from nersery.core.errors import SettingsError
-from nersery.models.training.dropout import monte_carlo_dropout
+from nersery.models.training.monte_carlo_dropout import monte_carlo_dropout
 
 PASSES, ROWS, WORDS, FEATURES = 3, 4, 5, 16
 
