@@ -48,7 +48,7 @@ class Steps:
 
     def update(self) -> None:
         """Update the weights as `trainer.train` does."""
-        trainer.update(self.optimizer, self.plan.clip)
+        trainer.take_clipped_step(self.optimizer, self.plan.clip)
 
     def take(self, batch: Sequence[LabelledWindow]) -> float:
         """Take one step, and return its processor time in seconds."""

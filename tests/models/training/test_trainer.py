@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
-from nersery.models.training.trainer import DevScore, History, TrainingPlan, seeded, train, update
+from nersery.models.training.trainer import DevScore, History, TrainingPlan, seeded, take_clipped_step, train
 
 PLAN = TrainingPlan(
     steps=10,
@@ -339,7 +339,7 @@ def test_the_optimizer_scales_gradients_as_clipping_does(kind: type[torch.optim.
         for factor in (3.0, -1.0):
             total(model, factor).backward()  # type: ignore[no-untyped-call]
             if model is ours:
-                update(optimizer, clip)
+                take_clipped_step(optimizer, clip)
             else:
                 nn.utils.clip_grad_norm_(model.parameters(), clip)
                 optimizer.step()

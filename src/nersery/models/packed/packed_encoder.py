@@ -150,30 +150,33 @@ def _embedded(base: Any, input_ids: Tensor, token_type_ids: Tensor | None, lengt
 
 def _forward(
     base: Any,
-    padded: Any,
+    original_forward: Any,
     input_ids: Tensor | None = None,
     attention_mask: Tensor | None = None,
     token_type_ids: Tensor | None = None,
     **options: Any,
 ) -> Any:
-    """The output of ``base``, zero at padding. ``padded``, transformers' own forward, handles all other calls."""
+    """The output of ``base``, zero at padding. Transformers' ``original_forward`` handles all other calls."""
     if input_ids is not None and (lengths := _WINDOW_LENGTHS.get()) is not None:
         return _predict(base, input_ids, token_type_ids, lengths)
     unusual = any(value is not None and value is not False for name, value in options.items() if name != "return_dict")
     recorded = base.config.output_attentions or base.config.output_hidden_states
     if not base.training or input_ids is None or attention_mask is None or unusual or recorded:
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        return padded(input_ids=input_ids, attention_mask=attention_mask, **types, **options)
+        return original_forward(input_ids=input_ids, attention_mask=attention_mask, **types, **options)
     from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-    recurring = _is_compiled(base.device)
-    packing = Packing.of(attention_mask.bool(), LENGTH_MULTIPLE if recurring else 1)
-    filling = packing.kept[:1].expand(-len(packing.kept) % ROW_MULTIPLE if recurring else 0)  # any subword will do
-    read = torch.cat([packing.kept, filling])
-    shown = {"input_ids": input_ids, "position_ids": _positions(base.embeddings, input_ids)}
-    shown["token_type_ids"] = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
-    shown = {name: ids.expand_as(input_ids).flatten()[read].unsqueeze(0) for name, ids in shown.items()}
-    hidden = _encoded(base, base.embeddings(**shown).squeeze(0), packing)
+    is_compiled = _is_compiled(base.device)
+    packing = Packing.of(attention_mask.bool(), LENGTH_MULTIPLE if is_compiled else 1)
+    filling = packing.kept[:1].expand(-len(packing.kept) % ROW_MULTIPLE if is_compiled else 0)  # any subword will do
+    row = torch.cat([packing.kept, filling])
+    inputs = {
+        "input_ids": input_ids,
+        "position_ids": _positions(base.embeddings, input_ids),
+        "token_type_ids": torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids,
+    }
+    inputs = {name: ids.expand_as(input_ids).flatten()[row].unsqueeze(0) for name, ids in inputs.items()}
+    hidden = _encoded(base, base.embeddings(**inputs).squeeze(0), packing)
     whole = scatter(hidden[: len(packing.kept)], packing.kept, input_ids.numel()).view(*input_ids.shape, -1)
     return BaseModelOutputWithPooling(
         last_hidden_state=whole, pooler_output=base.pooler(whole) if base.pooler is not None else None

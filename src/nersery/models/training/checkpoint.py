@@ -36,7 +36,7 @@ LARGEST_SHARE = 0.05
 
 
 @contextlib.contextmanager
-def opened(folder: Path | None, fingerprint: Mapping[str, Any]) -> Iterator[Checkpoint | None]:
+def open_checkpoint(folder: Path | None, fingerprint: Mapping[str, Any]) -> Iterator[Checkpoint | None]:
     """Lock a folder and yield its checkpoint; None without a folder. A folder that stays empty is removed.
 
     Args:
@@ -59,7 +59,7 @@ def opened(folder: Path | None, fingerprint: Mapping[str, Any]) -> Iterator[Chec
 
 
 class Checkpoint:
-    """The checkpoint in a folder; see `opened`."""
+    """The checkpoint in a folder; see `open_checkpoint`."""
 
     def __init__(self, folder: Path, fingerprint: Mapping[str, Any]) -> None:
         self._folder, self._record = folder, folder / RECORD
@@ -117,12 +117,12 @@ class Checkpoint:
 def _write(path: Path, tensors: Tensors) -> None:
     """Write and fsync a file, so that ``state.json`` never names a file that a loss of power has damaged."""
     with os_errors(path):
-        save_file(dict(_apart(tensors.items())), path)
+        save_file(dict(_with_own_storage(tensors.items())), path)
     with path.open("r+b") as stream:
         os.fsync(stream.fileno())
 
 
-def _apart(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
+def _with_own_storage(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
     """The tensors on the CPU, copied if they share storage, because safetensors refuses shared storage."""
     seen = set()
     for name, tensor in tensors:

@@ -26,7 +26,7 @@ from nersery.core.warnings import setting
 from nersery.models.pretrained.computer import environment
 from nersery.models.pretrained.loading import ONE_AT_A_TIME, autocast
 from nersery.models.pretrained.torch_state import SEEDED
-from nersery.models.training.checkpoint import Checkpoint, opened
+from nersery.models.training.checkpoint import Checkpoint, open_checkpoint
 from nersery.models.training.deterministic import fixed_order
 from nersery.models.training.memory import kept_memory
 from nersery.models.training.snapshot import Tensors, put_weights, restore, snapshot, weights_of
@@ -148,10 +148,10 @@ def train(
         "examples": len(examples),
         "weights": {name: list(tensor.shape) for name, tensor in weights_of(model).items()},
     }
-    with kept_memory(), fixed_order(device), opened(folder, depends_on) as checkpoint:
+    with kept_memory(), fixed_order(device), open_checkpoint(folder, depends_on) as checkpoint:
         training = _Training(model, _optimizer(model, plan, is_new), plan, len(examples), device)
         if checkpoint is not None:
-            checkpoint.load(training.adopt)
+            checkpoint.load(training.load_state)
         if progress is not None:
             training.start(progress)
         if not training.finished:
@@ -216,7 +216,7 @@ class _Training:
             self._take_step(loss_of, batch)
             if progress is not None:
                 progress.advance(note=self.note)
-            if (self.step % every == 0 or self.step == self.total) and self._is_enough(evaluate):
+            if (self.step % every == 0 or self.step == self.total) and self._evaluate(evaluate):
                 break
             if checkpoint is not None and checkpoint.is_due:
                 checkpoint.save(self._facts(), self._parts())
@@ -233,11 +233,11 @@ class _Training:
         with autocast(self.device, self.plan.precision):
             loss = loss_of(batch)
         loss.backward()  # type: ignore[no-untyped-call]
-        update(self.optimizer, self.plan.clip)
+        take_clipped_step(self.optimizer, self.plan.clip)
         self.losses.append(loss.detach())
         self.step += 1
 
-    def _is_enough(self, evaluate: Callable[[], float] | None) -> bool:
+    def _evaluate(self, evaluate: Callable[[], float] | None) -> bool:
         """Evaluate, copy the weights if they are the best so far, and return whether to stop early."""
         mean_loss = _mean_loss(self.losses, self.step)
         self.losses.clear()
@@ -271,7 +271,7 @@ class _Training:
         best = {f"best-{self.best.step}": self.best_weights} if self.best else {}
         return {f"step-{self.step}": now, **best}
 
-    def adopt(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
+    def load_state(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
         self.step, self.finished = facts["step"], facts["finished"]
         self.started -= facts.get("seconds", 0.0)
         self.evaluations = [DevScore(**evaluation) for evaluation in facts["evaluations"]]
@@ -336,7 +336,7 @@ def _optimizer(model: nn.Module, plan: TrainingPlan, is_new: Callable[[str], boo
             return torch.optim.SGD(parameters, fused=True)
 
 
-def update(optimizer: torch.optim.Optimizer, clip: float) -> None:
+def take_clipped_step(optimizer: torch.optim.Optimizer, clip: float) -> None:
     """Take a step with gradients scaled down to a norm of at most ``clip``, and then remove the gradients.
 
     The optimizer scales the gradients when it reads them, which saves a pass over all of them.
