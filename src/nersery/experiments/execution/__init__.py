@@ -1,1 +1,1 @@
-"""How the work of a run is carried out: the order, the processes, the time that it takes, and what is shown."""
+"""How the work of a run is carried out: the order of its cells, the processes, and what is shown."""

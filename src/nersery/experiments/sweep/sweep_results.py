@@ -27,16 +27,14 @@ class SweepResults:
 
     Args:
         recipe: The recipe with the sweep.
+        sweep: What it varies.
         runs: The run of each point.
     """
 
     recipe: Recipe
+    sweep: SweepSettings
     runs: Sequence[tuple[SweepPoint, RunFolder]]
     _records: dict[Path, Any] = field(default_factory=dict, init=False)
-
-    @property
-    def _settings(self) -> SweepSettings:
-        return self.recipe.sweep or SweepSettings()
 
     def cells(self) -> list[SweepCell]:
         """The scores of every system of every run with every seed."""
@@ -49,22 +47,22 @@ class SweepResults:
 
     def tables(self) -> list[ReportTable]:
         """The table of all systems, and one for each entry of ``sweep.settings``."""
-        tables = [self._main(), *(self._varied(n, t) for n, t in enumerate(self._settings.tables, start=1))]
+        tables = [self._main(), *(self._varied(n, t) for n, t in enumerate(self.sweep.tables, start=1))]
         return [table for table in tables if table.rows]
 
     @property
     def _caption(self) -> str:
-        return f"F1 on {self._settings.score} in percent points, mean ± standard deviation over seeds"
+        return f"F1 on {self.sweep.score} in percent points, mean ± standard deviation over seeds"
 
     def _main(self) -> ReportTable:
         """A row for each size and system, a column for each language and their average."""
-        swept_names = {name for table in self._settings.tables for name in table.systems}
-        sources = {table.system for table in self._settings.tables}
+        swept_names = {name for table in self.sweep.tables for name in table.systems}
+        sources = {table.system for table in self.sweep.tables}
         systems = [s for s in self.recipe.systems if s.name not in swept_names - sources]
-        swept = self._settings.languages  # each has its own runs; otherwise the scores of a run by language
+        swept = self.sweep.languages  # each has its own runs; otherwise the scores of a run by language
         languages = swept or self._tested()
         runs = {(point.size, point.language): run for point, run in self.runs}
-        sizes: list[int | None] = [*self._settings.sizes] or [None]
+        sizes: list[int | None] = [*self.sweep.sizes] or [None]
         rows = []
         for size, system in itertools.product(sizes, systems):
             by_language = [
@@ -80,7 +78,7 @@ class SweepResults:
 
     def _tested(self) -> list[str]:
         """The languages of the test files; none for dev, because its score is known only for all languages together."""
-        files = self.recipe.data.files("test") if self._settings.score == "test" else []
+        files = self.recipe.data.files("test") if self.sweep.score == "test" else []
         return [file.language for file in files if file.language]
 
     def _varied(self, number: int, table: SettingsTable) -> ReportTable:
@@ -108,7 +106,7 @@ class SweepResults:
         if path not in self._records:
             self._records[path] = read_result(path)
         result = self._records[path]
-        if self._settings.score == "dev":
+        if self.sweep.score == "dev":
             return training_report(result["training"]).dev_f1
         scores = result["scores"]
         by_language = scores.get("per_language", {language: scores["micro"]})  # a single language has none

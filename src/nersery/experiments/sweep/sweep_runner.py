@@ -191,7 +191,7 @@ class Sweep:
     @cached_property
     def results(self) -> SweepResults:
         """The scores so far."""
-        return SweepResults(self.recipe, self.runs())
+        return SweepResults(self.recipe, self.settings, self.runs())
 
     def report(self) -> SweepReport:
         """The report with the tables and all scores so far."""

@@ -54,8 +54,7 @@ def tagger_folder(folder: Path, steps: int) -> Path:
 
 def read_checkpoint(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[TrainingStep]:
     """Read the steps that an earlier call finished."""
-    state = read_state(folder, fingerprint) if folder is not None else None
-    if folder is None or state is None:
+    if folder is None or (state := read_state(folder, fingerprint)) is None:
         return []
     with readable(folder):
         return [
