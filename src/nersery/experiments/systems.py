@@ -363,4 +363,4 @@ def _entry_method(entry: Mapping[str, Any]) -> tuple[MethodSettings | None, list
         return None, [issue] if extra_keys else []
     if not settings and "tagger_settings" in entry:
         return None, []
-    return method_settings(kind_of(entry.get("method")), settings)
+    return method_settings(kind_of(entry), settings)

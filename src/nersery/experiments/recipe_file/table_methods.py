@@ -19,9 +19,9 @@ LABELS_RAW_TEXT = "annotate"
 """The kind of methods that start from raw text rather than from gold sentences."""
 
 
-def kind_of(method: object) -> str:
-    """The kind of a system's method: an annotator, or else an augmentation method."""
-    return LABELS_RAW_TEXT if method in registry.names(LABELS_RAW_TEXT) else "augment"
+def kind_of(entry: Mapping[str, Any]) -> str:
+    """The kind of the method in a system's entry: an annotator, or else an augmentation method."""
+    return LABELS_RAW_TEXT if entry.get("method") in registry.names(LABELS_RAW_TEXT) else "augment"
 
 
 def presets() -> dict[str, dict[str, Any]]:
@@ -55,7 +55,7 @@ def map_methods(table: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
     def changed_system(entry: Any) -> Any:
         if not isinstance(entry, dict):
             return entry
-        changed = change(kind_of(entry.get("method")), entry)
+        changed = change(kind_of(entry), entry)
         if isinstance(tagger_settings := entry.get("tagger_settings"), dict):
             method = method_name("tagger", section(table, "tagger"))
             settings = change("tagger", {"method": method, **tagger_settings} if method else tagger_settings)

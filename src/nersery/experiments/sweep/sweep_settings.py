@@ -151,13 +151,13 @@ def _unknown_setting(table: Mapping[str, Any], entry: Mapping[str, Any], swept: 
     """The issue if a system lacks a varied setting; empty if its method is unknown."""
     method, defaults = _defaults(table, entry)
     unknown = [key for key in swept if key != SYSTEM and key not in entry and key not in defaults]
-    settings = registry.defaults(table_methods.kind_of(entry.get("method")), method) if method else {}
+    settings = registry.defaults(table_methods.kind_of(entry), method) if method else {}
     return f'{method} has no setting "{unknown[0]}"; {did_you_mean(unknown[0], settings)}' if method and unknown else ""
 
 
 def _defaults(table: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A system's method, empty if unknown, and the values of all settings that its entry leaves out."""
-    kind = table_methods.kind_of(entry.get("method"))
+    kind = table_methods.kind_of(entry)
     method = table_methods.method_name(kind, entry)
     method_defaults = registry.defaults(kind, method) if method else {}
     return method, {**vars(System("")), "select": table.get("select", []), **method_defaults}
