@@ -21,7 +21,7 @@ from statistics import median
 import measuring
 from nersery.core.system.own_process import SPINS, WATCHED_SPINS
 from nersery.core.system.shared_cores import CoreWatch
-from nersery.experiments.run_time import tagger_speed
+from nersery.experiments.execution.run_time import tagger_speed
 from nersery.experiments.systems import MethodSettings
 
 COUNTS = ("300000", WATCHED_SPINS, "2000")

@@ -26,8 +26,8 @@ import measuring
 import nersery
 from nersery import Corpus, io
 from nersery.core.system.files import remove_folder
+from nersery.experiments.data.sampling import sample
 from nersery.experiments.grow.session import GrowJob
-from nersery.experiments.sampling import sample
 from nersery.taggers.base import Tagger, load_tagger, strict_f1
 
 DATA = "../shared/data"

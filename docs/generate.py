@@ -24,7 +24,8 @@ import nersery
 from nersery.augment.components.shared_settings import AdaptationSettings, FineTuningSettings
 from nersery.core import registry
 from nersery.core.settings import descriptions, typed_settings
-from nersery.experiments import recipe, sampling, systems
+from nersery.experiments import recipe, systems
+from nersery.experiments.data import sampling
 from nersery.experiments.recipe_file import data_files, table_methods
 from nersery.experiments.sweep import sweep_settings
 from nersery.io import repairs

@@ -52,7 +52,7 @@ TESTS = {
     "pipeline.shards": ("pipeline/test_shards", "pipeline/test_shards_resume"),
     "evaluate.scores": ("evaluate/test_scores",),
     "evaluate.significance": ("evaluate/test_significance",),
-    "experiments.sampling": ("experiments/test_sampling",),
+    "experiments.data.sampling": ("experiments/data/test_sampling",),
     "crosslingual.label_projection.projection": (
         "crosslingual/label_projection/test_spans",
         "crosslingual/label_projection/test_quality_and_votes",

@@ -24,7 +24,8 @@ from nersery.cli import catalogue, inspect_suggestions
 from nersery.cli.main import all_commands
 from nersery.core import registry, tags
 from nersery.core.settings import descriptions
-from nersery.experiments import recipe, sampling, systems
+from nersery.experiments import recipe, systems
+from nersery.experiments.data import sampling
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.input_files.shipped import EXAMPLE_PREFIX, shipped
 

@@ -25,7 +25,7 @@ _FUNCTIONS = {
     "project": "nersery.crosslingual.label_projection.project_stage",
     "read": "nersery.io",
     "run": "nersery.experiments.run",
-    "sample": "nersery.experiments.sampling",
+    "sample": "nersery.experiments.data.sampling",
     "train": "nersery.taggers.base",
     "without_notes": "nersery.core.warnings",
     "write": "nersery.io",

@@ -53,9 +53,9 @@ from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.crosslingual.label_projection.project_stage import project as project
 from nersery.experiments.active_learning.next_sentences import next_sentences as next_sentences
+from nersery.experiments.data.sampling import sample as sample
 from nersery.experiments.grow.session import grow as grow
 from nersery.experiments.run import run as run
-from nersery.experiments.sampling import sample as sample
 from nersery.io import read as read
 from nersery.io import write as write
 from nersery.io.input_files.shipped import example as example

@@ -15,7 +15,7 @@ from nersery import io
 from nersery.annotate import tagger_labels
 from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.experiments import text_profile
+from nersery.experiments.data import text_profile
 from nersery.io import text
 from nersery.models.question_answering import QuestionAnswerer
 from tests.annotate.answerer import build_answerer

@@ -62,7 +62,8 @@ def list_(
 
 
 def _listings() -> dict[str, Any]:
-    from nersery.experiments import recipe, sampling
+    from nersery.experiments import recipe
+    from nersery.experiments.data import sampling
     from nersery.experiments.recipe_file.table_methods import presets
 
     def summary(kind: str, name: str) -> str:

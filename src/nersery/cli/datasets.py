@@ -174,7 +174,7 @@ def _notes(
     divided: Divided, given: Mapping[str, str], division: Division, files: Mapping[str, io.Source]
 ) -> Iterator[str]:
     """Yield notes on properties of a dataset that may be unintended."""
-    from nersery.experiments.corpus_notes import note_of_unlabelled
+    from nersery.experiments.data.corpus_notes import note_of_unlabelled
 
     if unlabelled := note_of_unlabelled(files):
         yield unlabelled
@@ -237,7 +237,7 @@ def sample(
     quiet: options.Quiet = False,
 ) -> None:
     """Draw a small training set with a paper's protocol."""
-    from nersery.experiments import sampling
+    from nersery.experiments.data import sampling
 
     format = output_format(target)
     for path in filter(None, (target, ids)):

@@ -208,7 +208,7 @@ def stats(
 
 
 def _print_stats(rows: list[dict[str, Any]]) -> None:
-    from nersery.experiments.corpus_notes import note_of_length
+    from nersery.experiments.data.corpus_notes import note_of_length
 
     for row in rows:
         print(printable(f"{row['file']}  ({row['format']})"))

@@ -64,8 +64,8 @@ def next_(
 ) -> None:
     """Choose the raw sentences whose labels would help a tagger most."""
     from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
-    from nersery.experiments.corpus_notes import note_of_learnt_words, note_of_punctuation
-    from nersery.experiments.text_profile import note_of_tagger
+    from nersery.experiments.data.corpus_notes import note_of_learnt_words, note_of_punctuation
+    from nersery.experiments.data.text_profile import note_of_tagger
     from nersery.taggers.tagger_folder.description import attached_share_for
 
     if bool(tagger) == (run is not None):

@@ -185,8 +185,8 @@ def read_relabelled(first: Corpus, name: str) -> Corpus:
 
 def note_unlike_what_it_learnt(tagger: object, source: io.Source) -> None:
     """Print a note if a named tagger learnt from differently split words or from another language."""
-    from nersery.experiments.corpus_notes import note_of_learnt_words
-    from nersery.experiments.text_profile import note_of_tagger
+    from nersery.experiments.data.corpus_notes import note_of_learnt_words
+    from nersery.experiments.data.text_profile import note_of_tagger
 
     if isinstance(tagger, str):  # otherwise, it is a tagger to train, or None
         note(note_of_learnt_words(tagger, source))
@@ -195,7 +195,7 @@ def note_unlike_what_it_learnt(tagger: object, source: io.Source) -> None:
 
 def report_repairs(*sources: io.Source) -> None:
     """Report what was repaired or skipped in the sources, after a full pass over them."""
-    from nersery.experiments.corpus_notes import notes_of_reading
+    from nersery.experiments.data.corpus_notes import notes_of_reading
 
     for source in sources:
         for text in notes_of_reading(source.file.name, source):

@@ -116,7 +116,7 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
     """Print notes on oddities of the training files, and on sentences in both train and dev."""
-    from nersery.experiments import corpus_notes as notes
+    from nersery.experiments.data import corpus_notes as notes
 
     gold = [sentence for part in files.values() for sentence in part]
     note(notes.note_of_unlabelled(files))

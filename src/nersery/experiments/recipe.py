@@ -18,12 +18,12 @@ from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.settings import typed_settings
 from nersery.core.system.files import address_in, advice_for_address, advice_for_missing, unexpanded_home
 from nersery.core.warnings import warn
+from nersery.experiments.data.sampling import PROTOCOLS
 from nersery.experiments.grid import grid_issues
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.model_sets import with_models
 from nersery.experiments.recipe_file.overrides import apply_override, null_issues
 from nersery.experiments.recipe_file.table_methods import presets, section, with_paths
-from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep.sweep_settings import SweepSettings, with_swept_systems
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.io.input_files.shipped import located, shipped

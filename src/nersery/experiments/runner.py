@@ -14,6 +14,7 @@ from nersery.core.system.locks import locked
 from nersery.core.system.other_jobs import write_job_record
 from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
+from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.clock import Clock
@@ -22,7 +23,6 @@ from nersery.experiments.run_state.prerequisites import check_prerequisites
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.trained_taggers import teachers_folder
 from nersery.experiments.run_state.versions import began_with, changed_versions, check_computer, versions
-from nersery.experiments.run_time import estimates
 from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
 from nersery.report.model import Report

@@ -15,9 +15,9 @@ from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.system.files import write_json
 from nersery.core.warnings import forget_notes
-from nersery.experiments import corpus_notes
 from nersery.experiments.active_learning import next_sentences as module
 from nersery.experiments.active_learning.next_sentences import taggers_of
+from nersery.experiments.data import corpus_notes
 from nersery.taggers.base import load_tagger
 from tests.cli.calls import call
 from tests.standins import Memory, sentences

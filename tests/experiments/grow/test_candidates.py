@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from nersery.core.sentence import Sentence
+from nersery.experiments.data.text_profile import TextProfile, profile
 from nersery.experiments.grow.candidates import models_for, other_encoder, systems_for
 from nersery.experiments.systems import folder_name
-from nersery.experiments.text_profile import TextProfile, profile
 
 ENGLISH = profile([Sentence(("The", "man", "of", "the", "Year"))])
 LOWER_CASE = profile([Sentence(("the", "man", "of", "the", "year"))])

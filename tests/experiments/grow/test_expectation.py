@@ -7,6 +7,7 @@ import math
 import pytest
 
 from nersery.evaluate.significance import Comparison
+from nersery.experiments.data.text_profile import TextProfile
 from nersery.experiments.grow.candidates import other_encoder, systems_for
 from nersery.experiments.grow.expectation import (
     CASED,
@@ -20,7 +21,6 @@ from nersery.experiments.grow.expectation import (
     usual_gain,
 )
 from nersery.experiments.recipe import parse_recipe
-from nersery.experiments.text_profile import TextProfile
 from nersery.models.bundled_models import bundled
 
 

@@ -12,20 +12,20 @@ import nersery
 from nersery import Corpus, Entity, Origin, Sentence, io
 from nersery.core.counting import in_minutes
 from nersery.core.errors import DataError, SettingsError
-from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.candidates import models_for, systems_for
-from nersery.experiments.grow.grow_data import read_data
-from nersery.experiments.recipe import parse_recipe
-from nersery.experiments.recipe_file.data_files import DataFile
-from nersery.experiments.run_state.inputs import input_issues
-from nersery.experiments.run_time import RunTime
-from nersery.experiments.text_profile import (
+from nersery.experiments.data.text_profile import (
     data_notes,
     note_of_language,
     note_of_tagger,
     profile,
     refuse_other_language,
 )
+from nersery.experiments.execution.run_time import RunTime
+from nersery.experiments.grow.budget import Budget
+from nersery.experiments.grow.candidates import models_for, systems_for
+from nersery.experiments.grow.grow_data import read_data
+from nersery.experiments.recipe import parse_recipe
+from nersery.experiments.recipe_file.data_files import DataFile
+from nersery.experiments.run_state.inputs import input_issues
 from tests.standins import sentences
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.experiments import run_time
+from nersery.experiments.data.text_profile import TextProfile
+from nersery.experiments.execution import run_time
+from nersery.experiments.execution.run_time import RunTime, Speed
 from nersery.experiments.grow import plan
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.grow_data import GrowData
 from nersery.experiments.grow.plan import Plan
-from nersery.experiments.run_time import RunTime, Speed
 from nersery.experiments.systems import MethodSettings
-from nersery.experiments.text_profile import TextProfile
 from nersery.models.pretrained.loading import ModelSource
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nersery.core.errors import DataError
+from nersery.experiments.data.text_profile import TextProfile
 from nersery.experiments.grow import search
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
@@ -19,7 +20,6 @@ from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.trials import SystemTrial
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import System
-from nersery.experiments.text_profile import TextProfile
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 

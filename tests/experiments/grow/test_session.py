@@ -14,7 +14,8 @@ import pytest
 import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
-from nersery.experiments import run_time, runner
+from nersery.experiments import runner
+from nersery.experiments.execution import run_time
 from nersery.experiments.grow import candidates, plan, search, session
 from nersery.experiments.grow.grow_result import GrowResult
 from nersery.experiments.grow.schedules import Schedule, schedule_text

@@ -17,7 +17,7 @@ from nersery.core.errors import DiskError, NerseryError, OutOfTimeError, Setting
 from nersery.core.system.files import remove
 from nersery.core.system.locks import locked
 from nersery.core.warnings import forget_notes
-from nersery.experiments import run_time
+from nersery.experiments.execution import run_time
 from nersery.experiments.grow import budget, plan, session
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.grow_result import GrowResult

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DiskError
+from nersery.experiments.execution.run_time import RunTime, estimates
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_time import RunTime, estimates
 from nersery.experiments.runner import Run
 from tests.experiments.trying import Trainings, execute
 from tests.killing import KilledError

@@ -1,1 +1,1 @@
-"""How the work of a run is carried out: the order of its cells, the processes, and what is shown."""
+"""How the work of a run is carried out: the order of its cells, the processes, the time it takes, and what is shown."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nersery.experiments.text_profile import TextProfile
+from nersery.experiments.data.text_profile import TextProfile
 from nersery.models.bundled_models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
 
 ANSWERS_IN_MANY_LANGUAGES = MULTILINGUAL

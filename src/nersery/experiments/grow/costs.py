@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.schedules import Schedule, with_schedule
-from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import System
 

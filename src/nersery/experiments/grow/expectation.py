@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from nersery.evaluate.significance import Comparison
+from nersery.experiments.data.text_profile import TextProfile
 from nersery.experiments.systems import System
-from nersery.experiments.text_profile import TextProfile
 from nersery.models.bundled_models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
 
 Gain = tuple[float, float]

@@ -17,8 +17,14 @@ from nersery.core.system.files import content_hash, write_atomic
 from nersery.core.text.definitions import check_texts
 from nersery.core.text.text_forms import unspaced
 from nersery.core.text.word_lists import read_names
-from nersery.experiments import corpus_notes
-from nersery.experiments.text_profile import TextProfile, data_notes, note_of_language, profile, refuse_other_language
+from nersery.experiments.data import corpus_notes
+from nersery.experiments.data.text_profile import (
+    TextProfile,
+    data_notes,
+    note_of_language,
+    profile,
+    refuse_other_language,
+)
 from nersery.io.text import TextSource
 from nersery.io.word_splitting.tokenization import attached_share
 from nersery.taggers.base import require_labels

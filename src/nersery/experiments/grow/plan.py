@@ -14,8 +14,10 @@ from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
 from nersery.core.text.definitions import question, undefined
 from nersery.core.warnings import without_notes
-from nersery.experiments.corpus_notes import note_of_kind
-from nersery.experiments.folds import note_of_documents
+from nersery.experiments.data.corpus_notes import note_of_kind
+from nersery.experiments.data.folds import note_of_documents
+from nersery.experiments.data.text_profile import note_of_encoder
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for
 from nersery.experiments.grow.expectation import better_encoders
@@ -24,8 +26,6 @@ from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, 
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.recipe_file.overrides import as_toml
-from nersery.experiments.run_time import RunTime
-from nersery.experiments.text_profile import note_of_encoder
 from nersery.models.bundled_models.bundled import ENGLISH, MULTILINGUAL
 from nersery.models.pretrained.loading import ModelSource
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from nersery.core.counting import in_minutes, plural
 from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError, SettingsError, is_lack_of_memory
 from nersery.core.progress import time_limit
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.schedules import ENOUGH, SCHEDULES, SHORTEST_FOR_SECOND_FOLD, Schedule
 from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.grow.zero_shot import HOPELESS, sentences_to_ask, zero_shot_f1
-from nersery.experiments.run_time import RunTime
 from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
 from nersery.report.system_names import GOLD, label_of

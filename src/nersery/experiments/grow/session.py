@@ -53,6 +53,8 @@ from nersery.core.text.word_lists import check_file
 from nersery.core.version import __version__
 from nersery.core.warnings import without_advice
 from nersery.core.wording import either
+from nersery.experiments.data.text_profile import profile
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.grow_data import GrowData, read_data, refuse_damaged, save_data
@@ -62,9 +64,7 @@ from nersery.experiments.grow.schedules import Schedule, with_last, with_schedul
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.trials import SystemTrial
 from nersery.experiments.recipe import Recipe, load
-from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
-from nersery.experiments.text_profile import profile
 from nersery.io.input_files.text_file import TextFile
 from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.pipeline.stage_options import text_paths

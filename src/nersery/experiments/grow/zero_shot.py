@@ -9,7 +9,7 @@ from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
-from nersery.experiments.run_time import BATCH
+from nersery.experiments.execution.run_time import BATCH
 from nersery.experiments.systems import MethodSettings
 from nersery.models.bundled_models.bundled import ENGLISH_NER, MULTILINGUAL_NER
 from nersery.taggers.base import load_tagger, strict_f1

@@ -13,8 +13,8 @@ from typing import Any
 from nersery.core.sentence import Corpus
 from nersery.core.system.files import write_json
 from nersery.core.system.other_jobs import removed
+from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.run_time import estimates
 from nersery.report.model import RunTimeReport
 
 RUN_TIME_FILE = "run_time.json"

@@ -8,18 +8,18 @@ from typing import Any
 
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, types_in
-from nersery.experiments.corpus_notes import (
+from nersery.experiments.data.corpus_notes import (
     note_of_labellings,
     note_of_length,
     note_of_overlap,
     note_of_punctuation,
     note_of_types,
 )
-from nersery.experiments.folds import note_of_documents
+from nersery.experiments.data.folds import note_of_documents
+from nersery.experiments.data.text_profile import note_of_encoder, note_of_language, profile
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import CorpusByFile, parts_of, sentences_of, train_of
 from nersery.experiments.systems import System
-from nersery.experiments.text_profile import note_of_encoder, note_of_language, profile
 from nersery.models.bundled_models.bundled_heads import TOKEN_CLASSIFICATION
 from nersery.models.bundled_models.question_text import CORPORA, count_known
 

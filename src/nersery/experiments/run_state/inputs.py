@@ -17,11 +17,11 @@ from nersery.core.system.files import content_hash
 from nersery.core.text.languages import primary
 from nersery.core.text.text_forms import unspaced
 from nersery.core.wording import either
-from nersery.experiments.corpus_notes import notes_of_reading
+from nersery.experiments.data.corpus_notes import notes_of_reading
+from nersery.experiments.data.sampling import sample
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, CorpusByFile, DataFile, parts_of, sentences_of, train_of
 from nersery.experiments.run_state.input_notes import input_notes
-from nersery.experiments.sampling import sample
 from nersery.io.input_files.shipped import EXAMPLE_PREFIX
 from nersery.io.word_splitting.tokenization import attached_share
 

@@ -31,11 +31,11 @@ from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
 from nersery.core.system.files import write_atomic
 from nersery.core.system.other_jobs import removed
-from nersery.experiments.folds import fold
+from nersery.experiments.data.folds import fold
+from nersery.experiments.data.sampling import id_list, sample, sample_languages
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.inputs import read_inputs, refuse_changed
 from nersery.experiments.run_state.made_files import read_made
-from nersery.experiments.sampling import id_list, sample, sample_languages
 from nersery.experiments.systems import System
 
 NOTHING_LEARNT = "no training sentence has an entity, so the tagger learnt nothing and finds no entity in test"

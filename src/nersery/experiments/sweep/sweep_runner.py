@@ -24,11 +24,11 @@ from nersery.core.system.locks import locked
 from nersery.core.system.other_jobs import write_job_record
 from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
+from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import check_folder, run_fingerprint
-from nersery.experiments.run_time import estimates
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep.sweep_results import SweepResults
 from nersery.experiments.sweep.sweep_settings import SweepPoint, SweepSettings, sweep_points

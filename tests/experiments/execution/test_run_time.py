@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from nersery.annotate.tagger_labels import TaggerLabels
-from nersery.experiments import run_time
+from nersery.experiments.execution import run_time
+from nersery.experiments.execution.run_time import RunTime, Speed, Stopwatch, annotator_speed, steps_of, tagger_speed
 from nersery.experiments.recipe import Recipe, parse_recipe
-from nersery.experiments.run_time import RunTime, Speed, Stopwatch, annotator_speed, steps_of, tagger_speed
 from nersery.experiments.systems import MethodSettings
 from nersery.models.llm.chat_client import ChatClient
 from tests.standins import sentences

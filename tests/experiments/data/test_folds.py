@@ -15,7 +15,7 @@ from nersery.core.errors import DataError, OutOfTimeError, SettingsError
 from nersery.core.progress import Progress, time_limit
 from nersery.evaluate.scores import Counts
 from nersery.experiments.analysis import group_scores
-from nersery.experiments.folds import fold, note_of_documents
+from nersery.experiments.data.folds import fold, note_of_documents
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.run_folder import RunFolder
 from tests.experiments.trying import append_system, execute, ids, system

@@ -15,8 +15,8 @@ from iterstrat.ml_stratifiers import IterativeStratification
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import SettingsError
-from nersery.experiments.folds import fold
-from nersery.experiments.sampling import PROTOCOLS, id_list, sample, sample_languages
+from nersery.experiments.data.folds import fold
+from nersery.experiments.data.sampling import PROTOCOLS, id_list, sample, sample_languages
 
 
 def corpus_of(kinds):
@@ -81,7 +81,7 @@ class TestEveryProtocol:
 def test_the_hash_seed_of_python_does_not_matter():
     code = """if True:
         from nersery import Corpus, Entity, Sentence
-        from nersery.experiments.sampling import PROTOCOLS, sample, sample_languages
+        from nersery.experiments.data.sampling import PROTOCOLS, sample, sample_languages
         corpus = Corpus(
             Sentence(("w",) * 5, tuple(Entity(k, k + 1, "ABCDE"[k]) for k in range(5) if n % (k + 2) == 0))
             for n in range(60)
@@ -264,7 +264,7 @@ def test_stratified_deals_the_sentences_of_the_rarest_type_first(kinds, size, ch
 def test_stratified_skips_exchanges_for_many_type_sets(monkeypatch):
     corpus = skewed(1)
     before = sample(corpus, 57, "stratified")
-    monkeypatch.setattr("nersery.experiments.sampling.MOST_TYPE_SETS", 3)
+    monkeypatch.setattr("nersery.experiments.data.sampling.MOST_TYPE_SETS", 3)
     quick = sample(corpus, 57, "stratified")
     assert len(quick) == 57
     assert distance(corpus, before) <= distance(corpus, quick) < distance(corpus, sample(corpus, 57, "random"))
