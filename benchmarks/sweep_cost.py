@@ -106,7 +106,7 @@ def measured(sweep: Sweep, ledger: Ledger) -> float:
         (RunFolder, "read_corpora", "read", lambda run: str(run.recipe.data)),
         (RunFolder, "sampled", "sample", lambda run, seed: (run.folder, seed)),
         (StageJob, "run", "make and select", stage_of),
-        (SystemRun, "_fitted", "train", training_of),
+        (SystemRun, "_fit_tagger", "train", training_of),
         (system_run, "trained_once", "save and load", lambda folder, *_: folder),
         (SystemRun, "_predict", "predict", cell_of),
         (system_run, "all_scores", "score", lambda gold, _: len(gold)),

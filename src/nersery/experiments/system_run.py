@@ -236,12 +236,12 @@ class SystemRun:
     def _training(self) -> Training:
         """What a method or selector needs to train a model."""
         teacher = partial(trained_teacher, self.run.folder, self.path())
-        return Training(self.dev, self.seed, tagger=self._tagger_before, new_tagger=self._new_tagger, teacher=teacher)
+        return Training(self.dev, self.seed, tagger=self._base_tagger, new_tagger=self._new_tagger, teacher=teacher)
 
     def _new_tagger(self, **changes: Any) -> Tagger:
         return self.run.recipe.tagger_of(self.system).with_changes(changes).create()
 
-    def _tagger_before(self) -> Tagger:
+    def _base_tagger(self) -> Tagger:
         """The tagger of the system's base, or of the baseline, for methods that need one."""
         other = self.other(self.system.base or GOLD)
         train = other.system.training_sentences(self.gold, other.kept())
@@ -257,11 +257,11 @@ class SystemRun:
         """The system's tagger, trained now if it does not exist."""
 
         def fit(training: Path) -> Tagger:
-            return self._fitted(train, self._chosen(train), "train", training)
+            return self._fit_tagger(train, self._grid_settings(train), "train", training)
 
         return trained_once(self.path("tagger"), fit, self.run.recipe.tagger_of(self.system).settings)
 
-    def _fitted(self, train: Sequence[Sentence], changes: Settings, stage: str, folder: Path) -> Tagger:
+    def _fit_tagger(self, train: Sequence[Sentence], changes: Settings, stage: str, folder: Path) -> Tagger:
         """A trained tagger, with some settings replaced, after the second stage if there is one."""
         gold, second = self.gold, self.system.second_stage
         tagger = self._new_tagger(**changes)
@@ -276,13 +276,13 @@ class SystemRun:
                 tagger = fit_second_stage(tagger, gold.sentences, second, training)
         return tagger
 
-    def _chosen(self, train: Sequence[Sentence]) -> Settings:
+    def _grid_settings(self, train: Sequence[Sentence]) -> Settings:
         """The system's settings from the grid. All seeds use those that are best on dev with the first seed."""
         trials = combinations(self.run.recipe.grid, self.run.recipe.tagger_of(self.system).settings)
 
         def f1(number: int, changes: Settings) -> float:
             stage, folder = f"grid {number + 1}/{len(trials)}", self.path(f"grid-{number}.training")
-            tagger = self._fitted(train, changes, stage, folder)
+            tagger = self._fit_tagger(train, changes, stage, folder)
             shutil.rmtree(folder, ignore_errors=True)
             score = strict_f1(self.dev, tagger.predict(self.dev))
             self.run.say(f"{self._label(stage)} · {described(changes)}: F1 on dev {100 * score:.1f}")

@@ -29,7 +29,7 @@ from nersery.io.input_files.text_file import as_beginning
 from nersery.io.jsonl import rejects_of
 from nersery.io.losses import Losses
 from nersery.pipeline.error_policy import ErrorPolicy, sentence_in
-from nersery.pipeline.record import JobRecord
+from nersery.pipeline.job_record import JobRecord
 
 Item = TypeVar("Item")
 

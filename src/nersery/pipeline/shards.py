@@ -25,7 +25,7 @@ from nersery.io.parquet import load_pyarrow, write_lines
 from nersery.pipeline.engines.base import Answer, EngineLostError
 from nersery.pipeline.error_policy import FAILED
 from nersery.pipeline.job import BATCH_SIZE
-from nersery.pipeline.record import JobRecord
+from nersery.pipeline.job_record import JobRecord
 
 Row = TypeVar("Row")
 Answers = Callable[[Iterable[Sequence[Row | Reject]]], Iterator[Answer]]
