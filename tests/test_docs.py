@@ -285,7 +285,7 @@ def test_recipe_snippets_are_valid(page: Path) -> None:
         part = tomllib.loads(text)
         if "project" in part or text.startswith("# about.toml"):
             continue
-        table = tomllib.loads(recipe.find("demo").read_text("utf-8"))
+        table = tomllib.loads(recipe.find_recipe("demo").read_text("utf-8"))
         for key, value in part.items():
             table[key] = {**table["data"], **value} if key == "data" else value
         assert recipe.parse_recipe(table)[1] == []

@@ -167,7 +167,7 @@ class Recipe:
 
     def path(self, name: str) -> Path:
         """The path of a data file. Relative names are resolved from the recipe's folder."""
-        return located(name, find(self.source).parent)
+        return located(name, find_recipe(self.source).parent)
 
 
 def shipped_recipes() -> dict[str, Path]:
@@ -186,7 +186,7 @@ def _papers_and_descriptions() -> dict[str, tuple[str, str]]:
     return {name: (table.get("paper", ""), str(table["description"])) for name, table in tables.items()}
 
 
-def find(name: str) -> Path:
+def find_recipe(name: str) -> Path:
     """The file of a recipe, given its path or the name of a shipped one; a `SettingsError` if neither exists."""
     if os.path.isfile(name):
         return Path(name)
@@ -217,7 +217,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
     Raises:
         SettingsError: If there are issues; lists all of them at once.
     """
-    path = find(name)
+    path = find_recipe(name)
     try:
         table = tomllib.loads(path.read_text("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # also for a number with thousands of digits

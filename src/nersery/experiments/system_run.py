@@ -175,8 +175,9 @@ class SystemRun:
         return read_made(path, None if method is None else rows)
 
     def _run_stage(self, path: Path, stage: Stage[Any, Any], rows: Corpus, label: str, learn: str) -> None:
-        labels, options = (self._label(label), self._label(learn)), JobOptions(quiet=self.run.quiet)
-        StageJob(stage, io.InMemory(rows), path, *labels, self.fingerprint, options).run()
+        options = JobOptions(quiet=self.run.quiet)
+        label, learn = self._label(label), self._label(learn)
+        StageJob(stage, io.InMemory(rows), path, label, learn, self.fingerprint, options).run()
 
     def _take_over_shared(self, path: Path) -> bool:
         """Take the sentences of another seed or system that makes the same ones. Returns whether there were any."""

@@ -94,10 +94,15 @@ def corpus_job(
         rows: The input that the sentences are made from, perhaps an `nersery.io.Source`.
     """
     writer = writer or io.writer(output_format(target))
-    fingerprint = {"nersery": __version__, **fingerprint}
-    pack, makes_folder = writer.format.pack, writer.format.makes_folder
-    losses = io.Losses(writer.format, getattr(rows, "stems", ()))
-    return FileJob(target, writer.encode, fingerprint, "", pack, makes_folder, losses=losses, writer=writer)
+    return FileJob(
+        target,
+        writer.encode,
+        fingerprint={"nersery": __version__, **fingerprint},
+        pack=writer.format.pack,
+        makes_folder=writer.format.makes_folder,
+        losses=io.Losses(writer.format, getattr(rows, "stems", ())),
+        writer=writer,
+    )
 
 
 def output_format(path: Path, wanted: str | None = None, *, can_be_named: bool = False) -> str:

@@ -153,14 +153,14 @@ def divide(
     documents = {name: {sentence.document for sentence in split} - {""} for name, split in splits.items()}
     split_counts = Counter(chain.from_iterable(documents.values()))
     return Divided(
-        splits,
-        len(sentence_groups),
-        max(map(len, sentence_groups), default=0),
-        leaks,
-        (*(id for id, _ in repeated), *(sentences[number].id for number in dropped)),
-        tuple(generated),
-        len(split_counts),
-        sum(count > 1 for count in split_counts.values()),
+        splits=splits,
+        groups=len(sentence_groups),
+        largest=max(map(len, sentence_groups), default=0),
+        leaks=leaks,
+        dropped=(*(id for id, _ in repeated), *(sentences[number].id for number in dropped)),
+        generated=tuple(generated),
+        documents=len(split_counts),
+        parted=sum(count > 1 for count in split_counts.values()),
     )
 
 

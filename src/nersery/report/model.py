@@ -344,6 +344,7 @@ class Report(ReportPart):
 
 
 def _plain(value: Any) -> Any:
+    """As JSON values. Pydantic would keep NaN in them, and its own JSON refuses file names that are not UTF-8."""
     if isinstance(value, dict):
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

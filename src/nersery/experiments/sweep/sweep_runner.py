@@ -195,5 +195,11 @@ class Sweep:
 
     def report(self) -> SweepReport:
         """The report with the tables and all scores so far."""
-        about, results = (self.recipe.name, self.recipe.description), self.results
-        return SweepReport(*about, results.cells(), results.tables(), dict(self.failures), deepcopy(self.notes))
+        return SweepReport(
+            name=self.recipe.name,
+            description=self.recipe.description,
+            cells=self.results.cells(),
+            tables=self.results.tables(),
+            failures=dict(self.failures),
+            notes=deepcopy(self.notes),
+        )
