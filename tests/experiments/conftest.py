@@ -10,8 +10,8 @@ import pytest
 from nersery import io
 from nersery.core.system.files import write_json
 from nersery.experiments import runner
-from tests.experiments.asking import Write
-from tests.experiments.trying import TRAIN_BY_LANGUAGE, Trainings, execute, hindi
+from tests.experiments.recipe_helpers import Write
+from tests.experiments.run_helpers import TRAIN_BY_LANGUAGE, Trainings, execute, hindi
 from tests.standins import register, sentences, write_recipe
 
 

@@ -13,7 +13,7 @@ from nersery import io
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.experiments.grid import combinations
 from nersery.experiments.recipe import load
-from tests.experiments.trying import Trainings, append_system, each_or_some, execute, killing, system
+from tests.experiments.run_helpers import Trainings, append_system, each_or_some, execute, killing, system
 from tests.killing import KilledError
 from tests.standins import Memory, files, sentences
 

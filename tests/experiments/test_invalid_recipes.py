@@ -8,7 +8,7 @@ import pytest
 from nersery.core.errors import SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.recipe_file.overrides import settings_from
-from tests.experiments.asking import CHAIN, GOOD, Write, issue, issues
+from tests.experiments.recipe_helpers import CHAIN, GOOD, Write, issue, issues
 
 
 class TestWrongRecipes:

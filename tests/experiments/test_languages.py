@@ -14,7 +14,16 @@ from nersery.core.errors import DataError, SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.inputs import read_inputs
 from nersery.experiments.runner import Run
-from tests.experiments.trying import NAMES, PRODUCTS, TRAIN_BY_LANGUAGE, Trainings, execute, hindi, of_language, system
+from tests.experiments.run_helpers import (
+    NAMES,
+    PRODUCTS,
+    TRAIN_BY_LANGUAGE,
+    Trainings,
+    execute,
+    hindi,
+    of_language,
+    system,
+)
 from tests.standins import files, sentences
 
 

@@ -16,7 +16,7 @@ from nersery.experiments.recipe_file import model_sets
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep.sweep_runner import Sweep
 from tests.conftest import MASKED_TEXT, TINY, build_tokenizer
-from tests.experiments.trying import hindi
+from tests.experiments.run_helpers import hindi
 from tests.standins import sentences
 
 EXPERIMENTS = [name for name in shipped_recipes() if name.endswith(("_paper", "_multilingual", "_tuning"))]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nersery.taggers.transformer import TransformerTagger
-from tests.experiments.trying import execute
+from tests.experiments.run_helpers import execute
 from tests.forks import Server
 from tests.standins import files, tiny, without_last_system, write_recipe
 

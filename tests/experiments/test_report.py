@@ -16,7 +16,7 @@ from nersery.evaluate.diversity import diversity
 from nersery.evaluate.error_analysis import find_errors
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from tests.experiments.trying import Trainings, append_system, execute, lines, system
+from tests.experiments.run_helpers import Trainings, append_system, execute, lines, system
 from tests.standins import Memory, files, sentences
 
 

@@ -16,7 +16,7 @@ from nersery.core.system.locks import locked
 from nersery.experiments import runner
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from tests.experiments.trying import Trainings, append_system, each_or_some, execute, killing
+from tests.experiments.run_helpers import Trainings, append_system, each_or_some, execute, killing
 from tests.killing import KilledError
 from tests.standins import files, sentences
 

@@ -15,7 +15,16 @@ from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.io.jsonl import rejects_of
 from nersery.select.duplicates import Duplicates
-from tests.experiments.trying import Trainings, append_system, each_or_some, execute, ids, killing, system, trained_on
+from tests.experiments.run_helpers import (
+    Trainings,
+    append_system,
+    each_or_some,
+    execute,
+    ids,
+    killing,
+    system,
+    trained_on,
+)
 from tests.killing import KilledError
 from tests.standins import files
 

@@ -11,7 +11,7 @@ from nersery.experiments.recipe_file.table_methods import presets
 from nersery.experiments.systems import MethodSettings, System
 from nersery.io.input_files.shipped import shipped
 from nersery.report.system_names import GOLD
-from tests.experiments.asking import CHAIN, GOOD, NAMED, Write
+from tests.experiments.recipe_helpers import CHAIN, GOOD, NAMED, Write
 
 NEED_FILES = {
     "code_mixing",

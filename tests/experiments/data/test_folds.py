@@ -18,7 +18,7 @@ from nersery.experiments.analysis import group_scores
 from nersery.experiments.data.folds import fold, note_of_documents
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.run_folder import RunFolder
-from tests.experiments.trying import append_system, execute, ids, system
+from tests.experiments.run_helpers import append_system, execute, ids, system
 
 FOLDS = "[sample]\nfolds = 3"
 

@@ -23,7 +23,7 @@ from nersery.experiments.sweep.sweep_runner import Sweep
 from nersery.experiments.system_run import SystemRun
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask
-from tests.experiments.trying import append_system, execute
+from tests.experiments.run_helpers import append_system, execute
 from tests.forks import Server
 from tests.killing import KilledError
 from tests.pipeline.fakes import Capitals, Inline, rows

@@ -11,7 +11,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.experiments.recipe import load, shipped_recipes
 from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS, PAPER, conversion, with_models
 from nersery.experiments.run_state.prerequisites import _advice, check_prerequisites
-from tests.experiments.asking import GOOD, Write
+from tests.experiments.recipe_helpers import GOOD, Write
 
 EVERYWHERE = (
     GOOD

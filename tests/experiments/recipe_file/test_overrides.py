@@ -12,7 +12,7 @@ from nersery.experiments.recipe import load
 from nersery.experiments.recipe_file.overrides import settings_from, toml_value
 from nersery.experiments.systems import MethodSettings
 from nersery.io.input_files.shipped import shipped
-from tests.experiments.asking import GOOD, NAMED, Write, issue, issues
+from tests.experiments.recipe_helpers import GOOD, NAMED, Write, issue, issues
 
 
 def test_a_number_of_thousands_of_digits_is_text() -> None:

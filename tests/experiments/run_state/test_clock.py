@@ -14,7 +14,7 @@ from nersery.experiments.execution.run_time import RunTime, estimates
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.runner import Run
-from tests.experiments.trying import Trainings, execute
+from tests.experiments.run_helpers import Trainings, execute
 from tests.killing import KilledError
 
 

@@ -12,7 +12,7 @@ from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.inputs import read_inputs
-from tests.experiments.trying import PRODUCTS, Trainings, execute, system
+from tests.experiments.run_helpers import PRODUCTS, Trainings, execute, system
 from tests.standins import sentences
 
 

@@ -12,7 +12,7 @@ from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state import prerequisites
 from nersery.experiments.run_state.prerequisites import check_prerequisites
-from tests.experiments.trying import append_system, execute
+from tests.experiments.run_helpers import append_system, execute
 
 pytestmark = pytest.mark.usefixtures("folder")
 

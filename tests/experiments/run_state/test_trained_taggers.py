@@ -16,7 +16,7 @@ from nersery.experiments import runner
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.models.training.training_state import training_seconds
-from tests.experiments.trying import Trainings, each_or_some, execute, killing, system
+from tests.experiments.run_helpers import Trainings, each_or_some, execute, killing, system
 from tests.forks import Server
 from tests.killing import KilledError
 from tests.standins import files, sentences, tiny, write_recipe

@@ -20,7 +20,7 @@ from nersery.experiments.sweep.sweep_settings import with_swept_systems
 from nersery.experiments.system_run import SystemRun
 from nersery.report.tables.table_columns import NAME, POINTS, Column, ReportTable
 from nersery.select.base import SelectStage
-from tests.experiments.trying import Trainings, execute
+from tests.experiments.run_helpers import Trainings, execute
 from tests.standins import Memory, files
 
 SETTINGS = (
