@@ -143,10 +143,7 @@ def _types(sentence: Sentence) -> set[str]:
 def _first_of_each_type(shuffled: Sequence[Sentence]) -> list[Sentence]:
     """The first sentence with each type, from the rarest type on, except for types that earlier choices cover."""
     counts = Counter(type_ for sentence in shuffled for type_ in _types(sentence))
-    first: dict[str, Sentence] = {}
-    for sentence in shuffled:
-        for type_ in _types(sentence):
-            first.setdefault(type_, sentence)
+    first = {type_: sentence for sentence in reversed(shuffled) for type_ in _types(sentence)}
     cover: list[Sentence] = []
     covered: set[str] = set()
     for type_ in sorted(counts, key=lambda type_: (counts[type_], type_)):
