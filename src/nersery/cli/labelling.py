@@ -64,7 +64,7 @@ def next_(
 ) -> None:
     """Choose the raw sentences whose labels would help a tagger most."""
     from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
-    from nersery.experiments.data.corpus_notes import note_of_learnt_words, note_of_punctuation
+    from nersery.experiments.data.corpus_notes import note_of_learnt_words, note_of_splitting
     from nersery.experiments.data.text_profile import note_of_tagger
     from nersery.taggers.tagger_folder.description import attached_share_for
 
@@ -82,7 +82,7 @@ def next_(
     of_labelled = options.reading_of_labelled()
     labelled_sentences = [sentence for name in known for sentence in options.open_corpus(name, of_labelled)]
     raw = options.open_corpus(source, raw=True, attached=attached_share_for(labelled_sentences, taggers[0]))
-    notes = [note_of_punctuation(labelled_sentences, raw)]
+    notes = [note_of_splitting(labelled_sentences, raw)]
     if not any(notes):
         notes = [note_of_learnt_words(folder, raw) for folder in taggers]
     for text in dict.fromkeys([*notes, *(note_of_tagger(folder, raw) for folder in taggers)]):

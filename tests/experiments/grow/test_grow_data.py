@@ -371,6 +371,26 @@ def test_raw_text_is_split_like_labelled_sentences(tmp_path: Path, train: str, r
         )
 
 
+@pytest.mark.parametrize(
+    ("train", "raw", "note"),
+    [
+        ("東京 へ", "京都へ行く", 'words of the labelled sentences are longer, as in "東京"'),
+        ("東 京 へ", "京都 へ 行く", 'words of raw text are longer, as in "京都"'),
+        ("東京 へ", "京都 へ 行く", ""),
+        ("東 京 へ", "京都へ行く", ""),
+        ("Oslo 東京", "Rome", ""),
+    ],
+)
+def test_words_and_characters_are_told_apart(tmp_path: Path, train: str, raw: str, note: str) -> None:
+    gold = [Sentence((*train.split(), str(n)), (Entity(0, 1, "LOC"),)) for n in range(12)]
+    io.write(gold, tmp_path / "train.jsonl")
+    (tmp_path / "raw.txt").write_text("".join(f"{raw}{n}\n" for n in range(12)), "utf-8")
+    data = read_data([str(tmp_path / "train.jsonl")], tmp_path / "raw.txt", None, io.ReadOptions(), 30)
+    notes = [one for one in data.notes if "each character" in one]
+    assert len(notes) == bool(note)
+    assert note in "".join(notes)
+
+
 def test_raw_text_ids_differ_from_those_of_labelled_sentences(tmp_path: Path) -> None:
     """Sentences of an earlier job may be reviewed and used as train."""
     io.write([replace(one, id=f"raw/{number}") for number, one in enumerate(sentences(9))], tmp_path / "train.jsonl")

@@ -1,4 +1,4 @@
-"""Notes on corpora that do not fit together (types, punctuation, common sentences), and on paragraphs."""
+"""Notes on corpora that do not fit together (types, words, common sentences), and on paragraphs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.text.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
 from nersery.io.repairs import DROP_SENTENCE
+from nersery.io.word_splitting.scripts_without_spaces import LEAST_SHARE, in_characters, is_character, stands_alone
 from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_punctuation
 from nersery.taggers.tagger_folder.description import attached_share_learnt
 
@@ -106,10 +107,36 @@ def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentence
     return f"{shared} of {len(part)} {label} sentences also occur in {other}, word for word" if shared else ""
 
 
-def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
+def note_of_splitting(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
+    """A note if two corpora are split differently, at punctuation or in a script without spaces; else empty."""
+    parts = [[sentence.words for sentence in islice(part, SENTENCES_READ)] for part in (labelled, raw)]
+    return _note_of_characters(*parts) or _note_of_punctuation(*parts)
+
+
+def _note_of_characters(labelled: Sequence[Sequence[str]], raw: Sequence[Sequence[str]]) -> str:
+    """A note if only one of the corpora has a character of a script without spaces as a word; else empty."""
+    parts = [[word for words in part for word in words] for part in (labelled, raw)]
+    unspaced_words = [[word for word in part if stands_alone(word[0])] for part in parts]
+    if any(len(some) <= LEAST_SHARE * len(part) for some, part in zip(unspaced_words, parts, strict=True)):
+        return ""
+    of_labelled, of_raw = map(in_characters, unspaced_words)
+    if of_labelled == of_raw:
+        return ""
+    word = printable(next(word for word in unspaced_words[of_labelled] if not is_character(word)))
+    if of_raw:
+        return (
+            f'each character of raw text is a word, but words of the labelled sentences are longer, as in "{word}": '
+            "put spaces between the words of raw text with the tool that split the labelled sentences"
+        )
+    return (
+        f'each character of the labelled sentences is a word, but words of raw text are longer, as in "{word}": split '
+        'it the same way with --split characters (in [data] of a recipe, split = "characters")'
+    )
+
+
+def _note_of_punctuation(labelled: Iterable[Sequence[str]], raw: Iterable[Sequence[str]]) -> str:
     """A note if punctuation such as commas is separate in one corpus and part of words in the other; else empty."""
-    words = ((sentence.words for sentence in islice(part, SENTENCES_READ)) for part in (labelled, raw))
-    (of_labelled, labelled_word), (of_raw, raw_word) = map(attached_punctuation, words)
+    (of_labelled, labelled_word), (of_raw, raw_word) = map(attached_punctuation, (labelled, raw))
     if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR_DIFFERENCE:
         return ""
     if of_raw > of_labelled:
@@ -162,7 +189,7 @@ def note_of_kind(labelled: Sequence[Sentence], raw: Collection[Sentence]) -> str
 
 
 def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
-    """Like `note_of_punctuation`, for the training data of a tagger in a folder and sentences to be labelled."""
+    """Like `note_of_splitting`, for the training data of a tagger in a folder and sentences to be labelled."""
     learnt = attached_share_learnt(tagger)
     share, word = attached_punctuation(sentence.words for sentence in islice(sentences, SENTENCES_READ))
     if learnt is None or share is None or abs(share - learnt) < CLEAR_DIFFERENCE:

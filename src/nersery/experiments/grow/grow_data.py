@@ -198,7 +198,7 @@ def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, m
         message = "all sentences are also in train or test" if notes else "the file has no usable sentence"
         raise DataError(Issue(message, str(raw)), fix="give other raw text")
     oddities = (
-        corpus_notes.note_of_punctuation(gold, corpus),
+        corpus_notes.note_of_splitting(gold, corpus),
         corpus_notes.note_of_length("raw text", sum(map(len, corpus)), len(corpus)),
     )
     return corpus, [*corpus_notes.notes_of_reading("raw text", source), *notes, *filter(None, oddities)]

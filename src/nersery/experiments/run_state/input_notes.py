@@ -12,7 +12,7 @@ from nersery.experiments.data.corpus_notes import (
     note_of_labellings,
     note_of_length,
     note_of_overlap,
-    note_of_punctuation,
+    note_of_splitting,
     note_of_types,
 )
 from nersery.experiments.data.folds import note_of_documents
@@ -36,7 +36,7 @@ def input_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
         *_overlap_notes(parts),
         *(note_of_language(file.label, part) for file, part in parts.items()),
         *(note_of_length(file.label, sum(map(len, part)), len(part)) for file, part in parts_of(parts, "train", "raw")),
-        *_punctuation_notes(parts),
+        *_splitting_notes(parts),
         *_encoder_notes(recipe, parts),
         *_known_text_notes(recipe, parts),
     ]
@@ -72,10 +72,10 @@ def _overlap_notes(parts: CorpusByFile) -> list[str]:
     return notes
 
 
-def _punctuation_notes(parts: CorpusByFile) -> Iterator[str]:
+def _splitting_notes(parts: CorpusByFile) -> Iterator[str]:
     """Notes on raw text whose words are split differently than in the labelled sentences of its language."""
     for file, raw in parts_of(parts, "raw"):
-        if text := note_of_punctuation(chain.from_iterable(train_of(parts, file.language)), raw):
+        if text := note_of_splitting(chain.from_iterable(train_of(parts, file.language)), raw):
             yield f"{file.label}: {text}" if file.language else text
 
 
