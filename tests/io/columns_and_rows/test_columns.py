@@ -300,10 +300,11 @@ def test_words_like_comments_are_recognised_by_their_tags(tmp_path: Path, word: 
     assert (sentence.words, sentence.labels) == ((word,), ((0, 1, "MISC"),))
 
 
+@pytest.mark.parametrize("stop", [".", "。", "።"])
 def test_notes_a_missing_blank_line_with_a_command_to_split_sentences(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], stop: str
 ):
-    rows = ["Ada B-PER", "came O", ". O"] * 200
+    rows = ["Ada B-PER", "came O", f"{stop} O"] * 200
     path = tmp_path / "anercorp.txt"
     path.write_text("\n".join(rows) + "\n", "utf-8")
     assert [len(sentence) for sentence in read(path)] == [600]

@@ -20,6 +20,8 @@ from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, REPAIRS, WORD_DIGI
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
+FULL_STOPS = tuple(".。।۔።។။")
+"""The full stops of Latin, Chinese and Japanese, Indian scripts, Urdu, Amharic, Khmer and Burmese."""
 MOST_WORDS = 500
 """The maximum number of words of a sentence. If the first one of a file is longer, blank lines seem to be missing."""
 DOCUMENT_MARK = "-DOCSTART-"
@@ -192,7 +194,8 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     word, number = word_and_number(sample.runs, [tag, *tags], named, is_conllu=sample.is_conllu)
     if sample.sentence_count == 1 and len(sample.rows) > MOST_WORDS and not sure:
         first = f"{file.name}: the first {len(sample.rows):,} words are one sentence, because there is no blank line"
-        warn(f'{first}. If full stops end sentences: awk \'{{print}} ${word + 1}=="."{{print ""}}\' old > new')
+        stop = max(FULL_STOPS, key=sample.columns[word].count)  # the first if there is none
+        warn(f'{first}. If full stops end sentences: awk \'{{print}} ${word + 1}=="{stop}"{{print ""}}\' old > new')
     tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
     rivals = tuple(at for at in tags if at not in (tag, word))
     words = sample.columns[word]
