@@ -139,9 +139,17 @@ def test_reports_text_that_only_another_encoding_can_read(tmp_path: Path) -> Non
             "read it as such: --format spacy",
         ),
         (b"GIF89a\x01\0\x80", "this is a picture", "recognize its text"),
-        (b"PK\x03\x04\xff" + b"\0" * 25 + b"[Content_Types].xml", "this is a Word or Office document", "save it as"),
+        (
+            b"PK\x03\x04\xff" + b"\0" * 25 + b"[Content_Types].xml",
+            "this is a Word, Excel or other Office document",
+            "save it as plain text, a table as CSV",
+        ),
         (b"PK\x03\x04\xff" + b"\0" * 25 + b"keyword/train.conll", "this is compressed (zip)", "unpack it first"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "this is a Word or Office document", "save it as plain text"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+            "this is a Word, Excel or other Office document",
+            "save it as plain text",
+        ),
     ],
 )
 def test_documents_of_other_programs_are_named(tmp_path: Path, content: bytes, message: str, fix: str) -> None:

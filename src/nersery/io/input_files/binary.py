@@ -18,7 +18,10 @@ _NAME_IN_ZIP = 30
 _IN_OFFICE = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"word/", b"mimetypeapplication/vnd.oasis")
 """Names with which the first file in a Word or LibreOffice document begins."""
 _AS_TEXT = "put each sentence on a line of its own"
-_OFFICE = ("a Word or Office document, expected text", f"save it as plain text, and {_AS_TEXT}")
+_OFFICE = (
+    "a Word, Excel or other Office document, expected text",
+    f"save it as plain text, a table as CSV, and {_AS_TEXT}",
+)
 _ZIP = b"PK\x03\x04"
 _COMPRESSED = {
     b"\x1f\x8b\x08": "gzip",
