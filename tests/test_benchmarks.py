@@ -45,6 +45,7 @@ RUNS: dict[str, list[list[str]]] = {
     "entities_or_contexts.py": [["OUT", "--data", "DATA/multiconer/en", "--model", "MODEL"]],
     "four_bits.py": [["OUT", "--model", "MODEL"]],
     "grow_choice.py": [["OUT", "--data", "DATA"]],
+    "head_rates.py": [["OUT", "--data", "DATA", "--model", "MODEL"]],
     "llm.py": [[]],
     "masked_lm.py": [["--model", "MODEL"]],
     "memory.py": [["dataset convert"], ["label review"]],
@@ -66,8 +67,8 @@ RUNS: dict[str, list[list[str]]] = {
 }
 """How each program is run here, besides ``--quick``."""
 SLOW = {
-    "active_learning.py", "busy.py", "encoders.py", "grow_choice.py", "memory.py", "name_lists.py", "sweep_cost.py",
-    "usual_trainers.py",
+    "active_learning.py", "busy.py", "encoders.py", "grow_choice.py", "head_rates.py", "memory.py", "name_lists.py",
+    "sweep_cost.py", "usual_trainers.py",
 }  # fmt: skip
 """Those that only `make torture` runs."""
 CODE = re.compile(r"```sh\n(.*?)```|```text\n.*?```|`([^`]+)`", re.DOTALL)

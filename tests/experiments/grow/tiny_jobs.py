@@ -9,7 +9,7 @@ import pytest
 
 import nersery
 from nersery import io
-from nersery.experiments.grow import budget, candidates, plan, search
+from nersery.experiments.grow import budget, candidates, plan, schedules, search
 from nersery.experiments.grow.schedules import Schedule
 from tests.standins import sentences
 
@@ -22,10 +22,12 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, encoder: str) -> Path
 
     def table(draft: Any, schedule: Schedule) -> dict[str, Any]:
         made = original(draft, schedule)
-        made["tagger"] |= {"learning_rate": 0.005, "head_learning_rate": 0.05}
+        made["tagger"]["learning_rate"] = 0.005
         return made
 
     monkeypatch.setattr(plan._PlanDraft, "table", table)
+    for rate in ("HEAD_RATE", "SHORT_HEAD_RATE"):
+        monkeypatch.setattr(schedules, rate, 0.05)
     monkeypatch.setattr(plan, "SCHEDULES", (Schedule(8, 4),))
     monkeypatch.setattr(search, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 8)

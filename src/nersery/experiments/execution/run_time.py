@@ -28,6 +28,8 @@ BATCH = 16
 STEP_OVERHEAD = 0.25
 """Share of the time of a step of `BATCH` sentences that does not depend on their number: with both bundled encoders, 4,
 8 and 16 sentences take 0.44, 0.65 and 1 times as long."""
+TIMED_ALIKE = ("steps", "batch_size", "learning_rate", "head_learning_rate")
+"""Settings for which no new timing is needed: estimates are scaled by the first two, and rates take no time."""
 TIMED_STEPS = 6
 TIMED_SENTENCES = 24
 LONGEST_TIMING = 20.0
@@ -162,8 +164,8 @@ class RunTime:
         """The measurement of a method with these settings, taken now if there is none yet."""
         model = settings.settings.get("model")  # models of one architecture share a folder
         location = {"model": ModelSource(model).location} if isinstance(model, str) else {}
-        unscaled = {"steps": None, "batch_size": None}
-        key = json.dumps([settings.method, {**settings.settings, **location, **unscaled}], sort_keys=True, default=str)
+        ignored = dict.fromkeys(TIMED_ALIKE)
+        key = json.dumps([settings.method, {**settings.settings, **location, **ignored}], sort_keys=True, default=str)
         if key not in self.speeds:
             self.say(f"timing {settings.method}" + (f" with {model}" if model else ""))
             self.speeds[key] = measure()

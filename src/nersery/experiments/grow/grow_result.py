@@ -277,7 +277,7 @@ def _winning_recipe(trials: Trials, folder: Path, system: System) -> str:
     names = {one.name for one in trials.run.recipe.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
     used = trials.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
-    table["tagger"] |= {name: used[name] for name in Schedule._fields}
+    table["tagger"] |= Schedule(used["steps"], used["batch_size"]).settings
     beside = "" if system.name == GOLD else f"{label_of(system.name)} beside "
     table["description"] = f"{beside}gold only, as nersery grow has chosen it"
     if trials.run.recipe.data.test:

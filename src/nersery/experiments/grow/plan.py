@@ -274,7 +274,7 @@ class _PlanDraft:
             "seeds": list(range(folds)),
             "data": {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if data.raw else {})},
             "sample": {"folds": folds},
-            "tagger": {"model": models[0], **schedule._asdict()},
+            "tagger": {"model": models[0], **schedule.settings},
             "systems": systems_for(
                 data.text,
                 data.gold.types if self.asks else (),
