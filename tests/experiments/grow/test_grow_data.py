@@ -430,6 +430,16 @@ def test_kana_and_kanji_are_the_same_script() -> None:
     refuse_other_language(labelled, raw)
 
 
+def test_raw_text_may_mix_english_and_another_language_differently(tmp_path: Path) -> None:
+    mixed = "BCCI walo ne yaar refund nahi diya aur main kya karun bhai match dekha tha kal".split()
+    labelled = [Sentence((*mixed, "the", str(number)), [Entity(0, 1, "ORG")]) for number in range(9)]
+    io.write(labelled, tmp_path / "train.jsonl")
+    (tmp_path / "raw.txt").write_text("".join(f"{' '.join(mixed[number:])}\n" for number in range(9)), "utf-8")
+    data = read_data([str(tmp_path / "train.jsonl")], tmp_path / "raw.txt", None, io.ReadOptions(), 30)
+    assert profile(data.gold).is_english
+    assert not data.text.is_english
+
+
 def test_a_declared_language_may_have_several_scripts() -> None:
     named = (("Београд", "sr"), ("Novi", "srp-Latn"))
     labelled, raw = (profile([Sentence((text,))], language) for text, language in named)
