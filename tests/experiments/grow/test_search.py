@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -187,6 +188,20 @@ def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch:
             monkeypatch, 15.5, f1=f1, names=("questions",), last=(600, 16), final_takes=ten_minutes_or_two
         )
     assert search.tried["questions"].folds == [0, 1], "a third one is not"
+
+
+@pytest.mark.parametrize(
+    ("left", "schedule"), [(700, (600, 16)), (200, (300, 8)), (120, (200, 8)), (100, (150, 8)), (60, (300, 8))]
+)
+def test_a_shorter_training_on_all_sentences_is_better_than_that_of_a_fold(
+    left: float, schedule: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine may have become slower since the search. The search itself had 300 steps with 8 sentences."""
+    search = searched(
+        monkeypatch, 30, names=("questions",), final_takes=lambda schedule: math.prod(schedule or ()) / 14
+    )
+    search.budget.spent = search.budget.used + search.budget.left - left - search.budget.closing
+    assert search.longest_schedule(search.run.recipe.system("questions")) == schedule
 
 
 def test_a_system_on_raw_text_is_worth_a_shorter_training_on_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:

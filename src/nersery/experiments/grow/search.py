@@ -20,6 +20,8 @@ from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
 from nersery.report.system_names import GOLD, label_of
 
+LEAST_OF_SEARCH = 0.5
+"""Minimum length of the training on all sentences, as a share of that of a training of the search."""
 LEAST = 60.0
 """Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger is in vain."""
 
@@ -201,13 +203,17 @@ class Search(Trials):
         return self.costs.on_all(system, schedule or self.final_schedule)
 
     def longest_schedule(self, system: System) -> Schedule:
-        """The longest schedule by which a system can be trained on all sentences in the time that is left, but at
-        least that of the search."""
+        """The longest schedule by which a system can be trained on all sentences in the time that is left.
+
+        It may be shorter than that of the search if the machine has become slower: down to `LEAST_OF_SEARCH`, a tagger
+        that has seen all sentences is better than that of a fold. If even this takes too long, the schedule of the
+        search is returned.
+        """
         settings = self.run.recipe.tagger.settings
-        planned = Schedule(settings["steps"], settings["batch_size"])
+        searched = Schedule(settings["steps"], settings["batch_size"])
         free = self.budget.left - self.budget.expected(self.budget.closing)
-        longer = [s for s in SCHEDULES if math.prod(s) > math.prod(planned)]
-        return next((s for s in longer if self.budget.expected(self._final_cost(system, s)) <= free), planned)
+        possible = [s for s in SCHEDULES if math.prod(s) >= LEAST_OF_SEARCH * math.prod(searched)]
+        return next((s for s in possible if self.budget.expected(self._final_cost(system, s)) <= free), searched)
 
     def attempt(self, system: System, fold: int, needed_later: float = 0.0) -> bool:
         """Train and score a system on a fold if the time allows. Returns whether that was done.
