@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nersery.experiments.grow.schedules import SCHEDULES
+from nersery.experiments.grow.schedules import ENOUGH, SCHEDULES
 from nersery.taggers.transformer import TransformerTagger
 
 
@@ -11,3 +11,8 @@ def test_a_short_training_has_a_higher_rate_and_a_long_one_the_default() -> None
     rates = [schedule.settings["head_learning_rate"] for schedule in SCHEDULES]
     assert rates[0] == default < rates[-1]
     assert rates == sorted(rates)
+
+
+def test_every_poor_schedule_is_short_and_one_that_is_enough_is_not() -> None:
+    assert not ENOUGH.is_short
+    assert all(schedule.is_short for schedule in SCHEDULES if schedule.is_poor)

@@ -303,7 +303,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Timings from a busy machine, with which only the shorter of two schedules fits."""
     schedules = Schedule(16, 4), Schedule(8, 4)
     monkeypatch.setattr(plan, "SCHEDULES", schedules)
-    monkeypatch.setattr(Schedule, "is_poor", property(lambda schedule: schedule == Schedule(8, 4)))
+    monkeypatch.setattr(Schedule, "is_short", property(lambda schedule: schedule == Schedule(8, 4)))
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: run_time.Speed(start=1.0, step=16.0, sentence=0.01))
 
 

@@ -26,6 +26,11 @@ class Schedule(NamedTuple):
         return {**self._asdict(), "head_learning_rate": rate}
 
     @property
+    def is_short(self) -> bool:
+        """Whether a longer training makes a clearly better tagger."""
+        return self in SCHEDULES[SCHEDULES.index(ENOUGH) + 1 :]
+
+    @property
     def is_poor(self) -> bool:
         """Whether a tagger trained by this schedule is poor."""
         return self in SCHEDULES[SCHEDULES.index(LONGEST_POOR) :]

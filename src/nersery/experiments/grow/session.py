@@ -329,8 +329,8 @@ class GrowJob:
             return result
 
     def _was_slow(self, search: Search) -> bool:
-        """Whether gold only shows on the first fold that the plan is poor because the machine was busy."""
-        if not Schedule(*self._record["last"]).is_poor or search.tried or "planned again" in self._record:
+        """Whether gold only shows on the first fold that trainings are short because the machine was busy."""
+        if not Schedule(*self._record["last"]).is_short or search.tried or "planned again" in self._record:
             return False
         search.attempt(search.run.recipe.baseline, 0)
         gold = search.tried[GOLD]
