@@ -12,7 +12,7 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError
 from nersery.core.warnings import without_notes
-from nersery.io.base import Pass, ReadOptions, Source
+from nersery.io.base import Findings, ReadOptions, Source
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review import review_loader
@@ -34,7 +34,7 @@ class SlowSource(Source):
     def description(self) -> str:
         return "slow"
 
-    def sentences(self, found: Pass) -> Iterator[Sentence]:
+    def sentences(self, found: Findings) -> Iterator[Sentence]:
         yield FIRST
         assert self.let.wait(10)
         if self._breaks:

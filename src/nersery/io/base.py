@@ -162,7 +162,7 @@ def at_words(issues: Iterable[Issue], line_of: Callable[[int], int]) -> list[Iss
     return [replace(issue, line=line_of(int(match[1]))) if match else issue for issue, match in matches]
 
 
-def lone_return(text: str, line: int, fix: str = "") -> Issue | None:
+def carriage_return_issue(text: str, line: int, fix: str = "") -> Issue | None:
     """An issue for a line with a carriage return before its end, as in files of old Macs; otherwise None."""
     if "\r" not in (inside := text.rstrip("\r\n")):
         return None
@@ -181,13 +181,13 @@ def detect_scheme(sequences: Iterable[Sequence[str]], options: ReadOptions) -> s
     return tags.detect(pairs)
 
 
-def unread(given: Any, comments: Iterable[str] = ()) -> Sentence:
+def unreadable_sentence(given: Any, comments: Iterable[str] = ()) -> Sentence:
     """A stand-in for an unreadable sentence in a reject: its text, or its value as JSON, split at white space."""
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
     return Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,), comments=tuple(map(storable, comments)))
 
 
-class Pass:
+class Findings:
     """The findings of one pass over a file."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
@@ -219,13 +219,13 @@ class Pass:
                 counts[name] += sum(map(str.__ne__, unclean, cleaned))
         return cleaned, +counts
 
-    def skip(self, sentence: str, reason: str, remains: Sentence) -> None:
+    def skip(self, id: str, reason: str, sentence: Sentence) -> None:
         """Count an item that the file itself marks as not to be used."""
-        self.rejects.append(Reject(reason, replace(remains, id=storable(sentence))))
+        self.rejects.append(Reject(reason, replace(sentence, id=storable(id))))
         self.skipped[reason] += 1
 
-    def clash(self, id: str, line: int) -> Issue | None:
-        """An issue for an id that was used before. A new id is recorded and returns None."""
+    def record_id(self, id: str, line: int) -> Issue | None:
+        """Record an id. Return an issue if it was used before, otherwise None."""
         if (earlier := self._ids.add(id, line, self.file.name)) is None:
             return None
         is_other = earlier[1] != self.file.name
@@ -233,22 +233,21 @@ class Pass:
         message = f'the id "{id}" is already used in {where}; expected another'
         return Issue(message, line=line, kind="id used twice", fixes=(SAME_TEXTS_HINT,) if is_other else ())
 
-    def broken(self, sentence: str, issues: Sequence[Issue], remains: Sentence) -> None:
+    def record_broken(self, id: str, issues: Sequence[Issue], sentence: Sentence) -> None:
         """Record an unreadable sentence: as a reject with ``--repair drop-sentence``, else as issues.
 
         Args:
-            sentence: Its id.
             issues: At least one.
-            remains: Its words, as far as they are known, for the reject.
+            sentence: Its words, as far as they are known, for the reject.
 
         Raises:
             DataError: After `MOST_ISSUES` issues.
         """
-        issues = [replace(issue, file=self.file.name, sentence=sentence) for issue in issues]
+        issues = [replace(issue, file=self.file.name, sentence=id) for issue in issues]
         if repairs.DROP_SENTENCE in self.options.repair:
             comments = (f"# {issue}" for issue in issues)
-            remains = replace(remains, id=storable(sentence), comments=(*remains.comments, *comments))
-            self.rejects.append(Reject(issues[0].kind, remains))
+            sentence = replace(sentence, id=storable(id), comments=(*sentence.comments, *comments))
+            self.rejects.append(Reject(issues[0].kind, sentence))
             self.repaired[repairs.DROP_SENTENCE] += 1
             return
         self.issues += issues
@@ -260,7 +259,7 @@ class Pass:
             self.issues.append(Issue(f"reading stopped after {len(self.issues):,} issues", self.file.name))
             raise self.error()
 
-    def count(self, *repaired: Mapping[str, int]) -> None:
+    def count_repairs(self, *repaired: Mapping[str, int]) -> None:
         """Count the repairs in a sentence that is kept."""
         for counts in filter(None, repaired):
             self.repaired.update(counts)
@@ -294,7 +293,7 @@ class Source(ABC):
         """The number of rejects in the last full pass that the file itself marks as not to be used, by reason."""
         self.labelled = True
         """Whether unannotated text is an issue; see `nersery.io.open_text`."""
-        self.advised: Callable[[DataError], DataError] | None = None
+        self.add_advice: Callable[[DataError], DataError] | None = None
         """Turns a reading error into one with better advice."""
 
     @property
@@ -308,7 +307,7 @@ class Source(ABC):
         return frozenset({self.file.stem})
 
     @abstractmethod
-    def sentences(self, findings: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Findings) -> Iterator[Sentence]:
         """Read the file once and record everything that is wrong in ``findings``."""
 
     def __iter__(self) -> Iterator[Sentence]:
@@ -321,7 +320,7 @@ class Source(ABC):
         Raises:
             DataError: At the end, with all issues of the file.
         """
-        findings, passed = Pass(self.file, self.options), 0
+        findings, passed = Findings(self.file, self.options), 0
         try:
             for sentence in repairs.in_nfc(self.sentences(findings), self.options.repair, findings.repaired):
                 yield from findings.rejects[passed:]
@@ -332,7 +331,7 @@ class Source(ABC):
             if findings.issues:
                 raise findings.error()
         except DataError as error:
-            raise (self.advised(error) if self.advised else error) from None
+            raise (self.add_advice(error) if self.add_advice else error) from None
         yield from findings.rejects[passed:]
         for text, count in findings.noted.items():
             warn(f"{self.file.name}: {text.format(f'{count:,}')}")
@@ -365,7 +364,7 @@ class InMemory(Source):
         super().__init__(TextFile(name), ReadOptions())
         self._rows, self._name = rows, name
 
-    def sentences(self, findings: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Findings) -> Iterator[Sentence]:
         return checked_sentences(self._rows, self._name)
 
     def fingerprint(self) -> str:

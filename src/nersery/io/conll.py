@@ -37,7 +37,7 @@ from nersery.io.columns_and_rows.conll_writer import TAB, ConllWriter
 from nersery.io.columns_and_rows.document_marks import DocumentNames
 from nersery.io.columns_and_rows.word_column import NUMBER
 from nersery.io.formats import COLUMNS, COMMENTS, DOCUMENTS, ENTITIES, WORDS, FileHead, Format
-from nersery.io.input_files.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, inner_mark
+from nersery.io.input_files.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, byte_order_mark_issue
 from nersery.io.repairs import (
     BLANK_WORDS,
     CONTROL_CHARACTERS,
@@ -95,7 +95,7 @@ class Paragraph(NamedTuple):
     @property
     def mark_issue(self) -> Issue | None:
         """An issue for a byte order mark in front. After a comment or `WORD_MARK`, the mark belongs to the word."""
-        return None if self.skipped else inner_mark(self.rows[0][0], self.line, repair_hint(INNER_MARK))
+        return None if self.skipped else byte_order_mark_issue(self.rows[0][0], self.line, repair_hint(INNER_MARK))
 
 
 class ConllSource(base.Source):
@@ -130,7 +130,7 @@ class ConllSource(base.Source):
         rivals = f"columns {', '.join(map(str, others))} and {last} look like tags"
         return f"{description}; {rivals}, {self.layout.tag + 1} is read: --tag-column"
 
-    def sentences(self, findings: base.Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: base.Findings) -> Iterator[Sentence]:
         if self.layout is None:
             return
         documents = DocumentNames(self.file.stem)
@@ -168,9 +168,9 @@ class ConllSource(base.Source):
                 yield [row[self.layout.tag] for row in paragraph.rows]
 
     def _sentence(
-        self, paragraph: Paragraph, id: str, document: str, layout: Layout, findings: base.Pass
+        self, paragraph: Paragraph, id: str, document: str, layout: Layout, findings: base.Findings
     ) -> Sentence | None:
-        clash = findings.clash(id, paragraph.line)
+        clash = findings.record_id(id, paragraph.line)
         issues, invalid = list(filter(None, (clash, paragraph.mark_issue))), list[Issue]()
         if set(map(len, paragraph.rows)) == {layout.width}:
             columns = list(zip(*paragraph.rows, strict=True))
@@ -191,12 +191,14 @@ class ConllSource(base.Source):
                     sentence = Sentence(
                         words, entities, id, language, columns=extra, comments=comments, document=document
                     )
-                    findings.count(paragraph.repaired, repaired, cleaned)
+                    findings.count_repairs(paragraph.repaired, repaired, cleaned)
                     return sentence
                 except DataError as error:
                     invalid = base.at_words(base.issues_in(error, paragraph.line), paragraph.line_of)
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
-        findings.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
+        findings.record_broken(
+            id, sorted(issues, key=lambda issue: issue.line or 0), _rejected_sentence(paragraph, layout)
+        )
         return None
 
 
@@ -233,7 +235,7 @@ def _refuse_spaces_in_tags(file: TextFile) -> None:
     longer = [row for row in rows if len(row) > last + 1]
     if (
         last < 1
-        or any(TAB in line or base.lone_return(line, 0) for line in lines)
+        or any(TAB in line or base.carriage_return_issue(line, 0) for line in lines)
         or not all(looks_like_tag(row[last]) for row in rows)
     ):
         return
@@ -335,7 +337,7 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     for index, row in enumerate(paragraph.rows):
         line = paragraph.line_of(index)
         word = row[layout.word] if len(row) == layout.width else None
-        if issue := base.lone_return(TAB.join(row), line):
+        if issue := base.carriage_return_issue(TAB.join(row), line):
             yield issue
         elif word is None:
             expected = f"expected {layout.width} (word {layout.word + 1}, tag {layout.tag + 1})"
@@ -352,7 +354,7 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
             yield Issue(message, line=line, kind="space around word", fixes=(repair_hint(OUTER_SPACE),))
 
 
-def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
+def _rejected_sentence(paragraph: Paragraph, layout: Layout) -> Sentence:
     """A broken sentence for the rejects: words with their tags as a column, or its lines as they are."""
     if set(map(len, paragraph.rows)) == {layout.width}:
         columns = list(zip(*paragraph.rows, strict=True))

@@ -24,7 +24,7 @@ from nersery.io.base import RETURN_HINT, ReadOptions, at_words
 from nersery.io.columns_and_rows.column_names import HEADER_WORDS, TAG_NAMES, TEXTS
 from nersery.io.columns_and_rows.columns import DOCUMENT_MARK, SAMPLE_LINES, check_named_columns
 from nersery.io.columns_and_rows.conll_writer import TAB
-from nersery.io.columns_and_rows.objects import Object
+from nersery.io.columns_and_rows.objects import JsonObject
 from nersery.io.columns_and_rows.table_cells import cell_holds_several, holds_tags, tags_of, whole_text, word_cutter
 from nersery.io.columns_and_rows.word_column import NEARLY_ALL
 from nersery.io.formats import FileHead, Format
@@ -87,9 +87,9 @@ class _Table(NamedTuple):
         others = [name for at, name in enumerate(self.names) if at not in known and name not in ("", LANGUAGE)]
         return others if self.by_sentence else []
 
-    def named(self, row: _TableRow) -> Object:
+    def named(self, row: _TableRow) -> JsonObject:
         """What a row says about its sentence, apart from words and tags."""
-        value: Object = {} if self.document is None else {"document": _cell(row, self.document)}
+        value: JsonObject = {} if self.document is None else {"document": _cell(row, self.document)}
         if self.sentence is not None and _cell(row, self.sentence):
             value["id"] = ":".join(filter(None, (_cell(row, at) for at in self.naming)))
         if LANGUAGE in self.names:
@@ -104,7 +104,7 @@ class _Table(NamedTuple):
         return not (_cell(row, self.word) if self.sentence is None else "".join(row)).strip()
 
 
-class _Sentence(Object):
+class _Sentence(JsonObject):
     """A sentence as an object of JSONL.
 
     Args:
@@ -112,7 +112,7 @@ class _Sentence(Object):
         blank: Number of blank words that were left out.
     """
 
-    def __init__(self, value: Object, lines: Sequence[int], blank: int) -> None:
+    def __init__(self, value: JsonObject, lines: Sequence[int], blank: int) -> None:
         super().__init__(value)
         self.lines, self.blank = lines, blank
 
@@ -179,7 +179,7 @@ class CsvSource(JsonlSource):
             issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, line)
             raise DataError(issue, fix="export the table again, or correct it") from None
 
-    def values(self) -> Iterator[tuple[int, Object]]:
+    def values(self) -> Iterator[tuple[int, JsonObject]]:
         """The sentences as objects of JSONL, with their first lines in the file."""
         table, naming = self._table, self._table.naming
         current, name = list[tuple[int, _TableRow]](), [""] * len(naming)
@@ -217,7 +217,7 @@ class CsvSource(JsonlSource):
         _, header = next(self._rows())
         places = {"words": word, "tags": tag, "sentence": sentence}
         columns = {name: header[at] for name, at in places.items() if at is not None}
-        how: Object = {"sep": self._delimiter, "quoting": self._quoting, "encoding": self.file.encoding}
+        how: JsonObject = {"sep": self._delimiter, "quoting": self._quoting, "encoding": self.file.encoding}
         reading = {name: value for name, value in how.items() if value not in (",", csv.QUOTE_MINIMAL, "utf-8-sig")}
         as_text = {columns[name]: "str" for name in ("words", "sentence") if name in columns}
         reading |= {"usecols": [*columns.values()], "keep_default_na": False, "dtype": as_text}
@@ -240,7 +240,7 @@ class CsvSource(JsonlSource):
             for at in range(width)
             if at not in (word, tag, document, sentence) and (not names or names[at : at + 1] != [""])
         ]
-        value: Object = {} if sentence is None else {"id": ":".join(filter(None, name))}
+        value: JsonObject = {} if sentence is None else {"id": ":".join(filter(None, name))}
         value |= {} if document is None else {"document": name[0]}
         value |= {"tokens": [_cell(row, word) for row in rows], "ner_tags": [_cell(row, tag) for row in rows]}
         languages = {_cell(row, names.index(LANGUAGE)) for row in rows} if LANGUAGE in names else set()

@@ -19,10 +19,26 @@ from nersery.core.errors import DataError, Issue, shown
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.core.warnings import warn
-from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, issues_in, tag_issue, unread
+from nersery.io.base import (
+    Findings,
+    ReadOptions,
+    Source,
+    Writer,
+    detect_scheme,
+    issues_in,
+    tag_issue,
+    unreadable_sentence,
+)
 from nersery.io.columns_and_rows.json_files import first_value, layout_of, values_of
-from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, Object, parsed
-from nersery.io.columns_and_rows.rows import MARKS_OF_TAGS, holds_words, key_of_tags, usual_row, without_nulls, words_of
+from nersery.io.columns_and_rows.objects import ENCODER, BrokenError, JsonObject, parsed
+from nersery.io.columns_and_rows.rows import (
+    MARKS_OF_TAGS,
+    holds_words,
+    key_of_tags,
+    normalized_row,
+    without_nulls,
+    words_of,
+)
 from nersery.io.formats import EVERYTHING, FileHead, Format
 from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.repairs import BLANK_WORDS, OUTER_SPACE, decode_repaired, repair_hint
@@ -54,26 +70,26 @@ class JsonlSource(Source):
         left_out = f", left out: {', '.join(self._left_out)}" if self._left_out else ""
         return f"jsonl, {self.scheme}{left_out}" if self._has_tags else f"jsonl{left_out}"
 
-    def sentences(self, findings: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Findings) -> Iterator[Sentence]:
         for number, (line, given) in enumerate(self.values(), start=1):
             id, value = f"{self.file.stem}:{number}", None
             try:
                 value, blank = self._without_blanks(self.load(given, line))
                 id = value.get("id") or id
-                if clash := findings.clash(id, line):
+                if clash := findings.record_id(id, line):
                     raise BrokenError(clash)
                 entities, repaired = self._entities(value, line)
                 words, cleaned = findings.clean(words_of(value))
                 sentence = _built(value, words, id, entities, self.options.language, line)
             except BrokenError as broken:
-                findings.broken(id, self.placed(broken.issues, given), _remains(value, given))
+                findings.record_broken(id, self.placed(broken.issues, given), _rejected_sentence(value, given))
             else:
-                findings.count(repaired, cleaned, blank, self.repaired_in(given))
+                findings.count_repairs(repaired, cleaned, blank, self.repaired_in(given))
                 yield sentence
         if unnamed := [key for key in self._left_out if key not in self._named]:
             warn(f"{self.file.name}: left out {', '.join(unnamed)}, which occur after the first {FIRST_ROWS} lines")
 
-    def _without_blanks(self, value: Object) -> tuple[Object, Mapping[str, int]]:
+    def _without_blanks(self, value: JsonObject) -> tuple[JsonObject, Mapping[str, int]]:
         """A row without blank words and their tags, if that repair is requested, and the number of these words."""
         key, words = key_of_tags(value), words_of(value)
         if BLANK_WORDS not in self.options.repair or not key or len(words) != len(value[key]):
@@ -98,12 +114,12 @@ class JsonlSource(Source):
         """The number of words in a sentence that `values` has repaired, by repair."""
         return {}
 
-    def load(self, given: Any, line: int) -> Object:
+    def load(self, given: Any, line: int) -> JsonObject:
         """The object of a line. Raise `BrokenError` if its keys or the shapes of its values are wrong."""
         row = parsed(given, line)
         if not self.labelled and isinstance(row, dict):
             row = without_nulls(row, labelled=False)
-        value, left_out = usual_row(row, line)
+        value, left_out = normalized_row(row, line)
         if left_out:
             self._left_out |= dict.fromkeys(left_out)
         return value
@@ -121,7 +137,7 @@ class JsonlSource(Source):
                 self._has_tags = True
                 yield value[key]
 
-    def _entities(self, value: Object, line: int) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
+    def _entities(self, value: JsonObject, line: int) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
         if not (key := key_of_tags(value)):
             return _entities_of(value), {}
         written, words = value[key], words_of(value)
@@ -134,12 +150,12 @@ class JsonlSource(Source):
         return entities_, repaired
 
 
-def _entities_of(value: Object) -> tuple[Entity, ...]:
+def _entities_of(value: JsonObject) -> tuple[Entity, ...]:
     return tuple([Entity(**entity) for entity in value.get("entities", ())])
 
 
 def _built(
-    value: Object, words: Sequence[str], id: str, entities: tuple[Entity, ...], language: str, line: int
+    value: JsonObject, words: Sequence[str], id: str, entities: tuple[Entity, ...], language: str, line: int
 ) -> Sentence:
     origin = value.get("origin")
     if origin is not None:
@@ -170,7 +186,7 @@ def _hints(words: Sequence[str], *, labelled: bool) -> tuple[str, ...]:
     return (repair_hint(OUTER_SPACE),) if any(word.strip(BLANKS) != word for word in words) else ()
 
 
-def _remains(value: Object | None, given: Any) -> Sentence:
+def _rejected_sentence(value: JsonObject | None, given: Any) -> Sentence:
     """A broken sentence for the rejects: its words with their tags as a column, or its line as it is."""
     try:
         if value is not None:
@@ -178,12 +194,12 @@ def _remains(value: Object | None, given: Any) -> Sentence:
             return Sentence(tuple(words_of(value)), columns=(tuple(value[key]),) if key else ())
     except DataError:
         pass
-    return unread(given)
+    return unreadable_sentence(given)
 
 
-def to_object(sentence: Sentence) -> Object:
+def to_object(sentence: Sentence) -> JsonObject:
     """A sentence as JSON values. Most empty values are left out."""
-    value: Object = {"id": sentence.id, "words": list(sentence.words)}
+    value: JsonObject = {"id": sentence.id, "words": list(sentence.words)}
     if sentence.language:
         value["language"] = sentence.language
     value["entities"] = [
@@ -226,7 +242,7 @@ def reject_line(reject: Reject) -> str:
     return _line({**value, "reason": reject.reason}, reject.sentence)
 
 
-def _line(value: Object, sentence: Sentence | None) -> str:
+def _line(value: JsonObject, sentence: Sentence | None) -> str:
     try:
         return ENCODER.encode(value) + "\n"
     except ValueError:
@@ -257,7 +273,7 @@ def _reject(text: str, line: int) -> Reject:
     reason: str = value.pop("reason")
     if not value:
         return Reject(reason)
-    value, _ = usual_row(value, line)
+    value, _ = normalized_row(value, line)
     return Reject(reason, _built(value, words_of(value), value.get("id", ""), _entities_of(value), "", line))
 
 

@@ -19,7 +19,7 @@ from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
 from nersery.io.base import read_options
 from nersery.io.columns_and_rows.column_names import TAGS, WORDS
-from nersery.io.columns_and_rows.objects import WRONG_OBJECT, BrokenError, Object, json_value
+from nersery.io.columns_and_rows.objects import WRONG_OBJECT, BrokenError, JsonObject, json_value
 from nersery.io.columns_and_rows.rows import without_nulls
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource
@@ -44,7 +44,7 @@ class RowsSource(JsonlSource):
     def __init__(
         self,
         name: str,
-        rows: Callable[[], Iterable[Object]],
+        rows: Callable[[], Iterable[JsonObject]],
         options: Mapping[str, Any],
         columns: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
@@ -52,10 +52,10 @@ class RowsSource(JsonlSource):
         file.in_memory = True
         super().__init__(file, read_options(options, ("language", "scheme", "repair")))
 
-    def values(self) -> Iterator[tuple[int, Object]]:
+    def values(self) -> Iterator[tuple[int, JsonObject]]:
         return enumerate(self._rows(), start=1)
 
-    def load(self, given: Any, line: int) -> Object:
+    def load(self, given: Any, line: int) -> JsonObject:
         """The row, checked like a line of JSONL. Missing values and tags that are still numbers are separate issues."""
         for key, column in self._columns.items():
             value = given.get(key, given.get("words") if key == "tokens" else "")  # raw text has no key for tags
@@ -107,13 +107,13 @@ def dataset_sentences(
         if class_names and column not in unread:
             labels.setdefault(renamed.get(column) or column, dict(enumerate(class_names)))
 
-    def objects() -> Iterator[Object]:
+    def objects() -> Iterator[JsonObject]:
         for number, row in enumerate(rows, start=1):
             if not isinstance(row, Mapping):
                 fix = "read the dataset without its format: dataset.with_format(None)" * hasattr(rows, "with_format")
                 raise DataError(f"row {number} is {shown(row)}, expected a mapping such as {{'tokens': …}}", fix=fix)
             read = {key: value for key, value in row.items() if key not in unread}
-            plain: Object = {renamed.get(key, str(key)): json_value(value) for key, value in read.items()}
+            plain: JsonObject = {renamed.get(key, str(key)): json_value(value) for key, value in read.items()}
             plain["id"] = id_text(plain.get("id"))
             yield with_names(without_nulls(plain), labels)
 

@@ -20,7 +20,7 @@ from nersery.core.extras import required
 from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.annotation_tools.json_forms import LABEL_KEYS
 from nersery.io.columns_and_rows.column_names import TAG_NAMES, WORD_NAMES
-from nersery.io.columns_and_rows.objects import Object, json_value
+from nersery.io.columns_and_rows.objects import JsonObject, json_value
 from nersery.io.columns_and_rows.rows import ROWS_OF_JSONL, without_nulls
 from nersery.io.formats import EVERYTHING, Format
 from nersery.io.input_files.binary import PARQUET
@@ -65,10 +65,10 @@ class ParquetSource(JsonlSource):
     def description(self) -> str:
         return super().description.replace("jsonl", "parquet", 1)
 
-    def values(self) -> Iterator[tuple[int, Object]]:
+    def values(self) -> Iterator[tuple[int, JsonObject]]:
         return enumerate(self._rows(), start=1)
 
-    def _rows(self) -> Iterator[Object]:
+    def _rows(self) -> Iterator[JsonObject]:
         parquet = load_pyarrow().parquet
         try:
             if not self.file.path.stat().st_size:
@@ -190,7 +190,7 @@ def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
         return {}
 
 
-def with_names(row: Object, names: Names) -> Object:
+def with_names(row: JsonObject, names: Names) -> JsonObject:
     """The row with names for numbers. A number without a name, e.g. -1 for an unknown label, is left to the checks."""
     for key in row.keys() & names.keys():
         if isinstance(row[key], list):
@@ -200,7 +200,7 @@ def with_names(row: Object, names: Names) -> Object:
 
 
 def write_rows(
-    rows: Iterable[Object], path: Path, shapes: Mapping[str, Shape], metadata: Mapping[bytes, str] | None = None
+    rows: Iterable[JsonObject], path: Path, shapes: Mapping[str, Shape], metadata: Mapping[bytes, str] | None = None
 ) -> None:
     """Write rows with a value for each column. A missing value becomes null.
 
@@ -228,7 +228,7 @@ def write_lines(lines: Path, path: Path) -> None:
         write_rows((_with_list_of_scores(json.loads(line)) for line in stream), path, SHAPES)
 
 
-def _with_list_of_scores(value: Object) -> Object:
+def _with_list_of_scores(value: JsonObject) -> JsonObject:
     if "scores" in value:
         value["scores"] = [{"name": name, "value": score} for name, score in value["scores"].items()]
     return value

@@ -15,7 +15,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.outcome import Reject
 from nersery.core.system.files import content_hash
 from nersery.core.wording import either
-from nersery.io.base import unread
+from nersery.io.base import unreadable_sentence
 from nersery.io.formats import extensions
 from nersery.io.input_files.text_file import TextFile
 
@@ -215,7 +215,7 @@ class AlignmentFile:
             except ValueError as error:
                 issue = Issue(str(error), self.file.name, line)
                 if self.reject:
-                    yield Reject(MALFORMED, unread(text, (f"# {issue}",)))
+                    yield Reject(MALFORMED, unreadable_sentence(text, (f"# {issue}",)))
                     continue
                 issues.append(issue)
                 if len(issues) >= MOST_ISSUES:

@@ -146,7 +146,7 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
         source = reader(file, options)
     except DataError as error:
         raise _naming_the_format(file, options, error) from None
-    source.advised = partial(_naming_the_format, file, options)
+    source.add_advice = partial(_naming_the_format, file, options)
     return source
 
 

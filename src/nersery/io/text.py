@@ -14,7 +14,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.text.spacing import lacks_spaces
 from nersery.core.text.text_forms import is_invisible
 from nersery.core.warnings import warn
-from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
+from nersery.io.base import Findings, ReadOptions, Source, Writer, carriage_return_issue, issues_in, unreadable_sentence
 from nersery.io.formats import WORDS, FileHead, Format
 from nersery.io.input_files.foreign import refuse_foreign
 from nersery.io.input_files.text_file import TextFile
@@ -134,7 +134,7 @@ class TextSource(Source):
         notes = {"punctuation": LEFT_IN if self._keep_punctuation else SPLIT_OFF, "characters": apart}
         return notes.get(splitting, "")
 
-    def sentences(self, findings: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Findings) -> Iterator[Sentence]:
         blank = first = before_sentences = 0
         joined = first_joined = 0
         for number, line in enumerate(self.file.beginnings(LONGEST), start=1):
@@ -149,16 +149,16 @@ class TextSource(Source):
                 continue
             before_sentences = blank
             id = f"{self.file.stem}:{number}"
-            issues = [issue for issue in (long, lone_return(line, number)) if issue]
+            issues = [issue for issue in (long, carriage_return_issue(line, number)) if issue]
             try:
                 offsets = () if self.split is str.split or cleaned else tuple(word_offsets(written, line))
                 sentence = Sentence(words, id=id, language=self.options.language, offsets=offsets)
             except DataError as error:
                 issues += issues_in(error, number)
             if issues:
-                findings.broken(id, issues, unread(line))
+                findings.record_broken(id, issues, unreadable_sentence(line))
             else:
-                findings.count(cleaned)
+                findings.count_repairs(cleaned)
                 if len([*filter(str.strip, line.splitlines())]) > 1:
                     joined, first_joined = joined + 1, first_joined or number
                 yield sentence

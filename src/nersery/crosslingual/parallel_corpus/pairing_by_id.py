@@ -9,7 +9,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.crosslingual.parallel_corpus.sides import Lines
-from nersery.io.base import Pass, Source
+from nersery.io.base import Findings, Source
 from nersery.io.input_files.folder import FolderSource
 from nersery.io.temporary_tables.ids import Ids
 from nersery.io.temporary_tables.sentence_table import SentenceTable
@@ -40,7 +40,7 @@ def have_equal_ids(sides: Sequence[Source]) -> bool:
 def _first_own_id(source: Source) -> str:
     """The id of the first sentence, if the file has ids other than those that the reader would assign; else empty."""
     if isinstance(source, FolderSource):
-        reading = Pass(source.file, source.options)
+        reading = Findings(source.file, source.options)
         head = next(source.sentences(reading), None)
         return "" if head is None or head.id.startswith(f"{reading.file.stem}:") else head.id
     first = ""

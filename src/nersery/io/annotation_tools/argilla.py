@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nersery.core.errors import Issue, shown
-from nersery.io.columns_and_rows.objects import BrokenError, Object, wrong_object
+from nersery.io.columns_and_rows.objects import BrokenError, JsonObject, wrong_object
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
 
@@ -28,7 +28,7 @@ def is_record(value: Any) -> bool:
     return names_parts or {"fields", "responses"} <= value.keys() or {"annotation_agent", "prediction"} <= value.keys()
 
 
-def of_record(value: Object, line: int, *, labelled: bool) -> Object:
+def of_record(value: JsonObject, line: int, *, labelled: bool) -> JsonObject:
     """The text of a record, with its labels under ``label``.
 
     Raises:
@@ -59,7 +59,7 @@ def agreed(label_lists: Sequence[list[Any]], description: str, line: int, fix: s
     return label_lists[0]
 
 
-def _all(value: Object, line: int) -> list[tuple[str, list[tuple[Any, Any]]]]:
+def _all(value: JsonObject, line: int) -> list[tuple[str, list[tuple[Any, Any]]]]:
     """The responses to each question of Argilla 2, as status and answer. JSON only says if the record is completed."""
     if isinstance(responses := value.get("responses"), dict):
         default = "submitted" if value.get("status") in (None, "completed") else None
@@ -72,7 +72,7 @@ def _all(value: Object, line: int) -> list[tuple[str, list[tuple[Any, Any]]]]:
     return [(key, [*zip(_statuses(value, key, line), values, strict=True)]) for key, values in columns]
 
 
-def _statuses(value: Object, key: str, line: int) -> list[Any]:
+def _statuses(value: JsonObject, key: str, line: int) -> list[Any]:
     """The status of each response in a column."""
     name, count = f"{key}.status", len(value[key])
     statuses = value.get(name)
@@ -95,7 +95,7 @@ def _with_names(annotation: Any) -> Any:
     return [{"start": start, "end": end, "label": type_} for type_, start, end in annotation]
 
 
-def _fields(value: Object, line: int) -> Object:
+def _fields(value: JsonObject, line: int) -> JsonObject:
     """The fields of a record that describe its text. If there is only one text, it is under ``text``."""
     fields = value.get("fields", value)
     if not isinstance(fields, dict):

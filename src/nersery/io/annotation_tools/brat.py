@@ -13,7 +13,7 @@ from nersery.core.system.files import LABELS, TEXT, files_of
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.annotation_tools.tool_exports import pack_brat
-from nersery.io.base import Pass, ReadOptions, unread
+from nersery.io.base import Findings, ReadOptions, unreadable_sentence
 from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, Format
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlWriter
@@ -50,7 +50,7 @@ class BratSource(StandoffSource):
                 issue = Issue(f"{other.path.name}, the other file of the document, is missing", str(half.path))
                 raise DataError(issue, fix="copy it there, or name another file")
 
-    def documents(self, findings: Pass) -> Iterator[Document]:
+    def documents(self, findings: Findings) -> Iterator[Document]:
         text = self._text.whole()
         lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(self.file.lines(), start=1)]
         triggers = {match[1] for _, line in lines if (match := _TRIGGER.match(line))}
@@ -60,7 +60,7 @@ class BratSource(StandoffSource):
             if line.strip() and not line.startswith(OTHERS)
         ]
         if issues := [_issue(number, line) for number, line, label in labels if label is None]:
-            findings.broken(self.file.stem, issues, unread(text))
+            findings.record_broken(self.file.stem, issues, unreadable_sentence(text))
             return
         spans = [_span(label, number) for number, _, label in labels if label and label["id"] not in triggers]
         findings.noted.update(+Counter({LEFT_OUT: len(labels) - len(spans)}))

@@ -15,7 +15,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io.annotation_tools.spacy_documents import MULTI_LANGUAGE, document_sentences, spacy_vocabulary, to_spacy
-from nersery.io.base import Pass, ReadOptions, Source, unread
+from nersery.io.base import Findings, ReadOptions, Source, unreadable_sentence
 from nersery.io.formats import DOCUMENTS, OFFSETS, PLAIN, Format
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource, JsonlWriter
@@ -37,19 +37,19 @@ class DocBinSource(Source):
 
     description = "spacy"
 
-    def sentences(self, findings: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Findings) -> Iterator[Sentence]:
         for number, doc in enumerate(self._documents(), start=1):
             id = f"{self.file.stem}:{number}"
             try:
                 sentences = list(document_sentences(doc, id))
-                clashes = filter(None, (findings.clash(sentence.id, number) for sentence in sentences))
+                clashes = filter(None, (findings.record_id(sentence.id, number) for sentence in sentences))
                 issues = [replace(clash, line=None) for clash in clashes]
             except DataError as error:
                 issues = [replace(issue, kind="invalid sentence") for issue in error.issues]
             except _DAMAGED as error:
                 issues = [Issue(f"its user_data cannot be read: {error}", kind="invalid sentence")]
             if issues:
-                findings.broken(id, issues, unread(doc.text))
+                findings.record_broken(id, issues, unreadable_sentence(doc.text))
                 continue
             for sentence in sentences:
                 is_known = sentence.language not in ("", MULTI_LANGUAGE)

@@ -14,7 +14,7 @@ from typing import Any
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.annotation_tools.labelled_text import LabelledSpan
-from nersery.io.columns_and_rows.objects import Object, array_values, inner_values, is_place
+from nersery.io.columns_and_rows.objects import JsonObject, array_values, inner_values, is_integer_pair
 
 TEXTS = ("text", "data", "sentence", "content", "originalText")
 """Keys of a text; ``data`` is an object in Label Studio."""
@@ -27,7 +27,7 @@ _START_KEY, _END_KEY = re.compile("start|begin|offset", re.IGNORECASE), re.compi
 _PLACE_KEY = re.compile("span|pos|offset|range|location", re.IGNORECASE)
 
 
-def has_text(value: Object) -> bool:
+def has_text(value: JsonObject) -> bool:
     """Whether an object has a text under any of the known keys."""
     return any(isinstance(value.get(key), str) for key in TEXTS)
 
@@ -80,7 +80,7 @@ def _is_labelled(value: Any) -> bool:
     return isinstance(value, dict) and has_text(value) and any(isinstance(value.get(key), list) for key in LABEL_KEYS)
 
 
-def usual_form(value: Object) -> Object:
+def usual_form(value: JsonObject) -> JsonObject:
     """An object with its text under ``text``, and with labels in objects with ``start``, ``end``, ``label``, ``text``.
 
     Values of another form stay as they are.
@@ -103,11 +103,11 @@ def is_cut(value: Any) -> bool:
     return len(pieces) == 1 or any(isinstance(_type_of_piece(piece), str) for piece in pieces)
 
 
-def _type_of_piece(piece: Object) -> Any:
+def _type_of_piece(piece: JsonObject) -> Any:
     return piece.get("entity", piece.get("alias"))
 
 
-def _joined(value: Object) -> Object:
+def _joined(value: JsonObject) -> JsonObject:
     """The text of all pieces, and a label for each that has a type."""
     text, labels = "", []
     for piece in value["data"]:
@@ -124,12 +124,12 @@ def _usual_labels(content: Any) -> Any:
     return _of_types(content) if isinstance(content, dict) else content
 
 
-def _of_types(content: Object) -> Any:
+def _of_types(content: JsonObject) -> Any:
     """The labels of CLUENER, ``{type: {mention: [[first, last], …]}}``."""
     mentions = [(type_, mention) for type_, mention in content.items() if isinstance(mention, dict)]
     listed = [(t, text, places) for t, mention in mentions for text, places in mention.items()]
     triples = [(t, text, place) for t, text, places in listed if isinstance(places, list) for place in places]
-    if len(mentions) < len(content) or not triples or not all(is_place(place) for *_, place in triples):
+    if len(mentions) < len(content) or not triples or not all(is_integer_pair(place) for *_, place in triples):
         return content
     return [{"start": first, "end": last + 1, "label": type_, "text": text} for type_, text, (first, last) in triples]
 
@@ -148,7 +148,7 @@ def _usual(label: Any) -> Iterator[Any]:
             last = point.get("end")
             end = last + 1 if type(last) is int else last
             yield {"start": point.get("start"), "end": end, "label": label.get("label"), "text": point.get("text")}
-    elif is_place(place):
+    elif is_integer_pair(place):
         type_ = next((label[key] for key in ("type", "label", "obj") if key in label), None)
         yield {"start": place[0], "end": place[1], "label": type_, "text": label.get("name", label.get("text"))}
     elif {"start", "end", "value", "entity"} <= label.keys():  # of Rasa, where a value may be a synonym
@@ -229,15 +229,17 @@ def _seems_label(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     inner = [part for content in value.values() for part in (content if isinstance(content, list) else [content])]
-    if any(is_place(content) or _are_places(content) for key, content in value.items() if _PLACE_KEY.search(key)):
+    if any(
+        is_integer_pair(content) or _are_places(content) for key, content in value.items() if _PLACE_KEY.search(key)
+    ):
         return True
     return any(_has_places(part) for part in (value, *inner) if isinstance(part, dict))
 
 
 def _are_places(value: Any) -> bool:
-    return isinstance(value, list) and value != [] and all(map(is_place, value))
+    return isinstance(value, list) and value != [] and all(map(is_integer_pair, value))
 
 
-def _has_places(value: Object) -> bool:
+def _has_places(value: JsonObject) -> bool:
     integer_keys = [key for key, number in value.items() if type(number) is int]
     return any(map(_START_KEY.search, integer_keys)) and any(map(_END_KEY.search, integer_keys))

@@ -38,13 +38,13 @@ from nersery.io.annotation_tools.json_forms import (
     usual_form,
 )
 from nersery.io.annotation_tools.label_studio import of_task
-from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan, Offsets
+from nersery.io.annotation_tools.labelled_text import CharacterSpan, Document, LabelledSpan
 from nersery.io.annotation_tools.several_answers import SEVERAL, Answers
 from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, strict_layout
 from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
-from nersery.io.base import Pass, Writer, unread
+from nersery.io.base import Findings, Writer, unreadable_sentence
 from nersery.io.columns_and_rows.json_files import first_value, layout_of, values_of
-from nersery.io.columns_and_rows.objects import BrokenError, Object, is_place, parsed, wrong_object
+from nersery.io.columns_and_rows.objects import BrokenError, JsonObject, is_integer_pair, parsed, wrong_object
 from nersery.io.columns_and_rows.rows import holds_words
 from nersery.io.formats import FileHead, Format
 from nersery.io.temporary_tables.ids import Ids
@@ -101,14 +101,14 @@ class SpansSource(StandoffSource):
         left_out = f", left out: {', '.join(keys)}" if (keys := _left_out(first)) else ""
         return f"spans of text{left_out}"
 
-    def documents(self, findings: Pass) -> Iterator[Document]:
+    def documents(self, findings: Findings) -> Iterator[Document]:
         number, written_ids, answers = 0, Ids(), Answers()
         for line, given in values_of(self.file):
             try:
                 value = parsed(given, line)
             except BrokenError as broken:
                 number += 1
-                findings.broken(f"{self.file.stem}:{number}", broken.issues, unread(given))
+                findings.record_broken(f"{self.file.stem}:{number}", broken.issues, unreadable_sentence(given))
                 continue
             in_lists = isinstance(given, str) and holds_texts(value)
             for at, entry in texts_in(given, given.index("{")) if in_lists else [(1, value)]:
@@ -118,7 +118,7 @@ class SpansSource(StandoffSource):
                 )
 
     def _documents(
-        self, value: Any, id: str, line: int, findings: Pass, written_ids: Ids, answers: Answers
+        self, value: Any, id: str, line: int, findings: Findings, written_ids: Ids, answers: Answers
     ) -> Iterator[Document]:
         try:
             value = {"text": value[0], **value[1]} if is_pair(value) else value
@@ -143,7 +143,7 @@ class SpansSource(StandoffSource):
                     findings.noted[LAST_CHARACTERS] += 1
                 yield document
         except BrokenError as broken:
-            findings.broken(id, broken.issues, unread(value))
+            findings.record_broken(id, broken.issues, unreadable_sentence(value))
 
 
 def _left_out(first: tuple[int, Any]) -> list[str]:
@@ -165,17 +165,17 @@ def _left_out(first: tuple[int, Any]) -> list[str]:
     return [f"{prefix}{key}" for key in plain if key not in known and not key.startswith("_")]
 
 
-def _refused(value: Object, line: int) -> Sentence:
+def _refused(value: JsonObject, line: int) -> Sentence:
     """The text of a refused answer for the rejects, with its labels as comments, if they can be read."""
     labels = value.get("spans")
     try:
         spans = [span for label in labels for span in _spans(label, line)] if isinstance(labels, list) else []
     except BrokenError:
         spans = []
-    return unread(str(value.get("text", "")), [f"# label: {span}" for span in spans])
+    return unreadable_sentence(str(value.get("text", "")), [f"# label: {span}" for span in spans])
 
 
-def _written(value: Object) -> Object:
+def _written(value: JsonObject) -> JsonObject:
     """What nersery wrote into a task about its sentence; see `tool_exports`."""
     holder = value["data"] if isinstance(value.get("data"), dict) else value
     meta: Any = holder.get("meta")
@@ -184,13 +184,13 @@ def _written(value: Object) -> Object:
     return meta if all(type(content) is SOURCE[key] for key, content in meta.items()) else {}
 
 
-def _id(value: Object) -> str:
+def _id(value: JsonObject) -> str:
     """The id of an object, if it is a text or a number; otherwise empty."""
     id = value.get("id")
     return str(id) if isinstance(id, str | int) and not isinstance(id, bool) else ""
 
 
-def _document(value: Object, id: str, line: int, *, labelled: bool, split: str | None) -> Document:
+def _document(value: JsonObject, id: str, line: int, *, labelled: bool, split: str | None) -> Document:
     """The document of an object. Raise `BrokenError` if it is none, or with ``labelled`` if it is unannotated."""
     written = _written(value)
     if isinstance(value.get("data"), dict):
@@ -225,7 +225,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     return Document(id, text, spans, line, offsets, language, source=source)
 
 
-def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
+def _labels(value: JsonObject, line: int, *, labelled: bool) -> Sequence[Any]:
     """The labels as they are; none if there is no key for them, as in unlabelled text.
 
     Raises:
@@ -247,7 +247,7 @@ def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
     return ()
 
 
-def _refuse_other_forms(value: Object, line: int) -> None:
+def _refuse_other_forms(value: JsonObject, line: int) -> None:
     """Raise `BrokenError` for labels in an unknown form, without which the text would seem to have no entities."""
     seeming = ((key, (inner_label if key in OTHER_PLACES else seeming_label)(part)) for key, part in value.items())
     for key, item in ((key, item) for key, item in seeming if item is not None):
@@ -286,7 +286,7 @@ def _is_triple(label: Sequence[Any]) -> bool:
     return len(label) > 2 and not has_name
 
 
-def _without_wrong(value: Object) -> tuple[Object, int]:
+def _without_wrong(value: JsonObject) -> tuple[JsonObject, int]:
     """An object without the labels that a reviewer in LightTag marked as wrong, and the number of these labels."""
     lists = {key: content for key, content in value.items() if isinstance(content, list)}
     right = {key: [label for label in content if not _is_wrong(label)] for key, content in lists.items()}
@@ -297,7 +297,7 @@ def _is_wrong(label: Any) -> bool:
     return isinstance(label, dict) and label.get("correct") is False and is_label(label)
 
 
-def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
+def _offsets(tokens: Any, text: str, line: int) -> list[CharacterSpan] | None:
     """The words in Prodigy's tokens. Tokens of white space are not words, and may have wrong positions."""
     if tokens is None:
         return None
@@ -311,7 +311,7 @@ def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
         raise wrong_object(line, '"tokens" are expected to be objects with text, start and end') from None
     words = [place for place in offsets if text[slice(*place)].strip()]
     if not _are_words(words, text):
-        placed = (token for token in (*filled, *blank) if is_place([token.get("start"), token.get("end")]))
+        placed = (token for token in (*filled, *blank) if is_integer_pair([token.get("start"), token.get("end")]))
         odd = next((token for token in placed if text[token["start"] : token["end"]] != token.get("text")), None)
         seen = ""
         if odd is not None:
@@ -324,13 +324,13 @@ def _is_blank(text: Any) -> bool:
     return isinstance(text, str) and text != "" and not text.strip()
 
 
-def _written_offsets(pairs: Sequence[Any], text: str) -> list[Offsets] | None:
+def _written_offsets(pairs: Sequence[Any], text: str) -> list[CharacterSpan] | None:
     """The words that nersery wrote into a task; None if another tool wrote them, or the text was changed."""
-    offsets = [(pair[0], pair[1]) for pair in pairs if is_place(pair)]
+    offsets = [(pair[0], pair[1]) for pair in pairs if is_integer_pair(pair)]
     return offsets if offsets and len(offsets) == len(pairs) and _are_words(offsets, text) else None
 
 
-def _are_words(offsets: Sequence[Offsets], text: str) -> bool:
+def _are_words(offsets: Sequence[CharacterSpan], text: str) -> bool:
     """Whether these offsets are those of all words of a text, in order."""
     borders = [0, *(border for place in offsets for border in place), len(text)]
     between = [text[end:start] for end, start in zip(borders[::2], borders[1::2], strict=True)]
@@ -347,7 +347,7 @@ class SpansWriter(Writer):
     def encode(self, sentence: Sentence) -> str:
         text, offsets = strict_layout(sentence)
         label = [[offsets[start][0], offsets[end - 1][1], type_] for start, end, type_ in sentence.labels]
-        value: Object = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}
+        value: JsonObject = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}
         value["tokens"] = None  # doccano refuses files in which lines have different keys
         if not splits_alike(text, sentence):
             words = zip(sentence.words, offsets, strict=True)

@@ -9,7 +9,7 @@ from nersery.core.errors import Issue, shown
 from nersery.io.annotation_tools.argilla import agreed
 from nersery.io.annotation_tools.json_forms import ANNOTATIONS
 from nersery.io.annotation_tools.labelled_text import whitespace_tokens
-from nersery.io.columns_and_rows.objects import BrokenError, Object, is_place, wrong_object
+from nersery.io.columns_and_rows.objects import BrokenError, JsonObject, is_integer_pair, wrong_object
 
 _PARTS = ("start", "end", "labels")
 """What the value of each label has."""
@@ -17,7 +17,7 @@ _PLAIN_TEXT = "label the text under <Text> in Label Studio, not under <HyperText
 _COMPLETE = "give each marked text a type in Label Studio, or delete the mark, and export again"
 
 
-def of_task(task: Object, line: int, *, labelled: bool) -> Object:
+def of_task(task: JsonObject, line: int, *, labelled: bool) -> JsonObject:
     """The text and the labels of a task of Label Studio. An unannotated one has none, or is broken if ``labelled``."""
     completed: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
     completed = [item for item in completed if isinstance(item, dict) and not item.get("was_cancelled")]
@@ -31,7 +31,7 @@ def of_task(task: Object, line: int, *, labelled: bool) -> Object:
     return {"text": _text_of(task["data"], labels, line), "spans": labels}
 
 
-def _of_results(annotation: Object, line: int) -> list[Object]:
+def _of_results(annotation: JsonObject, line: int) -> list[JsonObject]:
     """The labels that somebody has given. Choices, relations and the like are left out."""
     if "result" not in annotation:
         raise wrong_object(line, 'the annotation has no "result", expected a list of labels')
@@ -54,11 +54,11 @@ def _of_results(annotation: Object, line: int) -> list[Object]:
     return [{key: _value(result).get(key) for key in (*_PARTS, "text")} for result in labels]
 
 
-def _is_label(result: Object) -> bool:
+def _is_label(result: JsonObject) -> bool:
     return result.get("type") == "labels" or "labels" in _value(result)
 
 
-def _refuse_incomplete(label: Object, line: int) -> None:
+def _refuse_incomplete(label: JsonObject, line: int) -> None:
     """Raise `BrokenError` for a label without its position or type."""
     if "value" not in label:
         raise wrong_object(line, f'a label has no "value": {shown(label)}, expected one with {", ".join(_PARTS)}')
@@ -70,18 +70,18 @@ def _refuse_incomplete(label: Object, line: int) -> None:
         raise wrong_object(line, message, fixes=(_COMPLETE,) if lacking == ["labels"] else ())
 
 
-def _in_html(result: Object) -> bool:
+def _in_html(result: JsonObject) -> bool:
     """Whether a result has its place in an element of a page, as those over ``<HyperText>`` do."""
     return isinstance(_value(result).get("start"), str)
 
 
-def _value(result: Object) -> Object:
+def _value(result: JsonObject) -> JsonObject:
     """What somebody has chosen or marked; empty for relations."""
     value = result.get("value")
     return value if isinstance(value, dict) else {}
 
 
-def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
+def _text_of(data: JsonObject, labels: Sequence[JsonObject], line: int) -> Any:
     """The text of a task: the value of ``text``, or else the only text, or the only one that the labels fit."""
     if "text" in data:
         return data["text"]
@@ -102,7 +102,7 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
     return next(iter(texts.values()))
 
 
-def _covers(text: str, label: Object) -> bool:
+def _covers(text: str, label: JsonObject) -> bool:
     """Whether a label covers the text that it repeats."""
     place = [label["start"], label["end"]]
-    return is_place(place) and whitespace_tokens(text[slice(*place)]) == whitespace_tokens(label["text"])
+    return is_integer_pair(place) and whitespace_tokens(text[slice(*place)]) == whitespace_tokens(label["text"])

@@ -32,7 +32,7 @@ from nersery.io.text import word_offsets
 from nersery.io.word_splitting.scripts_without_spaces import is_mark
 from nersery.io.word_splitting.tokenization import Splitter, is_joined, splitter
 
-Offsets = tuple[int, int]
+CharacterSpan = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
 SIGNS_HINT = "--split signs (each punctuation mark is a word, also in raw text, where no label says where to cut)"
 LEAVE_OUT = "leave out {}: more labels fit without"
@@ -60,7 +60,7 @@ class LabelledSpan:
     line: int
     text: str | None = None
     parts: int = 1
-    written: Offsets | None = None
+    written: CharacterSpan | None = None
 
     def fits(self, text: str) -> bool:
         """Whether it covers the text that the file gives for it, if the file gives any."""
@@ -69,7 +69,7 @@ class LabelledSpan:
             is_within and whitespace_tokens(text[self.start : self.end]) == whitespace_tokens(self.text)
         )
 
-    def inner(self, text: str) -> Offsets:
+    def inner(self, text: str) -> CharacterSpan:
         """The offsets without the white space at both ends; an empty range if there is nothing else."""
         covered = text[max(0, self.start) : max(0, self.end)]
         start = self.start + len(covered) - len(covered.lstrip())
@@ -100,7 +100,7 @@ class Document:
     text: str
     spans: Sequence[LabelledSpan]
     line: int = 1
-    offsets: Sequence[Offsets] | None = None
+    offsets: Sequence[CharacterSpan] | None = None
     language: str | None = None
     issues: Mapping[int, Sequence[Issue]] = field(default_factory=dict)
     counts_characters: bool = False
@@ -136,7 +136,7 @@ class Document:
     def gains(self) -> dict[tuple[str, ...], int]:
         """How many more labels fit with each other way to count offsets, by its repairs; empty after repairs."""
         recounts = self._recounts if self.unmoved is None else {}
-        return {way: apt(spans, self.text) - self.apt for way, spans in recounts.items()}
+        return {way: count_fitting(spans, self.text) - self.fitting_count for way, spans in recounts.items()}
 
     @property
     def best_recount(self) -> tuple[str, ...]:
@@ -148,23 +148,23 @@ class Document:
     def is_miscounted(self) -> bool:
         """Whether more labels fit if offsets are counted differently, or as before repairs."""
         read = self.unmoved or self
-        return read.apt + max([0, *read.gains.values()]) > self.apt
+        return read.fitting_count + max([0, *read.gains.values()]) > self.fitting_count
 
     @cached_property
     def mixed_with(self) -> str:
         """With or without which repairs several labels fit that do not fit as they are read; empty if not all do."""
-        misfits = [number for number, span in enumerate(self.spans) if not _is_apt(span, self.text)]
+        misfits = [number for number, span in enumerate(self.spans) if not _fits_words(span, self.text)]
         read = self.unmoved or self
         ways = {(): read.spans, **read._recounts} if len(misfits) > 1 else {}  # one alone may fit by chance
         for way, spans in ways.items():
-            if all(_is_apt(spans[number], self.text) for number in misfits):
+            if all(_fits_words(spans[number], self.text) for number in misfits):
                 return f"with {options_of(way)}" if way else f"without {options_of(self.repairs)}"
         return ""
 
     @cached_property
-    def apt(self) -> int:
+    def fitting_count(self) -> int:
         """The number of labels that cover what they should, or seem to cover whole words."""
-        return apt(self.spans, self.text)
+        return count_fitting(self.spans, self.text)
 
     def moved(self, repairs: Collection[str]) -> Document:
         """The document with its offsets counted in another way; see `recounted`."""
@@ -212,14 +212,14 @@ class Line:
         """The text of the line."""
         return self.document.text[self.start : self.end]
 
-    def offsets(self, cut: Splitter) -> list[Offsets]:
+    def offsets(self, cut: Splitter) -> list[CharacterSpan]:
         """The offsets of the words."""
         known = self.document.offsets
         if known is not None:
             return list(known[bisect_left(known, (self.start,)) : bisect_left(known, (self.end,))])
         return [(self.start + start, self.start + end) for start, end in word_offsets(cut(self.text), self.text)]
 
-    def finer(self, offsets: Sequence[Offsets]) -> list[Offsets]:
+    def cut_at_labels(self, offsets: Sequence[CharacterSpan]) -> list[CharacterSpan]:
         """The words, cut where a label begins or ends within one. No letter is cut off from its marks."""
         text = self.document.text
         ends = {border for span in self.spans for border in span.inner(text) if 0 < border < len(text)}
@@ -229,11 +229,11 @@ class Line:
         )
         return [place for start, end, cuts in inside for place in pairwise([start, *cuts, end])]
 
-    def widened(self, offsets: Sequence[Offsets]) -> Line:
+    def widened(self, offsets: Sequence[CharacterSpan]) -> Line:
         """The line with labels that cover whole words."""
         return replace(self, spans=[self._whole(span, offsets) for span in self.spans])
 
-    def _whole(self, span: LabelledSpan, offsets: Sequence[Offsets]) -> LabelledSpan:
+    def _whole(self, span: LabelledSpan, offsets: Sequence[CharacterSpan]) -> LabelledSpan:
         start, end = span.inner(self.document.text)
         touched = self._touched(start, end, offsets)
         is_broken = span.parts > 1 or self._misplaced(span, start, end) or not touched
@@ -241,13 +241,13 @@ class Line:
             return span
         return replace(span, start=touched[0][0], end=touched[-1][1], text=None)
 
-    def entities(self, offsets: Sequence[Offsets]) -> tuple[Entity, ...]:
+    def entities(self, offsets: Sequence[CharacterSpan]) -> tuple[Entity, ...]:
         """The labels by words, each once. They must not have issues."""
         first, last = {start: n for n, (start, _) in enumerate(offsets)}, {end: n for n, (_, end) in enumerate(offsets)}
         inner = {(*span.inner(self.document.text), span.type): None for span in self.spans}
         return tuple(Entity(first[start], last[end] + 1, type_) for start, end, type_ in inner)
 
-    def issues(self, offsets: Sequence[Offsets]) -> Iterator[Issue]:
+    def issues(self, offsets: Sequence[CharacterSpan]) -> Iterator[Issue]:
         """The issues with its labels."""
         recount, split = self._recount(), cache(lambda splitting: self.offsets(splitter(splitting)))
         runs_on = lacks_spaces(self.text)
@@ -282,7 +282,7 @@ class Line:
         if unmoved is None:
             return [repair_hint(name) for name in document.best_recount]
         applied, way = options_of(document.repairs), unmoved.best_recount
-        if unmoved.is_miscounted and unmoved.moved(way).apt > document.apt:
+        if unmoved.is_miscounted and unmoved.moved(way).fitting_count > document.fitting_count:
             return [f"{options_of(way)} in place of {applied}: more labels fit"]
         return [LEAVE_OUT.format(applied)] if document.is_miscounted else []
 
@@ -302,14 +302,14 @@ class Line:
         is_inside = self.start <= start and end <= self.end
         return "" if is_inside else f"{span} continues past the end of its line, expected a label for each line"
 
-    def _cut_by(self, start: int, end: int, offsets: Sequence[Offsets]) -> str | None:
+    def _cut_by(self, start: int, end: int, offsets: Sequence[CharacterSpan]) -> str | None:
         """The words that a label covers partly; None if it covers whole words."""
         touched = self._touched(start, end, offsets)
         if touched and (touched[0][0], touched[-1][1]) == (start, end):
             return None
         return " ".join(self.document.text[slice(*place)] for place in touched)
 
-    def _touched(self, start: int, end: int, offsets: Sequence[Offsets]) -> list[Offsets]:
+    def _touched(self, start: int, end: int, offsets: Sequence[CharacterSpan]) -> list[CharacterSpan]:
         """The words that a label covers at least partly."""
         first = max(0, bisect_right(offsets, (start, len(self.document.text))) - 1)
         return [place for place in offsets[first : bisect_left(offsets, (end,))] if place[1] > start]
@@ -350,12 +350,12 @@ def suits(way: Collection[str], gain: int) -> bool:
     return gain >= (not _RARE.isdisjoint(way))
 
 
-def apt(spans: Iterable[LabelledSpan], text: str) -> int:
+def count_fitting(spans: Iterable[LabelledSpan], text: str) -> int:
     """The number of labels that cover what they should, or seem to cover whole words."""
-    return sum(_is_apt(span, text) for span in spans)
+    return sum(_fits_words(span, text) for span in spans)
 
 
-def _is_apt(span: LabelledSpan, text: str) -> bool:
+def _fits_words(span: LabelledSpan, text: str) -> bool:
     start, end = span.inner(text)
     if span.text is not None or not 0 <= start < end <= len(text):
         return span.text is not None and span.fits(text)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from nersery.core.errors import Issue, shown
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
-from nersery.io.base import Pass, unread
+from nersery.io.base import Findings, unreadable_sentence
 from nersery.io.columns_and_rows.columns import paragraphs
 from nersery.io.formats import FileHead, Format
 from nersery.io.input_files.text_file import TextFile
@@ -35,7 +35,7 @@ class PubtatorSource(StandoffSource):
     numbers_lines = True
     splitting = "signs"
 
-    def documents(self, findings: Pass) -> Iterator[Document]:
+    def documents(self, findings: Findings) -> Iterator[Document]:
         for first, lines in _parts(self.file):
             texts, spans, issues, id = list[str](), list[LabelledSpan](), list[Issue](), f"{self.file.stem}:{first}"
             for number, line in enumerate(lines, start=first):
@@ -51,7 +51,7 @@ class PubtatorSource(StandoffSource):
                     issues.append(Issue(f"{shown(line)}, {_EXPECTED}", line=number, kind="not a label"))
             if issues or not texts:
                 missing = Issue(f"{shown(lines[0].rstrip())}, expected e.g. 123|t|Title", line=first, kind="no text")
-                findings.broken(id, issues or [missing], unread(" ".join(texts or lines)))
+                findings.record_broken(id, issues or [missing], unreadable_sentence(" ".join(texts or lines)))
             else:
                 yield Document(id, "\n".join(texts), spans, first)
 

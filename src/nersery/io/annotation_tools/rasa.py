@@ -14,7 +14,7 @@ from typing import Any
 from nersery.core.errors import Issue
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
-from nersery.io.base import Pass, unread
+from nersery.io.base import Findings, unreadable_sentence
 from nersery.io.formats import FileHead, Format
 
 _BEGINS = re.compile(r"^(?:nlu:\s*|## ?(?:intent|synonym|lookup|regex):.*)$", re.MULTILINE)
@@ -30,7 +30,7 @@ class RasaSource(StandoffSource):
 
     description = "rasa"
 
-    def documents(self, findings: Pass) -> Iterator[Document]:
+    def documents(self, findings: Findings) -> Iterator[Document]:
         for number, (line, written) in enumerate(self._examples(), start=1):
             id, text, spans = f"{self.file.stem}:{number}", "", list[LabelledSpan]()
             at = 0
@@ -42,7 +42,9 @@ class RasaSource(StandoffSource):
                 yield Document(id, text + written[at:], spans, line)
             else:
                 message = 'a label has no single "entity", expected e.g. [Oslo](city) or [Oslo]{"entity": "city"}'
-                findings.broken(id, [Issue(message, line=line, kind="not a label")], unread(written))
+                findings.record_broken(
+                    id, [Issue(message, line=line, kind="not a label")], unreadable_sentence(written)
+                )
 
     def _examples(self) -> Iterator[tuple[int, str]]:
         """The items below intents, with their lines from 1."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nersery.core.errors import Issue
 from nersery.io.annotation_tools.json_forms import TEXTS
 from nersery.io.base import digest_of
-from nersery.io.columns_and_rows.objects import BrokenError, Object
+from nersery.io.columns_and_rows.objects import BrokenError, JsonObject
 from nersery.io.temporary_tables.ids import Ids
 
 SEVERAL = (
@@ -25,7 +25,7 @@ class Answers:
     def __init__(self) -> None:
         self._tasks, self._labels, self._several = Ids(), Ids(), Ids()
 
-    def is_known(self, value: Object, line: int) -> bool:
+    def is_known(self, value: JsonObject, line: int) -> bool:
         """Whether an annotation in Label Studio's JSON-MIN has the labels of an earlier one of the same task.
 
         Raises:
@@ -44,7 +44,7 @@ class Answers:
             raise BrokenError(Issue(message, line=line, kind="annotations differ", fixes=(_FIX,)))
         return False
 
-    def begins_several(self, value: Object, line: int) -> bool:
+    def begins_several(self, value: JsonObject, line: int) -> bool:
         """Whether this is the second answer in Prodigy for the same text."""
         if "_input_hash" not in value:
             return False

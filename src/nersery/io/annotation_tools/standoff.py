@@ -20,14 +20,14 @@ from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import (
     LEAVE_OUT,
     SIGNS_HINT,
+    CharacterSpan,
     Document,
     LabelledSpan,
     Line,
-    Offsets,
     options_of,
     suits,
 )
-from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, unread
+from nersery.io.base import RETURN_HINT, Findings, Source, carriage_return_issue, issues_in, unreadable_sentence
 from nersery.io.repairs import CUT_WORDS, OFFSET_REPAIRS, UTF16_OFFSETS, WHOLE_WORDS, repair_hint
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.word_splitting.tokenization import splitter, suggested_splitting
@@ -37,7 +37,7 @@ DOCUMENTS_READ = 100
 """The number of texts that are examined before their file is split into words."""
 
 
-def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offsets]]:
+def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[CharacterSpan]]:
     """The text of a sentence and the characters of its words in it.
 
     The distance between words is that in the document if it is known, otherwise the usual one.
@@ -50,7 +50,7 @@ def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offse
     >>> layout(Sentence(("北京", "很", "大")))[0], layout(Sentence(("Oslo", "!")))[0]
     ('北京很大', 'Oslo !')
     """
-    known, text, offsets = sentence.offsets, "", list[Offsets]()
+    known, text, offsets = sentence.offsets, "", list[CharacterSpan]()
     for number, word in enumerate(sentence.words):
         if number == 0:
             distance = 0
@@ -63,7 +63,7 @@ def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offse
     return text, offsets
 
 
-def strict_layout(sentence: Sentence) -> tuple[str, list[Offsets]]:
+def strict_layout(sentence: Sentence) -> tuple[str, list[CharacterSpan]]:
     """Like `layout`, but raise `DataError` for a word that begins or ends with white space, which reading strips."""
     if odd := next((word for word in sentence.words if word.strip() != word), None):
         message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
@@ -103,23 +103,23 @@ class StandoffSource(Source):
 
     @cached_property
     def _suggested(self) -> str:
-        lines = [*self.first_lines(Pass(self.file, self.options))]
+        lines = [*self.first_lines(Findings(self.file, self.options))]
         return "characters" if are_in_characters(lines, run_on=self.run_on) else self.splitting
 
-    def first_lines(self, findings: Pass) -> Iterator[str]:
+    def first_lines(self, findings: Findings) -> Iterator[str]:
         """The lines that show how the texts are split."""
         first = islice(self.documents(findings), DOCUMENTS_READ)
         return (line.text for document in first for line in document.lines())
 
     @abstractmethod
-    def documents(self, findings: Pass) -> Iterator[Document]:
+    def documents(self, findings: Findings) -> Iterator[Document]:
         """Read the texts once and record everything that is wrong in ``findings``."""
 
-    def sentences(self, findings: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Findings) -> Iterator[Sentence]:
         first_shifted, is_decided, gains, types = "", False, Counter[tuple[str, ...]](), set[str]()
         stretched = [name for name in (WHOLE_WORDS, CUT_WORDS) if name in self.options.repair]
         for document in map(partial(self._recounted, findings), self.documents(findings)):
-            if document.unmoved is not None and document.unmoved.apt < document.apt:
+            if document.unmoved is not None and document.unmoved.fitting_count < document.fitting_count:
                 applied = options_of(document.repairs)
                 findings.instead[LEAVE_OUT.format(applied)] = APART_HINT.format(applied)
             if UTF16_OFFSETS in document.suitable_repairs and (UTF16_OFFSETS,) in document.gains:
@@ -153,24 +153,26 @@ class StandoffSource(Source):
                 f"were read as two types; expected one label {tagged[0]} for each whole mention"
             )
 
-    def _recounted(self, findings: Pass, document: Document) -> Document:
+    def _recounted(self, findings: Findings, document: Document) -> Document:
         """The document with its offsets counted as the requested repairs say."""
         names = [name for name in document.suitable_repairs if name in self.options.repair]
         if not names:
             return document
         moved = document.moved(names)
-        findings.count(+Counter(dict.fromkeys(names, sum(map(LabelledSpan.__ne__, document.spans, moved.spans)))))
+        findings.count_repairs(
+            +Counter(dict.fromkeys(names, sum(map(LabelledSpan.__ne__, document.spans, moved.spans))))
+        )
         return moved
 
-    def _sentence(self, line: Line, id: str, findings: Pass) -> Sentence | None:
+    def _sentence(self, line: Line, id: str, findings: Findings) -> Sentence | None:
         document = line.document
         possible = (
             *document.issues.get(line.number, ()),
             _too_long(line),
-            lone_return(line.text, document.line, self.return_hint),
+            carriage_return_issue(line.text, document.line, self.return_hint),
         )
         issues = [issue for issue in possible if issue]
-        if clash := findings.clash(id, document.line):
+        if clash := findings.record_id(id, document.line):
             issues.append(clash)
         language = self.options.language if document.language is None else document.language
         offsets = uncut = [] if issues else line.offsets(partial(self._words, language))
@@ -179,7 +181,7 @@ class StandoffSource(Source):
             unwidened, line = line, line.widened(uncut)
             widened = sum(map(LabelledSpan.__ne__, unwidened.spans, line.spans))
         if CUT_WORDS in self.options.repair:
-            offsets = line.finer(uncut)
+            offsets = line.cut_at_labels(uncut)
         words, cleaned = findings.clean([document.text[start:end] for start, end in offsets])
         if not issues:
             issues += line.issues(offsets)
@@ -191,9 +193,11 @@ class StandoffSource(Source):
             except DataError as error:
                 issues += issues_in(error, document.line)
         if not issues:
-            findings.count(+Counter({WHOLE_WORDS: widened, CUT_WORDS: len(offsets) - len(uncut)}), cleaned)
+            findings.count_repairs(+Counter({WHOLE_WORDS: widened, CUT_WORDS: len(offsets) - len(uncut)}), cleaned)
             return sentence
-        findings.broken(id, issues, unread(" ".join(words) or line.text, [f"# label: {span}" for span in line.spans]))
+        findings.record_broken(
+            id, issues, unreadable_sentence(" ".join(words) or line.text, [f"# label: {span}" for span in line.spans])
+        )
         return None
 
 

@@ -17,11 +17,11 @@ from nersery.core.sentence_validation import LONGEST_SENTENCE
 from nersery.core.system.files import LABELS, TEXT
 from nersery.core.text.spacing import spaces_in
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.labelled_text import Offsets
+from nersery.io.annotation_tools.labelled_text import CharacterSpan
 from nersery.io.annotation_tools.standoff import are_in_characters, layout, splits_alike, strict_layout
 from nersery.io.annotation_tools.word_spans import WordSpansSource, recognises
 from nersery.io.base import ReadOptions, Writer
-from nersery.io.columns_and_rows.objects import ENCODER, Object
+from nersery.io.columns_and_rows.objects import ENCODER, JsonObject
 from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, PLAIN, WORDS, Format
 from nersery.io.input_files.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.jsonl import JsonlSource
@@ -32,16 +32,16 @@ LONGEST_NAME = 200
 """The maximum bytes of a document's file name, without number and extension. File systems allow 255 in total."""
 
 
-def _labels(sentence: Sentence, text: str, offsets: Sequence[Offsets]) -> Iterator[tuple[int, int, str, str]]:
+def _labels(sentence: Sentence, text: str, offsets: Sequence[CharacterSpan]) -> Iterator[tuple[int, int, str, str]]:
     """The entities by characters of the sentence's text: start, end, type and covered text."""
     for start, end, type_ in sentence.labels:
         first, last = offsets[start][0], offsets[end - 1][1]
         yield first, last, type_, text[first:last]
 
 
-def _source(sentence: Sentence) -> Object:
+def _source(sentence: Sentence) -> JsonObject:
     """What identifies a sentence: its id, and its position in the document if that is known."""
-    reference: Object = {"id": sentence.id, "language": sentence.language, "document": sentence.document}
+    reference: JsonObject = {"id": sentence.id, "language": sentence.language, "document": sentence.document}
     if sentence.offsets:
         reference["start"] = sentence.offsets[0][0]
     return {key: value for key, value in reference.items() if value != ""}

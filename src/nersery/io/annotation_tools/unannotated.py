@@ -5,7 +5,7 @@ from __future__ import annotations
 from nersery.core.errors import Issue
 from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.annotation_tools.json_forms import LABEL_KEYS
-from nersery.io.columns_and_rows.objects import Object
+from nersery.io.columns_and_rows.objects import JsonObject
 
 _OF_PRODIGY = ("_input_hash", "_task_hash")
 WITHOUT_KEY = (
@@ -18,7 +18,7 @@ OF_DOCCANO = (
 )
 
 
-def issue_of_unannotated(value: Object, line: int) -> Issue | None:
+def issue_of_unannotated(value: JsonObject, line: int) -> Issue | None:
     """An issue for a text that nobody has annotated according to its tool; None for other texts."""
     if value.get("annotation_id", "") is None:  # in Label Studio's JSON-MIN
         return Issue("nobody has annotated this task", line=line, kind="not annotated", fixes=("annotate it",))
@@ -28,7 +28,7 @@ def issue_of_unannotated(value: Object, line: int) -> Issue | None:
     return None
 
 
-def doubt_of(value: Object) -> str:
+def doubt_of(value: JsonObject) -> str:
     """A note on texts without labels, such as this one, that may be unannotated; empty without such a doubt."""
     if "Comments" in value or value.get("annotation_approver", "") is None:  # the latter in old versions
         return OF_DOCCANO

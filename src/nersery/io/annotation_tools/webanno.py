@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from nersery.core.errors import DataError, Issue, shown
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan, Offsets
+from nersery.io.annotation_tools.labelled_text import CharacterSpan, Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
-from nersery.io.base import RETURN_HINT, Pass, ReadOptions, lone_return
+from nersery.io.base import RETURN_HINT, Findings, ReadOptions, carriage_return_issue
 from nersery.io.formats import Format
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.text import LONGEST
@@ -99,7 +99,7 @@ class WebannoSource(StandoffSource):
     def _read_header(self) -> None:
         """Find the columns that may have the labels: not those of parts of speech, chains, relations and links."""
         for line in self.file.lines():
-            if line.startswith(MARK) and lone_return(line, 1):
+            if line.startswith(MARK) and carriage_return_issue(line, 1):
                 issue = Issue("its lines end with carriage returns, expected line feeds", self.file.name)
                 raise DataError(issue, fix=RETURN_HINT)
             if line.strip() and not line.startswith("#"):
@@ -123,7 +123,7 @@ class WebannoSource(StandoffSource):
             raise DataError(Issue(message, self.file.name), fix="name the column: --tag-column")
         return main[0] if main else None
 
-    def _layer_in(self, findings: Pass) -> _Layer | None:
+    def _layer_in(self, findings: Findings) -> _Layer | None:
         """The column of the labels: in a folder, that of the layer of the first file that has one."""
         layer = next((layer for layer in self._layers if layer.full_name == findings.layer), None)
         if not findings.layer and (layer := self._layer):
@@ -136,10 +136,10 @@ class WebannoSource(StandoffSource):
             warn(f"{self.file.name}: no layer {findings.layer or _NAMED_ENTITY}, so its sentences have no entities")
         return layer
 
-    def documents(self, findings: Pass) -> Iterator[Document]:
+    def documents(self, findings: Findings) -> Iterator[Document]:
         """The document. The issues of a line belong to its sentence."""
         layer, issues = self._layer_in(findings), defaultdict[int, list[Issue]](list)
-        spans, offsets = dict[tuple[str, str], LabelledSpan](), list[Offsets]()
+        spans, offsets = dict[tuple[str, str], LabelledSpan](), list[CharacterSpan]()
         text, sentence, word = "", 0, _NO_TOKEN
         for row in self._rows(layer):
             sentence += row.begins

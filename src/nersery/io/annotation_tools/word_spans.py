@@ -17,8 +17,8 @@ from typing import Any
 
 from nersery.core.errors import shown
 from nersery.io.columns_and_rows.json_files import decoded, first_value
-from nersery.io.columns_and_rows.objects import ENCODER, WRONG_OBJECT, BrokenError, Object, wrong_object
-from nersery.io.columns_and_rows.rows import is_plain
+from nersery.io.columns_and_rows.objects import ENCODER, WRONG_OBJECT, BrokenError, JsonObject, wrong_object
+from nersery.io.columns_and_rows.rows import is_native
 from nersery.io.formats import FileHead
 from nersery.io.jsonl import JsonlSource
 
@@ -50,7 +50,7 @@ class WordSpansSource(JsonlSource):
             else:
                 yield from ((line, sentence) for sentence in _sentences(value))
 
-    def load(self, given: Any, line: int) -> Object:
+    def load(self, given: Any, line: int) -> JsonObject:
         """As in JSONL, but an object of another form is compared with that of GLiNER; see `JsonlSource`."""
         try:
             return super().load(given, line)
@@ -92,9 +92,9 @@ def _sentences(value: Any) -> list[Any]:
     return sentences
 
 
-def _if_right(sentence: Object, written: Object) -> Object:
+def _if_right(sentence: JsonObject, written: JsonObject) -> JsonObject:
     """The sentence, or the value in its file if words or entities are wrong, so that the error shows this value."""
-    return sentence if is_plain(sentence) else written
+    return sentence if is_native(sentence) else written
 
 
 def _form_of(value: Any) -> frozenset[str] | None:
@@ -105,7 +105,7 @@ def _form_of(value: Any) -> frozenset[str] | None:
     return next((form for form in forms if form <= value.keys() and _fits(value, form)), None)
 
 
-def _fits(value: Object, form: frozenset[str]) -> bool:
+def _fits(value: JsonObject, form: frozenset[str]) -> bool:
     """Whether the values under the keys of a form are lists of the right types."""
     if form is _DYGIE:
         words, ranges = value["sentences"], value["ner"]
@@ -125,7 +125,7 @@ def _are_words(tokens: Any) -> bool:
     return isinstance(tokens, list) and not any(isinstance(token, dict) for token in tokens)
 
 
-def _of_numbers(label: Object) -> Object:
+def _of_numbers(label: JsonObject) -> JsonObject:
     """An entity from the numbers of its words. It stays as it is if these are not consecutive."""
     numbers = label.get("index")
     if not isinstance(numbers, list) or {*map(type, numbers)} != {int}:
@@ -135,7 +135,7 @@ def _of_numbers(label: Object) -> Object:
     return {"start": numbers[0], "end": numbers[-1] + 1, "type": label.get("type")}
 
 
-def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
+def _sentence(words: Any, ranges: Sequence[Any], before: int) -> JsonObject:
     """A sentence with ranges that include their last word. ``before`` is the number of words in front of it."""
     entities = []
     for label in ranges:

@@ -12,7 +12,7 @@ from nersery.core.errors import DataError, Issue, shown
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.core.warnings import warn
-from nersery.io.base import ReadOptions, lone_return
+from nersery.io.base import ReadOptions, carriage_return_issue
 from nersery.io.columns_and_rows.untagged_columns import no_tags, outside_value, types_without_prefixes
 from nersery.io.columns_and_rows.word_column import NEARLY_ALL, column_with_letters, word_and_number
 from nersery.io.input_files.text_file import BLANKS, TextFile
@@ -123,7 +123,7 @@ class Layout:
         A line that can be a word with its tag is neither, because tweets begin with words such as ``#MH17``. The same
         applies to a line with a carriage return inside, so that the text after it is reported.
         """
-        if lone_return(line, 0):
+        if carriage_return_issue(line, 0):
             return False
         values = split_line(line)
         if line[0] == "#":
@@ -256,7 +256,7 @@ def _refuse_other_column(file: TextFile, columns: Sequence[Sequence[str]], optio
 
 def _refuse_words(file: TextFile, sample: _Sample) -> None:
     """Raise `DataError` if the lines of a file without tags cannot all be comments."""
-    if issue := next(filter(None, (lone_return(line, 0) for line in sample.lines)), None):
+    if issue := next(filter(None, (carriage_return_issue(line, 0) for line in sample.lines)), None):
         message = "there are carriage returns inside its lines, expected line feeds at their ends"
         raise DataError(Issue(message, file.name), fix=issue.fixes[0])
     if not all(_may_be_comment(row[0]) for row in sample.rows):

@@ -11,10 +11,10 @@ from typing import Any
 from uuid import UUID
 
 from nersery.core.errors import DataError, Issue, beginning
-from nersery.io.base import lone_return
-from nersery.io.input_files.text_file import BLANKS, inner_mark
+from nersery.io.base import carriage_return_issue
+from nersery.io.input_files.text_file import BLANKS, byte_order_mark_issue
 
-Object = dict[str, Any]
+JsonObject = dict[str, Any]
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _WRITTEN = (date, Decimal, UUID)
 """Types of values that are converted to their text."""
@@ -47,7 +47,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> Object:
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
     value = dict(pairs)
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -73,7 +73,7 @@ def parsed(given: Any, line: int) -> Any:
             column = f"{error.msg.removesuffix(' at')} in column {error.colno}"
             reason = f"not JSON: {column if error.pos < end else 'the line ends early, expected a whole object'}"
             before = given.count("\n", 0, min(error.pos, end))  # in an object on several lines
-        known = lone_return(given.split("\n")[before], line + before) or inner_mark(given, line)
+        known = carriage_return_issue(given.split("\n")[before], line + before) or byte_order_mark_issue(given, line)
         fixes = ("if it has several objects, put each on a line of its own: jq -c . old > new",) if before else ()
         if given.rstrip(BLANKS).endswith("},"):
             fixes = ("put no comma between objects: sed -E 's/[}],([[:space:]]*)$/}\\1/' old > new.jsonl",)
@@ -99,7 +99,7 @@ def json_value(value: Any) -> Any:
     return json_value(value.tolist()) if hasattr(value, "tolist") else value
 
 
-def is_place(value: Any) -> bool:
+def is_integer_pair(value: Any) -> bool:
     """Whether a value is a list of two whole numbers."""
     return isinstance(value, list) and [*map(type, value)] == [int, int]
 

@@ -10,40 +10,40 @@ from typing import Any
 from nersery.core.errors import beginning, did_you_mean, shown
 from nersery.core.tags import looks_like_tag
 from nersery.io.columns_and_rows.column_names import RARE_TAGS, RARE_WORDS, TAGS, TEXTS, WORDS
-from nersery.io.columns_and_rows.objects import Object, is_place, wrong_object
+from nersery.io.columns_and_rows.objects import JsonObject, is_integer_pair, wrong_object
 
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
 
 
-def _texts(value: Any) -> bool:
+def _are_strings(value: Any) -> bool:
     return isinstance(value, list) and set(map(type, value)) <= {str}
 
 
-def _number(value: Any) -> bool:
+def _is_finite_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
-def _entities(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_entity, value))
+def _are_entities(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_entity, value))
 
 
-def _entity(value: Any) -> bool:
+def _is_entity(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and value.keys() in _ENTITY_KEYS
         and type(value["start"]) is int
         and type(value["end"]) is int
         and isinstance(value["type"], str)
-        and (value.get("score") is None or _number(value["score"]))
+        and (value.get("score") is None or _is_finite_number(value["score"]))
     )
 
 
-def _origin(value: Any) -> bool:
+def _is_origin(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and value.keys() <= {"method", "parents", "copy"}
         and isinstance(value.get("method"), str)
-        and _texts(value.get("parents", []))
+        and _are_strings(value.get("parents", []))
         and type(value.get("copy", 0)) is int
     )
 
@@ -51,7 +51,7 @@ def _origin(value: Any) -> bool:
 _SOFT_LABEL: Mapping[str, Any] = {"word": int, "type": str, "begin": (int, float), "inside": (int, float)}
 
 
-def _soft_labels(value: Any) -> bool:
+def _are_soft_labels(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(label, dict)
         and label.keys() == _SOFT_LABEL.keys()
@@ -60,7 +60,7 @@ def _soft_labels(value: Any) -> bool:
     )
 
 
-def _text(value: Any) -> bool:
+def _is_string(value: Any) -> bool:
     return isinstance(value, str)
 
 
@@ -76,25 +76,28 @@ _NUMBERS = (
     f"rows = {ROWS_OF_JSONL}"
 )
 _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "id": (_text, "a string"),
-    "words": (_texts, "a list of strings"),
-    "language": (_text, "a string"),
-    "entities": (_entities, 'a list of {"start": number, "end": number, "type": string}, optionally with a "score"'),
-    "origin": (_origin, '{"method": string, "parents": list of ids, "copy": number}'),
+    "id": (_is_string, "a string"),
+    "words": (_are_strings, "a list of strings"),
+    "language": (_is_string, "a string"),
+    "entities": (
+        _are_entities,
+        'a list of {"start": number, "end": number, "type": string}, optionally with a "score"',
+    ),
+    "origin": (_is_origin, '{"method": string, "parents": list of ids, "copy": number}'),
     "scores": (
-        lambda value: isinstance(value, dict) and all(map(_number, value.values())),
+        lambda value: isinstance(value, dict) and all(map(_is_finite_number, value.values())),
         "an object of finite numbers",
     ),
-    "columns": (lambda value: isinstance(value, list) and all(map(_texts, value)), "a list of lists of strings"),
-    "comments": (_texts, "a list of strings"),
-    "soft_labels": (_soft_labels, 'a list of {"word": number, "type": string, "begin": number, "inside": number}'),
-    "document": (_text, "a string"),
+    "columns": (lambda value: isinstance(value, list) and all(map(_are_strings, value)), "a list of lists of strings"),
+    "comments": (_are_strings, "a list of strings"),
+    "soft_labels": (_are_soft_labels, 'a list of {"word": number, "type": string, "begin": number, "inside": number}'),
+    "document": (_is_string, "a string"),
     "offsets": (
-        lambda value: isinstance(value, list) and all(map(is_place, value)),
+        lambda value: isinstance(value, list) and all(map(is_integer_pair, value)),
         "a list of [start, end], one for each word",
     ),
-    "tokens": (_texts, "a list of strings"),
-    **dict.fromkeys(_TAGS, (_texts, f"a list of strings such as B-PER; {_NUMBERS}")),
+    "tokens": (_are_strings, "a list of strings"),
+    **dict.fromkeys(_TAGS, (_are_strings, f"a list of strings such as B-PER; {_NUMBERS}")),
 }
 _OTHER_TAGS = frozenset(TAGS + RARE_TAGS) - {*_TAGS}
 _PREFERRED_TAGS = frozenset({"labels", "label", "ner", "ner_labels"})
@@ -103,24 +106,24 @@ _OTHER_WORDS = tuple(name for name in (*TEXTS, *WORDS, *RARE_WORDS) if name not 
 """The names of lists of words in the examples of transformers and in some data sets."""
 MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in sorted(_OTHER_TAGS)))
 """Each line with tags contains one of these."""
-_PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
+_NATIVE = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
 """The checks of the keys that nersery writes. Any of these keys may occur together."""
 _MISSPELT = 0.81
 """The minimum similarity of a misspelt key to a known one of nearly the same length; ``uid`` and ``id`` have less."""
 
 
-def is_plain(row: Any) -> bool:
+def is_native(row: Any) -> bool:
     """Whether a row has the form that nersery writes, and so no issues. Most rows do. Others need a closer look."""
     if type(row) is not dict or "words" not in row:
         return False
     for key, content in row.items():
-        is_right = _PLAIN.get(key)
+        is_right = _NATIVE.get(key)
         if is_right is None or not is_right(content):
             return False
     return True
 
 
-def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
+def normalized_row(row: Any, line: int) -> tuple[JsonObject, list[str]]:
     """A row with its id and document as text. If it has labels, other keys with a value per word become columns.
 
     Returns:
@@ -129,7 +132,7 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
     Raises:
         BrokenError: With all issues of its keys and the shapes of their values.
     """
-    if is_plain(row):
+    if is_native(row):
         return row, []
     if isinstance(row, dict):
         row = without_nulls(row)
@@ -138,15 +141,15 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
             row = {"tokens" if key == name else key: content for key, content in row.items()}
     if messages := [*_issues(row)]:
         raise wrong_object(line, *messages, fixes=tuple(_advice(row)))
-    others = _others(row, key_of_tags(row))
+    others = _unknown_keys(row, key_of_tags(row))
     columns = [key for key in others if "columns" not in row and _is_column(row[key], row)]
-    usual: Object = {key: content for key, content in row.items() if key not in others}
+    usual: JsonObject = {key: content for key, content in row.items() if key not in others}
     if columns:
         usual["columns"] = [[*map(str, row[key])] for key in columns]
     return usual, [key for key in others if key not in columns]
 
 
-def without_nulls(row: Object, *, labelled: bool = True) -> Object:
+def without_nulls(row: JsonObject, *, labelled: bool = True) -> JsonObject:
     """The row without null values, which data sets have for keys of other rows, and with scores as an object.
 
     Args:
@@ -161,7 +164,7 @@ def without_nulls(row: Object, *, labelled: bool = True) -> Object:
     return row
 
 
-def key_of_tags(row: Object) -> str:
+def key_of_tags(row: JsonObject) -> str:
     """The key of the tags of a row; empty if it has none.
 
     >>> key_of_tags({"words": ["Oslo"], "ner": ["B-LOC"]}), key_of_tags({"words": ["Oslo"], "labels": ["news"] * 3})
@@ -171,7 +174,7 @@ def key_of_tags(row: Object) -> str:
     return keys[0] if len(keys) == 1 else ""
 
 
-def _keys_of_tags(row: Object) -> list[str]:
+def _keys_of_tags(row: JsonObject) -> list[str]:
     """The keys that may hold the tags of a row; several if it is not clear which one does.
 
     A preferred key is taken even if only another one has the form of tags: a broken tag is an error, not a reason to
@@ -187,12 +190,12 @@ def _keys_of_tags(row: Object) -> list[str]:
     return keys
 
 
-def words_of(row: Object) -> Any:
+def words_of(row: JsonObject) -> Any:
     """The words of a row."""
     return row["words"] if "words" in row else row.get("tokens")
 
 
-def has_words(row: Object) -> bool:
+def has_words(row: JsonObject) -> bool:
     """Whether a row has a key for words."""
     return not row.keys().isdisjoint(("words", "tokens"))
 
@@ -203,10 +206,10 @@ def holds_words(value: Any) -> bool:
 
 
 def _is_filled(words: Any) -> bool:
-    return words != [] and _texts(words)
+    return words != [] and _are_strings(words)
 
 
-def _seem_tags(value: Any, row: Object) -> bool:
+def _seem_tags(value: Any, row: JsonObject) -> bool:
     """Whether a value is a list of tags, or of their numbers, for the words of a row. Its length may be wrong."""
     words = words_of(row)
     if not isinstance(value, list) or not isinstance(words, list):
@@ -220,12 +223,12 @@ def _have_form_of_tags(values: Sequence[Any]) -> bool:
     return all(isinstance(tag, str) and looks_like_tag(tag) for tag in values)
 
 
-def _others(row: Object, tags: str) -> list[str]:
+def _unknown_keys(row: JsonObject, tags: str) -> list[str]:
     """The keys that nersery does not know; ``tags`` is the key of the tags."""
     return [key for key in row if key not in _SHAPES and key != tags]
 
 
-def _is_column(content: Any, row: Object) -> bool:
+def _is_column(content: Any, row: JsonObject) -> bool:
     """Whether a list has a value for each word, and a column can hold these values."""
     words = words_of(row)
     if not isinstance(content, list) or not isinstance(words, list) or len(content) != len(words):
@@ -240,7 +243,7 @@ def _issues(row: Any) -> Iterator[str]:
         return
     keys = _keys_of_tags(row)
     tags = keys[0] if len(keys) == 1 else ""
-    others = _others(row, tags)
+    others = _unknown_keys(row, tags)
     if isinstance(row.get("reason"), str) and not tags:
         yield 'it has a "reason": this seems to be a file of rejects, expected a corpus without this key'
         return
@@ -279,7 +282,7 @@ def _advice(row: Any) -> Iterator[str]:
         if isinstance(words, dict) or (isinstance(words, list) and {*map(type, words)} == {list}):
             yield f"if each key has the values of all sentences, write a row for each: {ROWS_OF_COLUMNS}"
         return
-    if key := next((key for key, text in row.items() if _text(text) and len(text.split()) > 2), ""):
+    if key := next((key for key, text in row.items() if _is_string(text) and len(text.split()) > 2), ""):
         rename = f"""jq -c '.text = .["{key}"]' old > new.jsonl"""
         yield f'if "{key}" has the text, rename it, and the key of its labels likewise: {rename}'
     elif key := next((key for key, items in row.items() if _are_objects(items)), ""):
@@ -300,7 +303,7 @@ def _are_numbers(tags: Any) -> bool:
     return isinstance(tags, list) and {*map(type, tags)} == {int} and min(tags) >= 0
 
 
-def _is_misspelt(key: str, row: Object) -> bool:
+def _is_misspelt(key: str, row: JsonObject) -> bool:
     """Whether a key of a labelled row resembles a known one that the row lacks, and its value has the right shape."""
     lacking = _SHAPES.keys() - {*row, "words", "tokens", "entities", *_TAGS}
     close = difflib.get_close_matches(key.casefold(), sorted(lacking), 1, _MISSPELT)

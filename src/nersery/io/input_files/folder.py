@@ -16,7 +16,7 @@ from nersery.core.system.files import DESCRIPTION, LABELS, TEXT, advice_for, fil
 from nersery.core.warnings import warn
 from nersery.core.wording import either
 from nersery.io.annotation_tools.standoff import DOCUMENTS_READ, StandoffSource
-from nersery.io.base import AUTO, Pass, ReadOptions, Source
+from nersery.io.base import AUTO, Findings, ReadOptions, Source
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.text import TextSource
 from nersery.io.word_splitting.tokenization import suggested_splitting
@@ -84,7 +84,7 @@ class FolderSource(Source):
             raise DataError(Issue(f"the folder cannot be read: {error.strerror}", file.name), fix=fix) from None
         if issues := list(self._issues()):
             raise DataError(issues, fix=self._advice())
-        self.advised = self._advised_as_the_first
+        self.add_advice = self._advice_of_first
 
     def _issues(self) -> Iterator[Issue]:
         stems: dict[str, Path] = {}
@@ -126,9 +126,9 @@ class FolderSource(Source):
     def stems(self) -> frozenset[str]:
         return frozenset(path.stem for path in self.paths)
 
-    def _advised_as_the_first(self, error: DataError) -> DataError:
-        advised = self._first.advised
-        return advised(error) if advised else error
+    def _advice_of_first(self, error: DataError) -> DataError:
+        add_advice = self._first.add_advice
+        return add_advice(error) if add_advice else error
 
     @property
     def _first(self) -> Source:
@@ -144,7 +144,7 @@ class FolderSource(Source):
         folder.labelled = self.labelled
         return folder
 
-    def sentences(self, findings: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Findings) -> Iterator[Sentence]:
         """One pass over all files, with ids that are distinct among all of them."""
         texts = []
         for path, source in zip(self.paths, self.sources(), strict=True):
@@ -168,7 +168,7 @@ class FolderSource(Source):
         return self.options.split is None and suggested_splitting(self._first_lines()) == "characters"
 
     def _first_lines(self) -> Iterator[str]:
-        findings = Pass(self.file, self.options)
+        findings = Findings(self.file, self.options)
         for source in islice(self.sources(), DOCUMENTS_READ):
             if isinstance(source, StandoffSource):
                 findings.file, source.labelled = source.file, self.labelled

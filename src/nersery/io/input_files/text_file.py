@@ -352,7 +352,7 @@ def as_beginning(text: str) -> str:
     return BYTE_ORDER_MARK + text if text.startswith(BYTE_ORDER_MARK) else text
 
 
-def inner_mark(text: str, line: int, fix: str = MARK_HINT) -> Issue | None:
+def byte_order_mark_issue(text: str, line: int, fix: str = MARK_HINT) -> Issue | None:
     """An issue for a line that begins with a byte order mark, after that of the file; otherwise None."""
     if not text.startswith(BYTE_ORDER_MARK):
         return None
