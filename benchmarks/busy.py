@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from statistics import median
 
 import measuring
-from nersery.core.system.own_process import SPINS, WATCHED_SPINS
+from nersery.core.system.process_settings import SPINS, WATCHED_SPINS
 from nersery.core.system.shared_cores import CoreWatch
 from nersery.experiments.execution.run_time import tagger_speed
 from nersery.experiments.systems import MethodSettings

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nersery.core.system import own_process
+from nersery.core.system import process_settings
 from nersery.core.warnings import NO_NOTES, forget_notes
 from nersery.core.wording import set_command_line
 
@@ -60,7 +60,7 @@ def notes() -> Iterator[None]:
     """
     token = NO_NOTES.set(False)
     set_command_line(False)
-    own_process._owned.clear()
+    process_settings._is_tuned.clear()
     forget_notes()
     yield
     NO_NOTES.reset(token)

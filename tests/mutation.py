@@ -41,7 +41,7 @@ TESTS = {
     "core.tags": ("core/test_tags", *CONLL),
     "core.system.files": ("core/system/test_files", "core/system/test_folders"),
     "core.system.folders": ("core/system/test_folders",),
-    "core.system.other_jobs": ("core/system/test_other_jobs",),
+    "core.system.job_records": ("core/system/test_job_records",),
     "io.conll": (*CONLL, "io/columns_and_rows/test_conll_writer", "io/test_io"),
     "io.columns_and_rows.columns": ("io/columns_and_rows/test_columns", *CONLL),
     "io.jsonl": ("io/test_jsonl", "io/test_io"),

@@ -108,7 +108,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def measuring(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The helpers of the benchmarks. Their processes run within this one, which has imported everything."""
     monkeypatch.syspath_prepend(FOLDER)
-    monkeypatch.setattr("nersery.cli.main.own_this_process", lambda: None)
+    monkeypatch.setattr("nersery.cli.main.tune_process", lambda: None)
     module = importlib.import_module("measuring")
 
     def in_this_process(*command: str, folder: str | Path | None = None) -> Any:

@@ -14,7 +14,7 @@ from nersery.augment.base import augment
 from nersery.augment.code_mixing import CodeMixing
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.settings.file_settings import files_in
+from nersery.core.settings.file_settings import content_hashes
 
 
 def sentence(language: str, text: str, id: str = "") -> Sentence:
@@ -391,9 +391,9 @@ class TestBadInput:
 
 
 def test_a_run_notices_that_a_file_has_changed(vectors: dict[str, str]) -> None:
-    before = files_in(CodeMixing, {"vectors": vectors})
+    before = content_hashes(CodeMixing, {"vectors": vectors})
     Path(vectors["hi"]).write_text("राम 1 2 3\n", "utf-8")
-    after = files_in(CodeMixing, {"vectors": vectors})
+    after = content_hashes(CodeMixing, {"vectors": vectors})
     assert {name for name in before if before[name] != after[name]} == {"vectors.hi"}
 
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.core.majority import METHOD, majority, voted
+from nersery.core.majority import METHOD, majority, merged_by_vote
 from nersery.core.sentence import Origin
 
 WORDS = ("Ada", "Lovelace", "in", "Oslo")
@@ -42,7 +42,7 @@ def test_keeps_a_single_vote_unchanged() -> None:
 
 
 def test_yields_each_sentence_once_in_order_of_first_occurrence() -> None:
-    found = voted([labelled(WHOLE), labelled(PLACE, id="raw:2"), labelled(WHOLE, PLACE)])
+    found = merged_by_vote([labelled(WHOLE), labelled(PLACE, id="raw:2"), labelled(WHOLE, PLACE)])
     assert [sentence.id for sentence in found] == ["raw:1", "raw:2"]
     assert found[0].entities == (WHOLE,)
     assert [sentence.origin and sentence.origin.method for sentence in found] == [METHOD, "tagger_labels"]

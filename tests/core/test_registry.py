@@ -233,7 +233,7 @@ class TestFilesOfSettings:
             Path(name).mkdir()
 
     def found(self, kind: str, name: str, **settings: Any) -> dict[str, str]:
-        return file_settings.files_in(registry.get(kind, name), settings)
+        return file_settings.content_hashes(registry.get(kind, name), settings)
 
     def test_recognises_files_by_the_type_of_the_setting(self):
         assert self.found("augment", "synonym_replacement", table="words", stop_words="none-such", wordnet="") == {

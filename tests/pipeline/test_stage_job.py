@@ -14,7 +14,7 @@ from nersery import io
 from nersery.augment.base import AugmentStage, augment
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.sentence import Corpus
-from nersery.core.system.own_process import THREADS
+from nersery.core.system.process_settings import THREADS
 from nersery.core.training_context import Training
 from nersery.crosslingual.label_projection.project_stage import project
 from nersery.io.base import InMemory

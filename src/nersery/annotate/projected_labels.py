@@ -12,7 +12,7 @@ from nersery.annotate.base import Annotator
 from nersery.core.alignments import Pair
 from nersery.core.errors import DataError, Issue, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.registry import create_within, name_of
+from nersery.core.registry import create_nested, name_of
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.settings.typed_settings import FileName, ModelName, hidden, validated
 from nersery.core.training_context import NO_TRAINING, Training
@@ -85,7 +85,7 @@ class ProjectedLabels(Annotator):
         self._new_aligner()
 
     def _new_aligner(self) -> Aligner:
-        return create_within("aligner", self.aligner)
+        return create_nested("aligner", self.aligner)
 
     def check(self) -> None:
         for name in filter(None, (self.source, self.more_source, self.more_target)):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from nersery.annotate.base import Annotator
 from nersery.annotate.components.outer_words import OuterWords
 from nersery.core.errors import SettingsError, at, did_you_mean
-from nersery.core.registry import create_within, name_of, unfitted
+from nersery.core.registry import create_nested, name_of, unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.settings.typed_settings import ModelName, hidden
 from nersery.core.text.definitions import check_types
@@ -64,7 +64,7 @@ class TaggerLabels(Annotator):
 
     def _new_teacher(self) -> Tagger:
         try:
-            return create_within("teacher", self.teacher)
+            return create_nested("teacher", self.teacher)
         except SettingsError as error:
             raise SettingsError("\n".join(at("teacher", str(error).split("\n")))) from error
 

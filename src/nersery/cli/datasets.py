@@ -19,7 +19,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.outcome import Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
-from nersery.core.system.files import lies_in, refuse_within, write_output
+from nersery.core.system.files import is_inside, refuse_within, write_output
 from nersery.core.text.definitions import check_types
 from nersery.core.warnings import note
 from nersery.io.input_files.same_file import refuse_same_file
@@ -209,7 +209,7 @@ def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
             raise SettingsError(f'{name}: there is no split "{split}"; {did_you_mean(split, GIVEN)}')
         inputs.append((GIVEN[split], path) if split in GIVEN and path else ("", name))
         source = Path(inputs[-1][1])
-        if lies_in(source, folder) or (source.is_dir() and os.path.realpath(source) == os.path.realpath(folder)):
+        if is_inside(source, folder) or (source.is_dir() and os.path.realpath(source) == os.path.realpath(folder)):
             raise SettingsError(f"{source} is an input in {folder}, the folder to write. Choose another folder")
         refuse_within(folder, source)
     return inputs

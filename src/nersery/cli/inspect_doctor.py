@@ -12,7 +12,7 @@ from typing import Any
 from nersery.cli import options
 from nersery.cli.app import Command, inspect_group
 from nersery.core.registry import BUNDLED
-from nersery.core.system.own_process import cores
+from nersery.core.system.process_settings import cores
 from nersery.core.version import __version__
 
 EXTRAS: Mapping[str, tuple[str, str]] = {

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from nersery.cli.app import app, drop_output, interrupt, stopped
-from nersery.core.system.own_process import own_this_process
+from nersery.core.system.process_settings import tune_process
 from nersery.core.warnings import print_error
 
 COMMANDS = (
@@ -75,7 +75,7 @@ def _run() -> None:
             os.set_inheritable(getattr(sys, name).fileno(), True)
     # Huge pages for large tensors: a training on a CPU takes a sixth less time, with identical results.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    own_this_process()
+    tune_process()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log can show every script
     if os.environ.get("COLUMNS") == "0":  # of a terminal of unknown size; Rich would print empty lines

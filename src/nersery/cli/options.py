@@ -24,7 +24,7 @@ from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.system.files import refuse_unwritable, write_output
-from nersery.core.system.other_jobs import already_exists
+from nersery.core.system.job_records import already_exists_error
 from nersery.core.warnings import NO_NOTES, note, remark
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.jsonl import rejects_of
@@ -268,7 +268,7 @@ def refuse_existing(target: Path, *, force: bool) -> None:
     if target.is_dir():
         raise SettingsError(f"{target} is a folder, expected the name of a file to write")
     if os.path.lexists(target) and not force:
-        raise already_exists(target)
+        raise already_exists_error(target)
 
 
 def check_picture(picture: Path, *sources: str, force: bool, output: Path | None = None) -> None:

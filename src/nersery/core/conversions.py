@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 
-def conversion_of(rows: Any, row: Any) -> str:
+def conversion_hint(rows: Any, row: Any) -> str:
     """The hint that ends an error message if rows are not sentences but can be converted; otherwise empty.
 
     Args:

@@ -8,7 +8,7 @@ from operator import index, itemgetter
 
 from nersery.core.entity import Entity
 from nersery.core.errors import DataError, Issue, shown
-from nersery.core.text.spacing import are_alike, would_merge
+from nersery.core.text.spacing import are_spaced_alike, would_merge
 
 Edit = tuple[int, int, Sequence[str]]
 """The positions ``[start, end)`` of words, and the words that replace them."""
@@ -114,7 +114,7 @@ def spaces_after(
     joined = {pair for pair, space in zip(pairwise(words), spaces, strict=True) if not space}
     for place, old in places.items():
         if 0 <= place < len(after) and (space := after[place]) is not None:
-            pair, model = (edited[place], edited[place + 1]), (words[old], words[old + 1])
-            is_taken_over = are_alike(pair, model) and (space or pair in joined or not would_merge(*pair))
+            pair, reference = (edited[place], edited[place + 1]), (words[old], words[old + 1])
+            is_taken_over = are_spaced_alike(pair, reference) and (space or pair in joined or not would_merge(*pair))
             after[place] = space if is_taken_over else None
     return after

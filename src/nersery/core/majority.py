@@ -39,7 +39,7 @@ def majority_entities(votes: Sequence[Iterable[Entity]], weights: Sequence[float
     return [replace(e, score=scores[e] / total) for e, share in sorted(shares.items()) if fsum(share) > total / 2]
 
 
-def voted(sentences: Iterable[Sentence]) -> list[Sentence]:
+def merged_by_vote(sentences: Iterable[Sentence]) -> list[Sentence]:
     """Each sentence once, in the order of first occurrence, with the majority labels of all versions with its id.
 
     See `majority`.
@@ -69,6 +69,6 @@ def majority(versions: Sequence[Sentence]) -> Sentence:
     )
 
 
-def each_once(*parts: Iterable[Sentence]) -> list[Sentence]:
+def last_of_each_id(*parts: Iterable[Sentence]) -> list[Sentence]:
     """All sentences in order. Of several with the same id, keep the last, at the position of the first."""
     return list({sentence.id: sentence for part in parts for sentence in part}.values())

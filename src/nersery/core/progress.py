@@ -8,16 +8,16 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from nersery.core.errors import OutOfTimeError, printable, printable_lines
-from nersery.core.warnings import is_in_terminal, print_error, setting
+from nersery.core.warnings import is_in_terminal, print_error, set_in_context
 
 LOG_SECONDS = 15.0
-_END: ContextVar[float] = ContextVar("_END", default=float("inf"))
-_SHOW: ContextVar[Callable[[str], None] | None] = ContextVar("_SHOW", default=None)
+_DEADLINE: ContextVar[float] = ContextVar("_END", default=float("inf"))
+_OUTPUT: ContextVar[Callable[[str], None] | None] = ContextVar("_SHOW", default=None)
 
 
 def shown_by(show: Callable[[str], None]) -> AbstractContextManager[None]:
     """Pass each line of progress to a function instead of standard error within this context."""
-    return setting(_SHOW, show)
+    return set_in_context(_OUTPUT, show)
 
 
 def print_line(text: str, end: str = "") -> None:
@@ -28,7 +28,7 @@ def print_line(text: str, end: str = "") -> None:
 
 def time_limit(seconds: float) -> AbstractContextManager[None]:
     """Stop a job within this context with `OutOfTimeError` at its next step once the time is up."""
-    return setting(_END, min(_END.get(), time.monotonic() + seconds))
+    return set_in_context(_DEADLINE, min(_DEADLINE.get(), time.monotonic() + seconds))
 
 
 class Progress:
@@ -44,10 +44,10 @@ class Progress:
         self.label, self.total, self.quiet = label, total, quiet
         self.done = self.resumed = 0
         self.note = ""
-        self._around: Progress | None = None
+        self._outer: Progress | None = None
         self._started = time.monotonic()
         self._shown = self._started
-        self._logged = -1
+        self._last_logged = -1
         self._interval = 0.2 if is_in_terminal() else LOG_SECONDS
 
     def __enter__(self) -> Progress:
@@ -57,15 +57,15 @@ class Progress:
         """Show the final state, unless the job had no items and no known total."""
         if not self.quiet and (self.done or self.total is not None):
             self._show(end="\n")
-        if self._around is not None:
-            self._around._started += time.monotonic() - self._started
+        if self._outer is not None:
+            self._outer._started += time.monotonic() - self._started
 
     def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
         """Count items as done. ``resumed`` items were done by an earlier call and do not count towards the speed."""
         self.done += items
         self.resumed += items if resumed else 0
         self.note = note or self.note
-        if time.monotonic() > _END.get():
+        if time.monotonic() > _DEADLINE.get():
             raise OutOfTimeError(f"{self.label}: the time is up")
         if not self.quiet and time.monotonic() - self._shown >= self._interval:
             self._shown = time.monotonic()
@@ -76,9 +76,9 @@ class Progress:
 
         In a ``with`` statement, the time that it takes does not count towards the speed of this one.
         """
-        inside = Progress(f"{self.label}, {what}", total, quiet=self.quiet)
-        inside._around = self
-        return inside
+        inner = Progress(f"{self.label}, {what}", total, quiet=self.quiet)
+        inner._outer = self
+        return inner
 
     def _show(self, end: str) -> None:
         seconds = time.monotonic() - self._started
@@ -89,8 +89,8 @@ class Progress:
             left = f", {(self.total - self.done) / speed:.0f} s left"
         rate = f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}"
         text = printable(f"{self.label}: {count}, {rate}/s{left}{', ' + self.note if self.note else ''}")
-        if show := _SHOW.get():
+        if show := _OUTPUT.get():
             show(text)
-        elif is_in_terminal() or self.done != self._logged:  # do not repeat a line in a log
-            self._logged = self.done
+        elif is_in_terminal() or self.done != self._last_logged:  # do not repeat a line in a log
+            self._last_logged = self.done
             print_line(text, end)

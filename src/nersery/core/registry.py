@@ -36,10 +36,10 @@ BUNDLED = ("bundled", "bundled-ner", "bundled-multilingual", "bundled-multilingu
 """Names of the bundled models; a bundled name never refers to a folder."""
 DEFAULTS = {"align": "statistical", "tagger": "transformer"}
 """The default method of a kind."""
-KINDS_WITHIN = {"aligner": "align", "tagger": "tagger", "teacher": "tagger"}
+NESTED_KINDS = {"aligner": "align", "tagger": "tagger", "teacher": "tagger"}
 """Settings that hold another method, as ``method`` and its settings, and the kind of that method."""
 MEMBERS = "members"
-"""The setting with a table of aligners, each like a setting in `KINDS_WITHIN`. By default, its name is its method."""
+"""The setting with a table of aligners, each like a setting in `NESTED_KINDS`. By default, its name is its method."""
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -187,9 +187,9 @@ def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | Non
     return typed_settings.build(cls, name, settings or {})
 
 
-def create_within(setting: str, table: Mapping[str, Any]) -> Any:
-    """Create the method that a setting in `KINDS_WITHIN` holds: ``method`` or the default, with its settings."""
-    kind = KINDS_WITHIN[setting]
+def create_nested(setting: str, table: Mapping[str, Any]) -> Any:
+    """Create the method that a setting in `NESTED_KINDS` holds: ``method`` or the default, with its settings."""
+    kind = NESTED_KINDS[setting]
     return create(kind, table.get("method", DEFAULTS[kind]), {k: v for k, v in table.items() if k != "method"})
 
 
@@ -199,7 +199,7 @@ def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
     Values out of range are reported only if all settings exist and have the right types.
     """
     try:
-        return typed_settings.built(get(kind, name), name, settings)[1]
+        return typed_settings.build_with_issues(get(kind, name), name, settings)[1]
     except (SettingsError, MissingResourceError) as error:
         return [str(error)]
 
@@ -224,7 +224,7 @@ def check_values(method: object, name: str | None = None, *, types: bool = False
         for key, value in settings.items()
         if key in keys and not (is_dataclass(value) or isinstance(value, Path))
     }
-    issues = typed_settings.typed(type(method), name_of(method) if name is None else name, chosen)[1]
+    issues = typed_settings.validated_given(type(method), name_of(method) if name is None else name, chosen)[1]
     if issues := [*issues, *(issue for key in settings for issue in range_issues(key, hints[key], settings[key]))]:
         raise SettingsError("\n".join(issues))
 

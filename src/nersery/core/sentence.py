@@ -10,12 +10,12 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, overload
 
-from nersery.core.conversions import Conversions, conversion_of
+from nersery.core.conversions import Conversions, conversion_hint
 from nersery.core.edits import Edit, checked_edits, checked_order, moved, spaces_after, spliced
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.notebook_view import SHOWN, corpus_html, sentence_html
-from nersery.core.sentence_validation import TIDIED, edit_issue, identity_issue, issue_in
+from nersery.core.sentence_validation import NORMALIZERS, edit_issue, identity_issue, issue_in
 from nersery.core.text.spacing import Offsets, offsets_in_text, offsets_of, spaces_in
 
 __all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "SoftLabel", "checked_sentences"]
@@ -70,9 +70,9 @@ class Sentence:
     def __post_init__(self) -> None:
         if (message := issue_in(self)) is None:
             return
-        for name, tidied in TIDIED.items():  # convert lists and NumPy numbers only now, because they are rare
+        for name, normalize in NORMALIZERS.items():  # convert lists and NumPy numbers only now, because they are rare
             with contextlib.suppress(AttributeError, TypeError, ValueError):
-                object.__setattr__(self, name, tidied(getattr(self, name)))
+                object.__setattr__(self, name, normalize(getattr(self, name)))
         if (message := issue_in(self)) is not None:
             raise DataError(Issue(message, sentence=str(self.id)))
 
@@ -293,7 +293,7 @@ def checked_sentences(rows: Iterable[Any], name: str = "the corpus") -> Iterator
         raise SettingsError(f"{name} is {shown(rows)}, expected sentences, such as a list or a Corpus")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Sentence):
-            advice = conversion_of(rows, row)
+            advice = conversion_hint(rows, row)
             raise SettingsError(f"item {number} of {name} is {shown(row)}, expected a Sentence{advice}")
         yield row
 

@@ -78,7 +78,7 @@ def identity_issue(id: str, origin: Origin) -> str | None:
     return _texts_issue([id], origin, ()) or _origin_issue(origin)
 
 
-def _tidy_entities(entities: Iterable[Entity]) -> tuple[Entity, ...]:
+def _normalized_entities(entities: Iterable[Entity]) -> tuple[Entity, ...]:
     entities = tuple(entities)
     if any(not isinstance(entity, Entity) for entity in entities):
         return entities  # unchanged, so that the error names the item that is no entity
@@ -96,9 +96,9 @@ def _plain(value: Any) -> Any:
         return float(value) if isinstance(value, Real) else value
 
 
-TIDIED: Mapping[str, Callable[[Any], Any]] = {
+NORMALIZERS: Mapping[str, Callable[[Any], Any]] = {
     "words": lambda words: words if isinstance(words, str) else tuple(words),
-    "entities": _tidy_entities,
+    "entities": _normalized_entities,
     "columns": lambda columns: tuple(map(tuple, columns)),
     "comments": tuple,
     "soft_labels": lambda labels: tuple(sorted(labels)),
@@ -177,15 +177,15 @@ def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str
         if type(start) is not int or type(end) is not int or not isinstance(type_, str):
             return f"start and end of {shown(entity)} must be whole numbers, and its type a string"
         if score is not None and type(score) not in NUMBERS:
-            return f"{_name(entity)}: its score is {shown(score)}, not a number"
+            return f"{_entity_name(entity)}: its score is {shown(score)}, not a number"
         if type(score) is int and _is_too_large(score):
-            return f"{_name(entity)}: its score {_TOO_LARGE}"
+            return f"{_entity_name(entity)}: its score {_TOO_LARGE}"
         if not 0 <= start < end <= len(words):
-            return f"{_name(entity)} does not lie within the {len(words)} words"
+            return f"{_entity_name(entity)} does not lie within the {len(words)} words"
         if start < position:
-            return f"{_name(entity)} overlaps the entity before it"
+            return f"{_entity_name(entity)} overlaps the entity before it"
         if not is_type_name(type_):
-            return f"{_name(entity)}: {TYPE_RULE}, not {shown(type_)}"
+            return f"{_entity_name(entity)}: {TYPE_RULE}, not {shown(type_)}"
         position = end
     return None
 
@@ -298,5 +298,5 @@ def _is_storable(text: str) -> bool:
     return True
 
 
-def _name(entity: Entity) -> str:
+def _entity_name(entity: Entity) -> str:
     return f"entity [{entity.start}, {entity.end}) {entity.type}"

@@ -22,8 +22,8 @@ LONGEST_WARNING = 200
 """The most characters of a warning of Python that the command shows."""
 NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
 """Whether `advise` prints nothing, because `nersery grow` chooses models and notes missing definitions itself."""
-_HEARD: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
-_PASS_ON: ContextVar[Callable[[str], None] | None] = ContextVar("_PASS_ON", default=None)
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
+_HANDLER: ContextVar[Callable[[str], None] | None] = ContextVar("_PASS_ON", default=None)
 
 
 def print_error(text: str, end: str = "\n") -> None:
@@ -55,9 +55,9 @@ _note_once = cache(note)
 
 def warn(message: str) -> None:
     """Print a note on standard error, only once per message and process."""
-    if (messages := _HEARD.get()) is not None:
+    if (messages := _COLLECTED.get()) is not None:
         messages.append(message)
-    if (pass_on := _PASS_ON.get()) is None:
+    if (pass_on := _HANDLER.get()) is None:
         _note_once(message)
     elif message and not NO_NOTES.get():
         pass_on(message)
@@ -65,7 +65,7 @@ def warn(message: str) -> None:
 
 def passed_on(pass_on: Callable[[str], None]) -> AbstractContextManager[None]:
     """Pass each message of `warn` to a function instead of standard error within this context."""
-    return setting(_PASS_ON, pass_on)
+    return set_in_context(_HANDLER, pass_on)
 
 
 def forget_notes() -> None:
@@ -81,14 +81,14 @@ def advise(message: str) -> None:
 
 def without_advice() -> AbstractContextManager[None]:
     """Suppress the notes of `advise` within this context."""
-    return setting(NO_ADVICE, True)
+    return set_in_context(NO_ADVICE, True)
 
 
 @contextmanager
 def collected_notes() -> Iterator[list[str]]:
     """Collect the messages of `warn` within this context, printed or not."""
     messages: list[str] = []
-    with setting(_HEARD, messages):
+    with set_in_context(_COLLECTED, messages):
         yield messages
 
 
@@ -96,7 +96,7 @@ def collected_notes() -> Iterator[list[str]]:
 def without_notes() -> Iterator[None]:
     """Suppress notes within this context. Afterwards, `warn` prints its messages again if they recur."""
     try:
-        with setting(NO_NOTES, True):
+        with set_in_context(NO_NOTES, True):
             yield
     finally:
         forget_notes()
@@ -135,7 +135,7 @@ def counted_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
+def set_in_context(variable: ContextVar[T], value: T) -> Iterator[None]:
     """Set a context variable within this context."""
     token = variable.set(value)
     try:

@@ -10,8 +10,8 @@ from typing import Any
 from nersery.core.counting import in_minutes
 from nersery.core.errors import WaitingError, first_failure
 from nersery.core.system.files import refuse_within, remove_folder
+from nersery.core.system.job_records import write_job_record
 from nersery.core.system.locks import locked
-from nersery.core.system.other_jobs import write_job_record
 from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
 from nersery.experiments.execution.run_time import estimates

@@ -17,7 +17,7 @@ from nersery import io
 from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage
 from nersery.core.errors import DataError
-from nersery.core.majority import each_once, voted
+from nersery.core.majority import last_of_each_id, merged_by_vote
 from nersery.core.outcome import BatchFunction
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
@@ -115,7 +115,7 @@ class SystemRun:
         """Make the missing files of the system. Its scores are written last."""
         system = self.system
         of_base, own_sentences = self.base_and_own()
-        kept, own_count = each_once(of_base, own_sentences), len(own_sentences)
+        kept, own_count = last_of_each_id(of_base, own_sentences), len(own_sentences)
         if not own_count and system.makes_sentences and system.gold_copies:
             self._note(f"no sentence was kept, so it trains on those of {system.base or 'gold only'}")
         train = system.training_sentences(self.gold, kept)
@@ -146,7 +146,7 @@ class SystemRun:
 
         Raw text that both have labelled occurs once, with the labels of the later one.
         """
-        return each_once(*self.base_and_own())
+        return last_of_each_id(*self.base_and_own())
 
     def base_and_own(self) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
         """The new sentences of the system's base, and the sentences that it generated and kept itself."""
@@ -207,9 +207,9 @@ class SystemRun:
         """
         merged = [self.other(name).base_and_own() for name in self.system.merge]
         if not self.system.vote:
-            return each_once(*(sentences for pair in merged for sentences in pair))
-        return each_once(
-            *(of_base for of_base, _ in merged), voted(sentence for _, kept in merged for sentence in kept)
+            return last_of_each_id(*(sentences for pair in merged for sentences in pair))
+        return last_of_each_id(
+            *(of_base for of_base, _ in merged), merged_by_vote(sentence for _, kept in merged for sentence in kept)
         )
 
     def _select(self, candidates: Corpus) -> Corpus:

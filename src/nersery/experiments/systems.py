@@ -345,7 +345,7 @@ def _system(number: int, entry: Any, select: list[MethodSettings]) -> tuple[Syst
     if "name" in entry or valid_name:
         own_entry["name"] = name
     method, method_issues = _entry_method(entry)
-    values, value_issues = typed_settings.typed(System, "", own_entry)
+    values, value_issues = typed_settings.validated_given(System, "", own_entry)
     select, select_issues = _selectors(entry) if "select" in entry else (select, [])
     system = System(**{"name": valid_name, "method": method, "select": select, **values})
     issues = [*method_issues, *value_issues, *select_issues]

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from nersery.core.conversions import conversion_of
+from nersery.core.conversions import conversion_hint
 from nersery.core.errors import DataError, Issue, SettingsError, shown
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import warn
@@ -176,7 +176,7 @@ def read(path: str | Path, **options: Any) -> Corpus:
         SettingsError: With all wrong options.
     """
     if isinstance(path, list | tuple):
-        advice = conversion_of(path, next(iter(path), None))
+        advice = conversion_hint(path, next(iter(path), None))
         raise SettingsError(f"the input is {shown(path)}, expected the name of a file or folder{advice}")
     return Corpus(open_corpus(path, read_options(options)))
 

@@ -23,8 +23,8 @@ from nersery.core.outcome import BatchFunction, Outcome, Reject, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.system import files
+from nersery.core.system.job_records import already_exists_error, differences, foreign_files_error, initial_files
 from nersery.core.system.locks import locked
-from nersery.core.system.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.io.input_files.text_file import as_beginning
 from nersery.io.jsonl import rejects_of
 from nersery.io.losses import Losses
@@ -42,7 +42,7 @@ OUTPUT = "output"
 REJECTS = "rejects"
 PACKED = "packed"
 """The output after `FileJob.pack`."""
-PARTS = (OUTPUT, REJECTS, JOURNAL, *beginnings(JOURNAL))
+PARTS = (OUTPUT, REJECTS, JOURNAL, *initial_files(JOURNAL))
 """The files of a job in its folder."""
 
 
@@ -144,8 +144,8 @@ class FileJob:
         if self.makes_folder and os.path.lexists(self.target) and not is_moved:
             raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
         is_leftover = not begun and self.unfinished_folder.is_dir()
-        if is_leftover and not {path.name for path in self.unfinished_folder.iterdir()} <= {*beginnings(JOURNAL)}:
-            raise foreign_files(self.unfinished_folder, "an unfinished job")
+        if is_leftover and not {path.name for path in self.unfinished_folder.iterdir()} <= {*initial_files(JOURNAL)}:
+            raise foreign_files_error(self.unfinished_folder, "an unfinished job")
         try:
             self._check_existing(overwrite, moved=begun)
         except SettingsError:
@@ -161,7 +161,7 @@ class FileJob:
             (self.rejects, self.unfinished_folder / REJECTS),
         ):
             if os.path.lexists(file) and not overwrite and not (moved and not unfinished.exists()):
-                raise already_exists(file)
+                raise already_exists_error(file)
 
     def run(
         self,

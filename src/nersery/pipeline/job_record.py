@@ -12,8 +12,8 @@ from typing import Any
 
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.system import files
+from nersery.core.system.job_records import other_settings_message
 from nersery.core.system.locks import locked
-from nersery.core.system.other_jobs import other_settings
 
 
 @dataclass(slots=True)
@@ -70,5 +70,5 @@ class JobRecord(ABC):
                     ) from None
             if difference and not overwrite:
                 fix = "Repeat the command with those settings to resume, choose another output, or start over (--force)"
-                raise SettingsError(other_settings(folder, "an unfinished job", difference, fix))
+                raise SettingsError(other_settings_message(folder, "an unfinished job", difference, fix))
             yield

@@ -18,8 +18,8 @@ from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
 from nersery.core.system import files, folders
 from nersery.core.system.files import open_new
+from nersery.core.system.job_records import already_exists_error, differences, foreign_files_error, initial_files
 from nersery.core.system.locks import LOCK
-from nersery.core.system.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.io.input_files.folder import MANIFEST, TOTAL
 from nersery.io.parquet import load_pyarrow, write_lines
 from nersery.pipeline.engines.base import Answer, EngineLostError
@@ -85,9 +85,9 @@ class ShardJob:
             raise SettingsError(f"{self.target} is a file, expected the name of a folder for the shards")
         for folder in (self.target, self.unfinished_folder):
             if strange := _foreign(folder):
-                raise foreign_files(folder, f"a sharded job, e.g. {strange}")
+                raise foreign_files_error(folder, f"a sharded job, e.g. {strange}")
         if not overwrite and self.target.exists() and any(self.target.iterdir()):
-            raise already_exists(self.target)
+            raise already_exists_error(self.target)
 
     def run(
         self,
@@ -255,7 +255,7 @@ def _line(entry: Mapping[str, Any]) -> str:
 def _foreign(folder: Path) -> str:
     """The first file in a folder that was not written by such a job; empty if there is none."""
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    strange = names - {MANIFEST, *beginnings(MANIFEST)}
+    strange = names - {MANIFEST, *initial_files(MANIFEST)}
     if MANIFEST in names:
         strange = {name for name in strange if not _OWN.fullmatch(name)}
     return min(strange, default="")

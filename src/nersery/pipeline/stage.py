@@ -14,7 +14,7 @@ from nersery.core.outcome import BatchFunction, Reject
 from nersery.core.progress import Progress
 from nersery.core.registry import get, instance, name_of, names
 from nersery.core.sentence import Sentence
-from nersery.core.settings.file_settings import files_in
+from nersery.core.settings.file_settings import content_hashes
 from nersery.core.settings.typed_settings import settings_of
 from nersery.pipeline.job import BATCH_SIZE
 
@@ -78,7 +78,7 @@ class Stage(ABC, Generic[Row, Item]):
     def files(self) -> Mapping[str, str]:
         """Hashes of the files that the plug-in reads."""
         method = self.create_method()
-        return files_in(type(method), settings_of(method))
+        return content_hashes(type(method), settings_of(method))
 
     @abstractmethod
     def fit(self, method: Any, folder: Path | None, progress: Progress | None) -> BatchFunction[Item]:

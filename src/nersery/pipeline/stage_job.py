@@ -18,8 +18,8 @@ from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject, Result, Tally, collect
 from nersery.core.progress import Progress
 from nersery.core.system.files import as_path, refuse_unwritable
-from nersery.core.system.other_jobs import foreign_files
-from nersery.core.system.own_process import wanted_threads
+from nersery.core.system.job_records import foreign_files_error
+from nersery.core.system.process_settings import wanted_threads
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
 from nersery.io.temporary_tables.ids import with_distinct_ids
@@ -275,7 +275,7 @@ def unchanged(rows: Rows, before: Any) -> Iterator[Any]:
 def check_training(folder: Path) -> None:
     """Raise `SettingsError` if the folder for a training's state, which is removed in the end, holds other files."""
     if folder.exists() and is_foreign(folder):
-        raise foreign_files(folder, "an unfinished training", "folder")
+        raise foreign_files_error(folder, "an unfinished training", "folder")
 
 
 def resume_training(fit: Callable[[], T], folder: Path, *, force: bool) -> T:

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
 from nersery.core.text.definitions import check_types
-from nersery.core.text.spacing import touch
+from nersery.core.text.spacing import are_written_together
 from nersery.review.decisions import Decision, Decisions, OutdatedError, whole
 from nersery.review.review_loader import ReviewLoader
 
@@ -130,7 +130,7 @@ def _plain(sentence: Sentence) -> dict[str, Any]:
     return {
         "id": sentence.id,
         "words": words,
-        "touches": [False, *(touch(*pair) for pair in pairwise(words))],  # whether no space precedes it
+        "touches": [False, *(are_written_together(*pair) for pair in pairwise(words))],  # whether no space precedes it
         "labels": sentence.labels,
         "language": sentence.language,
     }

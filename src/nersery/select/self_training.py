@@ -14,7 +14,7 @@ from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue, SettingsError, at
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
-from nersery.core.registry import create_within, name_of
+from nersery.core.registry import create_nested, name_of
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.settings.ranges import Count, RateAboveZero, RateBelowOne
 from nersery.core.settings.typed_settings import hidden, settings_of
@@ -273,7 +273,7 @@ class SelfTraining(Selector):
 
     def _new_tagger(self) -> Tagger:
         if self.tagger or self._training.new_tagger is None:
-            return create_within("tagger", self.tagger)
+            return create_nested("tagger", self.tagger)
         return self._training.new_tagger()
 
     def _last_tagger(self, folder: Path) -> Tagger:

@@ -17,7 +17,7 @@ from nersery.core.outcome import BatchFunction, Result, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, get, instance, name_of, names, refuse_swapped
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.settings.file_settings import files_in
+from nersery.core.settings.file_settings import content_hashes
 from nersery.core.settings.typed_settings import settings_of
 from nersery.core.system.files import as_path, content_hash
 from nersery.core.system.folders import check_replaceable, replaced_folder
@@ -176,7 +176,7 @@ def load_tagger(
 def training_record(method: Any, gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
     """Everything that a training depends on, except its seed, as JSON values; sentences are hashed."""
     settings = settings_of(method)
-    files = files_in(type(method), settings)
+    files = content_hashes(type(method), settings)
     return {"settings": settings, "files": files, "gold": labels_hash(gold), "dev": labels_hash(dev)}
 
 

@@ -10,7 +10,7 @@ from typing import IO
 import pytest
 
 from nersery.core.errors import SettingsError
-from nersery.core.system.locks import locked, turn
+from nersery.core.system.locks import lock_when_free, locked
 
 
 class TestLock:
@@ -107,24 +107,24 @@ class TestLock:
 
         monkeypatch.setattr(Path, "is_dir", late_is_dir)
         monkeypatch.setattr(Path, "lstat", late_lstat)
-        with turn(folder):
+        with lock_when_free(folder):
             assert os.listdir(folder) == ["turn"]
         assert not moments
         assert not folder.exists()
 
     def test_a_turn_refuses_a_file_in_place_of_its_folder(self, tmp_path: Path):
         (tmp_path / "folder").touch()
-        with pytest.raises(FileExistsError), turn(tmp_path / "folder"):
+        with pytest.raises(FileExistsError), lock_when_free(tmp_path / "folder"):
             pytest.fail("it was a file")
 
     def test_turns_are_taken_one_after_the_other(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         folder, done = tmp_path / "a/b", list[str]()
 
         def wait() -> None:
-            with turn(folder):
+            with lock_when_free(folder):
                 done.append("second")
 
-        with turn(folder):
+        with lock_when_free(folder):
             assert os.listdir(folder) == ["turn"]
             with locked(folder):  # which has another name
                 other = threading.Thread(target=wait)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.sentence_validation import LONGEST_SENTENCE, issue_in
-from nersery.core.text.spacing import is_apart, spaces_in
+from nersery.core.text.spacing import is_space_usual, spaces_in
 from nersery.io.annotation_tools.standoff import layout
 from tests.io.strategies import sentences, texts
 
@@ -177,7 +177,7 @@ def test_words_that_stay_together_keep_their_spacing(sentence: Sentence, data: s
     together = {pair for pair, space in zip(pairwise(sentence.words), before, strict=True) if not space}
     for pair, space in zip(pairwise(edited.words), after, strict=True):
         meet_in_letters = pair[0][-1].isalnum() and pair[1][0].isalnum()
-        assert space or not (meet_in_letters and is_apart(*pair)) or pair in together
+        assert space or not (meet_in_letters and is_space_usual(*pair)) or pair in together
     touched = {place for start, end, _ in edits for place in (start, end)}
     for place, space in enumerate(before):
         position = place + sum(len(new) - (end - start) for start, end, new in edits if end <= place)

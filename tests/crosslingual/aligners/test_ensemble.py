@@ -107,7 +107,7 @@ def test_all_issues_are_reported_at_once():
 
 def test_a_recipe_finds_the_files_of_nested_members():
     settings = {"aligner": {"method": "ensemble", "members": {"s": {"method": "statistical", "priors": "known"}}}}
-    found = list(file_settings.names_in(registry.get("annotate", "projected_labels"), settings))
+    found = list(file_settings.file_and_model_names(registry.get("annotate", "projected_labels"), settings))
     assert [(keys, name) for keys, _, name in found] == [(("aligner", "members", "s", "priors"), "known")]
     moved = file_settings.replaced(settings, {found[0][0]: "/there/known"})
     assert moved["aligner"]["members"]["s"]["priors"] == "/there/known"

@@ -124,6 +124,6 @@ def test_every_setting_that_names_a_file_or_model_is_marked():
             types = {key: hint["type"] for key, hint in descriptions.describe(kind, name)["settings"].items()}
             texts = {key for key, type_ in types.items() if "str" in type_ and "Any" not in type_}
             models_here = set() if name.startswith("llm_") else texts & models  # the model name is for a server
-            naming = file_settings.naming(registry.get(kind, name))
+            naming = file_settings.file_and_model_types(registry.get(kind, name))
             assert {key for key, type_ in naming.items() if type_ == FileName} == texts & marked, name
             assert {key for key, type_ in naming.items() if type_ == ModelName} == models_here, name

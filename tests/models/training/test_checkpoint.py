@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
-from nersery.core.system.locks import TURN, locked, turn
+from nersery.core.system.locks import WAITING_LOCK, lock_when_free, locked
 from nersery.models.training import checkpoint
 from nersery.models.training.checkpoint import Checkpoint
 from nersery.models.training.training_state import BrokenStateError, OtherTrainingError, is_foreign
@@ -68,11 +68,11 @@ class TestResume:
         assert (progress.done, progress.resumed) == (STEPS, 7)
 
     def test_a_caller_that_has_the_turn_keeps_it(self, tmp_path: Path):
-        with turn(tmp_path / "state"):
+        with lock_when_free(tmp_path / "state"):
             fit(tmp_path / "state")
-            assert (tmp_path / "state" / TURN).exists()
-        assert not (tmp_path / "state" / TURN).exists()
-        with turn(tmp_path / "empty"):
+            assert (tmp_path / "state" / WAITING_LOCK).exists()
+        assert not (tmp_path / "state" / WAITING_LOCK).exists()
+        with lock_when_free(tmp_path / "empty"):
             pass
         assert not (tmp_path / "empty").exists()
 

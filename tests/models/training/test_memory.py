@@ -17,7 +17,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
 def test_memory_is_kept_and_returned_in_an_own_process(
     calls: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "is_own_process", lambda: True)
+    monkeypatch.setattr(memory, "is_main_program", lambda: True)
     with memory.kept_memory():
         assert calls == [("mallopt", -3, 32 << 20), ("mallopt", -1, 2**31 - 1)]
     assert calls[2:] == [("mallopt", -3, 32 << 20), ("mallopt", -1, 64 << 20), ("malloc_trim", 0)]
@@ -39,7 +39,7 @@ def test_a_c_library_without_the_functions_is_accepted(monkeypatch: pytest.Monke
             missed.append(function)
             raise AttributeError(function)
 
-    monkeypatch.setattr(memory, "is_own_process", lambda: True)
+    monkeypatch.setattr(memory, "is_main_program", lambda: True)
     monkeypatch.setattr(memory, "ctypes", SimpleNamespace(CDLL=lambda name: Library()))
     with memory.kept_memory():
         assert missed == ["mallopt"] * 2

@@ -15,7 +15,7 @@ from nersery.core.sentence_validation import edit_issue
 from nersery.core.settings.typed_settings import FileName, hidden
 from nersery.core.text.english import FUNCTION_WORDS
 from nersery.core.text.languages import primary
-from nersery.core.text.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitalized, capitals, composed, small_letters
+from nersery.core.text.text_forms import DOTTED_I, DOTTED_I_LANGUAGES, capitalized, composed, lower_case, upper_case
 from nersery.core.text.word_lists import check_file, read_lines, read_words
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -66,14 +66,14 @@ class Thesaurus:
         """
         words = self.draw(word, rng, sentence.language)
         if words and sentence.text.islower():
-            return [small_letters(synonym, sentence.language) for synonym in words]
+            return [lower_case(synonym, sentence.language) for synonym in words]
         return words if is_inserted else _in_case_of(words, word, sentence.language)
 
 
 def _in_case_of(words: list[str], word: str, language: str) -> list[str]:
     """Words with the capitals of another one, but *United States* for *US*. In Turkish, the capital of *i* is *İ*."""
     if word.isupper() and sum(map(str.isalpha, word)) > 1 and all(synonym == synonym.lower() for synonym in words):
-        return [capitals(synonym, language) for synonym in words]
+        return [upper_case(synonym, language) for synonym in words]
     return [capitalized(words[0], language), *words[1:]] if words and word[0].isupper() else words
 
 

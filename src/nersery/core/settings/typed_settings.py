@@ -48,13 +48,13 @@ hidden = partial(dataclasses.field, init=False, repr=False, compare=False)
 
 def build(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:
     """Build a dataclass, or raise `SettingsError` with all unknown settings and wrong values under ``name``."""
-    built_object, issues = built(cls, name, settings)
+    built_object, issues = build_with_issues(cls, name, settings)
     if issues:
         raise SettingsError("\n".join(issues))
     return built_object
 
 
-def built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
+def build_with_issues(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
     """The built dataclass or None, and the issues of its settings."""
     values, issues = validated(cls, name, settings)
     unknown = settings.keys() - {field.name for field in dataclasses.fields(cls) if field.init}
@@ -72,12 +72,12 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
     Args:
         name: Name of the dataclass in messages.
     """
-    values, issues = typed(cls, name, settings)
+    values, issues = validated_given(cls, name, settings)
     missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
     return values, [*issues, *(f'{name} needs the setting "{key}"' for key in missing)]
 
 
-def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def validated_given(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Like `validated`, but do not report missing settings. A field that is a dataclass is a section of its own.
 
     Args:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from nersery.core.errors import SettingsError, shown
 from nersery.core.system.locks import is_at, try_lock
 
-TEXT, LABELS = ".txt", ".ann"
+BRAT_TEXT, BRAT_LABELS = ".txt", ".ann"
 """The extensions of the two files of a brat document."""
 DESCRIPTION = "nersery.json"
 """The file that identifies a folder with a tagger or a published dataset."""
@@ -81,9 +81,9 @@ def files_of(path: Path) -> list[Path]:
     >>> files_of(Path("notes.ann"))
     [PosixPath('notes.txt'), PosixPath('notes.ann')]
     """
-    labels = path.with_suffix(LABELS) if path.suffix else path
-    if path.suffix == LABELS or (path.suffix == TEXT and labels.is_file()):
-        return [path.with_suffix(TEXT), labels]
+    labels = path.with_suffix(BRAT_LABELS) if path.suffix else path
+    if path.suffix == BRAT_LABELS or (path.suffix == BRAT_TEXT and labels.is_file()):
+        return [path.with_suffix(BRAT_TEXT), labels]
     return [path]
 
 
@@ -308,7 +308,7 @@ def refuse_removed_folder() -> None:
         raise SettingsError("the current folder was removed. Change to another one (cd)") from None
 
 
-def lies_in(path: Path, folder: Path) -> bool:
+def is_inside(path: Path, folder: Path) -> bool:
     """Whether a path lies in a folder after links are resolved. A link that leads back to itself is not followed."""
     inner, outer = (Path(os.path.realpath(one)) for one in (path, folder))  # `Path.resolve` raises for such a link
     return outer in inner.parents
@@ -316,7 +316,7 @@ def lies_in(path: Path, folder: Path) -> bool:
 
 def refuse_within(path: Path, source: str | Path) -> None:
     """Raise `SettingsError` for an output in a folder of inputs: the folder could not be read again."""
-    if lies_in(path, Path(source)):
+    if is_inside(path, Path(source)):
         raise SettingsError(f'{path} is in the folder "{source}", which is read as input. Choose an output outside it')
 
 

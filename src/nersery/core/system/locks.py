@@ -17,8 +17,8 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 """The error codes of file systems without locks."""
 LOCK = "lock"
 """Name of the file with which `locked` locks a folder."""
-TURN = "turn"
-"""Name of the file with which `turn` locks a folder."""
+WAITING_LOCK = "turn"
+"""Name of the file with which `lock_when_free` locks a folder."""
 
 
 def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
@@ -32,12 +32,12 @@ def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
     return _locked(folder, LOCK, wait=False)
 
 
-def turn(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Wait until no other process has its turn in a folder. Create the folder, and remove it at the end if it is empty.
+def lock_when_free(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Lock a folder once no other process does. Create the folder, and remove it at the end if it is empty.
 
     A note is printed if this process has to wait.
     """
-    return _locked(folder, TURN, wait=True)
+    return _locked(folder, WAITING_LOCK, wait=True)
 
 
 @contextlib.contextmanager
@@ -49,7 +49,7 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
         return
     file = folder / name
     while True:
-        with _open_turn(file) if wait else _open_lock(file) as stream:
+        with _open_lock_in(file) if wait else _open_lock(file) as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -76,8 +76,8 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
             return
 
 
-def _open_turn(file: Path) -> IO[bytes]:
-    """Make the folder and open the file, again whenever a process that ends its turn removes the folder meanwhile."""
+def _open_lock_in(file: Path) -> IO[bytes]:
+    """Make the folder and open the file, again whenever a process that ends its work removes the folder meanwhile."""
     folder = file.parent
     while True:
         try:

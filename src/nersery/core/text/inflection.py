@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from nersery.core.text.languages import primary
-from nersery.core.text.text_forms import small_letters
+from nersery.core.text.text_forms import lower_case
 
 APOSTROPHES = "'’‘´"
 """Apostrophes, and two characters that are typed in their place: *d‘Or*."""
@@ -69,4 +69,4 @@ def inflected(name: str, ending: str, language: str) -> str:
 
 
 def _lower(text: str) -> str:
-    return small_letters(text, "tr")
+    return lower_case(text, "tr")

@@ -39,30 +39,32 @@ def lacks_spaces(text: str) -> bool:
     return NO_SPACES.search(text) is not None
 
 
-def touch(word: str, following: str) -> bool:
+def are_written_together(word: str, following: str) -> bool:
     """Whether two words are written without a space: both are of a script without spaces, or one is its punctuation.
 
     A word with Hangul is Korean, which has spaces also beside Chinese characters.
 
-    >>> touch("北京", "很"), touch("Oslo", "。"), touch("北京", "Oslo"), touch("國會", "會長은")
-    (True, True, False, False)
+    >>> pairs = ("北京", "很"), ("Oslo", "。"), ("北京", "Oslo"), ("國會", "會長은")
+    >>> [are_written_together(*pair) for pair in pairs]
+    [True, True, False, False]
     """
     pair = word[-1] + following[0]
     return bool(FULL_WIDTH.search(pair)) or (all(map(lacks_spaces, pair)) and not HANGUL.search(word + following))
 
 
-def is_apart(word: str, following: str) -> bool:
+def is_space_usual(word: str, following: str) -> bool:
     """Whether a space is usual between two words.
 
-    >>> [is_apart(*pair) for pair in (("in", "Oslo"), ("Oslo", "."), ("(", "Oslo"), ("in", ".NET"), ("北京", "很"))]
+    >>> pairs = ("in", "Oslo"), ("Oslo", "."), ("(", "Oslo"), ("in", ".NET"), ("北京", "很")
+    >>> [is_space_usual(*pair) for pair in pairs]
     [True, False, False, True, False]
     """
-    return _may_be_apart(word[-1], following[:2]) and not touch(word, following)
+    return _may_have_space(word[-1], following[:2]) and not are_written_together(word, following)
 
 
 @lru_cache(maxsize=10_000)
-def _may_be_apart(last: str, following: str) -> bool:
-    """Whether a space is usual between two words, unless they `touch`."""
+def _may_have_space(last: str, following: str) -> bool:
+    """Whether a space is usual between two words, unless they `are_written_together`."""
     opens = last in OPENING_PUNCTUATION or category(last) in ("Ps", "Pi")
     closes = category(following[0]) in ("Pe", "Pf") or (
         following[0] in CLOSING_PUNCTUATION and not following[1:].isalnum()
@@ -70,22 +72,22 @@ def _may_be_apart(last: str, following: str) -> bool:
     return not (opens or closes)
 
 
-def are_alike(pair: tuple[str, str], model: tuple[str, str]) -> bool:
+def are_spaced_alike(pair: tuple[str, str], reference: tuple[str, str]) -> bool:
     """Whether two words may be spaced as two others are: where they meet, they have the same kinds of characters.
 
     Punctuation that stays, such as the hyphen of *Oslo-based*, is also spaced alike beside other punctuation.
 
-    >>> are_alike(("Rome", "-"), ("Oslo", "-")), are_alike(("Yahoo!", "-"), ("Oslo", "-"))
+    >>> are_spaced_alike(("Rome", "-"), ("Oslo", "-")), are_spaced_alike(("Yahoo!", "-"), ("Oslo", "-"))
     (True, True)
-    >>> are_alike(("Oslo", "the"), ("Oslo", "-")), are_alike(("Oslo", "("), ("Oslo", ","))
+    >>> are_spaced_alike(("Oslo", "the"), ("Oslo", "-")), are_spaced_alike(("Oslo", "("), ("Oslo", ","))
     (False, False)
     """
-    (word, following), (other, behind) = pair, model
+    (word, following), (other, behind) = pair, reference
     ends, begins = is_punctuation(word[-1]), is_punctuation(following[0])
     return (
         (ends == is_punctuation(other[-1]) or (begins and following == behind))
         and (begins == is_punctuation(behind[0]) or (ends and word == other))
-        and is_apart(word, following) == is_apart(other, behind)
+        and is_space_usual(word, following) == is_space_usual(other, behind)
     )
 
 
@@ -96,7 +98,7 @@ def would_merge(word: str, following: str) -> bool:
     [True, True, False, False]
     """
     last, first = word[-1], following[0]
-    return (last == first or not (is_punctuation(last) or is_punctuation(first))) and is_apart(word, following)
+    return (last == first or not (is_punctuation(last) or is_punctuation(first))) and is_space_usual(word, following)
 
 
 def spaces_in(offsets: Sequence[tuple[int, int]]) -> list[bool]:
@@ -120,20 +122,22 @@ def offsets_of(words: Sequence[str], spaces: Sequence[bool | None]) -> Offsets:
     start, end = 0, len(words[0])
     offsets = [(start, end)]
     for word, following, space in zip(words[:-1], words[1:], spaces, strict=True):
-        start = end + (is_apart(word, following) if space is None else space)
+        start = end + (is_space_usual(word, following) if space is None else space)
         end = start + len(following)
         offsets.append((start, end))
     return tuple(offsets) if end <= LONGEST_SENTENCE else ()
 
 
-def offsets_in_text(words: Sequence[str], offsets: Offsets, model: Sequence[str], offsets_of_model: Offsets) -> Offsets:
-    """The offsets of words in a text of their own: those given if they are, otherwise by the spacing of a model.
+def offsets_in_text(
+    words: Sequence[str], offsets: Offsets, reference: Sequence[str], reference_offsets: Offsets
+) -> Offsets:
+    """The offsets of words in a text of their own: those given if they are, otherwise by the spacing of a reference.
 
     Args:
-        model: The words of another sentence. Pairs of words that are neighbours in it too are spaced like them.
-        offsets_of_model: Their offsets.
+        reference: The words of another sentence. Pairs of words that are neighbours in it too are spaced like them.
+        reference_offsets: Their offsets.
     """
     if offsets and offsets[0][0] == 0 and [end - start for start, end in offsets] == [*map(len, words)]:
         return offsets
-    known = dict(zip(pairwise(model), spaces_in(offsets_of_model), strict=True))
+    known = dict(zip(pairwise(reference), spaces_in(reference_offsets), strict=True))
     return offsets_of(words, [known.get(pair) for pair in pairwise(words)])

@@ -88,10 +88,10 @@ def _is_point(character: str) -> bool:
     return category(character) == "Mn" and name(character, "").startswith(("ARABIC", "HEBREW"))
 
 
-def capitals(text: str, language: str) -> str:
-    """A text in capital letters, by the rules of its language.
+def upper_case(text: str, language: str) -> str:
+    """A text in upper case, by the rules of its language.
 
-    >>> capitals("izmir", "tr"), capitals("izmir", "")
+    >>> upper_case("izmir", "tr"), upper_case("izmir", "")
     ('İZMİR', 'IZMIR')
     """
     return (text.replace("i", "İ") if primary(language) in DOTTED_I_LANGUAGES else text).upper()
@@ -109,10 +109,10 @@ def capitalized(word: str, language: str) -> str:
     return ("İ" if is_dotted else word[:1].title()) + word[1:]
 
 
-def small_letters(text: str, language: str) -> str:
-    """A text in small letters, by the rules of its language; *İ* becomes *i* in every language.
+def lower_case(text: str, language: str) -> str:
+    """A text in lower case, by the rules of its language; *İ* becomes *i* in every language.
 
-    >>> small_letters("IĞDIR İLİ", "tr"), small_letters("IĞDIR İLİ", "")
+    >>> lower_case("IĞDIR İLİ", "tr"), lower_case("IĞDIR İLİ", "")
     ('ığdır ili', 'iğdir ili')
     """
     if primary(language) in DOTTED_I_LANGUAGES:

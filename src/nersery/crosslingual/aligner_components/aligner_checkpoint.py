@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.core.settings.file_settings import files_in
+from nersery.core.settings.file_settings import content_hashes
 from nersery.core.settings.typed_settings import settings_of
 from nersery.core.system.files import write_atomic
 from nersery.crosslingual.aligners.base import Aligner, Pairs
@@ -45,7 +45,7 @@ def learnt_path(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | N
 def training_fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:
     """Everything that the learning depends on, in the form in which JSON returns it."""
     settings = settings_of(aligner)
-    facts = {"aligner": settings, "files": files_in(type(aligner), settings), "pairs": pairs_digest(pairs)}
+    facts = {"aligner": settings, "files": content_hashes(type(aligner), settings), "pairs": pairs_digest(pairs)}
     return json.loads(json.dumps(facts))
 
 

@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.system.files import write_atomic, written_atomically
-from nersery.core.system.other_jobs import differences
+from nersery.core.system.job_records import differences
 from nersery.crosslingual.hmm import hidden_markov
 from nersery.crosslingual.hmm.texts import SymbolTable
 from nersery.crosslingual.hmm.vocabulary import Numbers

@@ -21,7 +21,7 @@ from nersery.core.outcome import BatchFunction
 from nersery.core.progress import Progress, print_line
 from nersery.core.random import is_whole
 from nersery.core.system.files import os_message
-from nersery.core.system.own_process import cores, wanted_threads
+from nersery.core.system.process_settings import cores, wanted_threads
 from nersery.core.warnings import NO_NOTES, is_in_terminal, print_error
 from nersery.experiments.execution.cells import Cell, CellQueue
 from nersery.experiments.run_state.clock import Clock

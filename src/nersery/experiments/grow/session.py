@@ -38,16 +38,16 @@ from nersery.core.system.files import (
     remove_folder,
     write_atomic,
 )
-from nersery.core.system.locks import locked
-from nersery.core.system.other_jobs import (
+from nersery.core.system.job_records import (
     differences,
     has_record,
-    other_settings,
+    other_settings_message,
     read_job_record,
     refuse_occupied,
-    removed,
+    removed_folder_error,
     write_job_record,
 )
+from nersery.core.system.locks import locked
 from nersery.core.text.definitions import check_texts
 from nersery.core.text.word_lists import check_file
 from nersery.core.version import __version__
@@ -243,7 +243,7 @@ class GrowJob:
         if difference := self._differences(old, json.loads(json.dumps(fingerprint))):
             free = self._free_folder()
             fix = "Choose another folder, e.g. " + either(f"--out {shlex.quote(str(free))}", f'output="{free}"')
-            raise SettingsError(other_settings(self.folder, "a job", difference, fix))
+            raise SettingsError(other_settings_message(self.folder, "a job", difference, fix))
         refuse_damaged(self.folder / "data", record.get("data", {}))
         refuse_damaged(self.folder, record.get("plan", {}))
         return record
@@ -280,7 +280,7 @@ class GrowJob:
 
     def _save(self, budget: Budget) -> None:
         if "recipe" in self._record and not (self.folder / "search.toml").exists():
-            raise removed(self.folder)  # otherwise it would exist again, with only the record
+            raise removed_folder_error(self.folder)  # otherwise it would exist again, with only the record
         timings = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
         write_job_record(self.folder / "grow.json", {**self._record, **timings})
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nersery.core import registry
 from nersery.core.errors import SettingsError, checked_text, did_you_mean
-from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS
+from nersery.core.registry import BUNDLED, MEMBERS, NESTED_KINDS
 from nersery.core.settings import file_settings
 from nersery.core.settings.typed_settings import ModelName
 from nersery.experiments.recipe_file import table_methods
@@ -133,12 +133,12 @@ class Replacement:
         settings = dict(entry)
         if not (name := table_methods.method_name(kind, entry, default)):
             return settings
-        for key, type_ in file_settings.naming(registry.get(kind, name)).items():
+        for key, type_ in file_settings.file_and_model_types(registry.get(kind, name)).items():
             if type_ == ModelName:
                 self._replace(settings, kind, name, key, table_methods.preset_of(kind, entry))
         for key, value in entry.items():
-            if key in KINDS_WITHIN and isinstance(value, Mapping):
-                settings[key] = self.method(KINDS_WITHIN[key], value)
+            if key in NESTED_KINDS and isinstance(value, Mapping):
+                settings[key] = self.method(NESTED_KINDS[key], value)
             elif key == MEMBERS and isinstance(value, Mapping):
                 settings[key] = {member: self.method("align", aligner, member) for member, aligner in value.items()}
         return settings

@@ -104,7 +104,7 @@ def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
     def placed(kind: str, entry: Any) -> Any:
         if not isinstance(entry, dict) or not (name := method_name(kind, entry)):
             return entry
-        names = file_settings.names_in(registry.get(kind, name), entry)
+        names = file_settings.file_and_model_names(registry.get(kind, name), entry)
         paths = {keys: (located(path, folder), type_) for keys, type_, path in names}
         return file_settings.replaced(
             entry, {keys: str(path) for keys, (path, type_) in paths.items() if type_ == FileName or path.is_dir()}

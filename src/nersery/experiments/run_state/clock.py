@@ -12,7 +12,7 @@ from typing import Any
 
 from nersery.core.sentence import Corpus
 from nersery.core.system.files import write_json
-from nersery.core.system.other_jobs import removed
+from nersery.core.system.job_records import removed_folder_error
 from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe import Recipe
 from nersery.report.model import RunTimeReport
@@ -87,7 +87,7 @@ class Clock:
         finally:
             record = self.record()  # others may have begun or ended in the meantime
             if (entry := record["systems"].get(system, {}).get(str(seed))) is None:
-                raise removed(self.path.parent)
+                raise removed_folder_error(self.path.parent)
             entry |= {"is_running": False, "seconds": round(seconds_before + time.monotonic() - began, 1)}
             write_json(self.path, record)
 

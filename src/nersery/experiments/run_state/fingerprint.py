@@ -14,13 +14,13 @@ from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.settings import file_settings
 from nersery.core.system.files import content_hash, refuse_unwritable, remove_folder
-from nersery.core.system.other_jobs import (
+from nersery.core.system.job_records import (
     differences,
     has_record,
-    other_settings,
+    other_settings_message,
     read_job_record,
     refuse_occupied,
-    unreadable,
+    unreadable_record_error,
 )
 from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
@@ -63,7 +63,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     try:
         old = comparable({key: recorded[key] for key in fingerprint})
     except (LookupError, TypeError):
-        raise unreadable(path) from None
+        raise unreadable_record_error(path) from None
     new = comparable(json.loads(json.dumps(fingerprint)))  # as if read: tuples become lists
     systems = old["recipe"]["systems"]
     removed = [name for name in systems if name not in new["recipe"]["systems"]]
@@ -72,7 +72,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
         del systems[name]
     if difference := differences(old, without_additions(new, old)):
         fix = "Choose another folder (--out), or restore settings and files to resume this one"
-        raise SettingsError(other_settings(folder, "a run", difference, fix))
+        raise SettingsError(other_settings_message(folder, "a run", difference, fix))
     return abandoned
 
 
@@ -108,7 +108,7 @@ def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, A
     kind, name, settings = method["kind"], method["method"], method["settings"]
     if name not in registry.names(kind):  # from another package, which is no longer installed
         return method
-    names = file_settings.names_in(registry.get(kind, name), settings)
+    names = file_settings.file_and_model_names(registry.get(kind, name), settings)
     contents = {keys: f"a file with the SHA-256 {files[path]}" for keys, _, path in names if path in files}
     return {**method, "settings": file_settings.replaced(settings, contents)}
 

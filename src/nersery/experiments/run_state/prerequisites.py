@@ -70,7 +70,7 @@ def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
     users: dict[str, list[str]] = {}
     for _, _, method in recipe.methods():
         cls = registry.get(method.kind, method.method)
-        for _, type_, name in file_settings.names_in(cls, method.settings):
+        for _, type_, name in file_settings.file_and_model_names(cls, method.settings):
             if type_ == ModelName and name in CHECKPOINTS and method.method not in users.get(name, ()):
                 users.setdefault(name, []).append(method.method)
     return {name: methods for name, methods in users.items() if _error(ModelSource(name).config) is not None}

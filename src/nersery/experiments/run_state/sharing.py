@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nersery.annotate.base import Annotator
 from nersery.core.system.files import copy_atomic, unfinished_path, write_atomic
-from nersery.core.system.other_jobs import read_job_record
+from nersery.core.system.job_records import read_job_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.fingerprint import split_hashes
 from nersery.experiments.run_state.run_folder import RunFolder

@@ -22,7 +22,7 @@ from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.settings.typed_settings import settings_of
 from nersery.core.system.files import copy_atomic, unfinished_path, write_json
-from nersery.core.system.locks import turn
+from nersery.core.system.locks import lock_when_free
 from nersery.core.training_context import Training
 from nersery.experiments.systems import TEACHERS
 from nersery.models.training.training_state import training_seconds
@@ -45,7 +45,7 @@ def trained_once(folder: Path, fit: Callable[[Path], Tagger], settings: Mapping[
     """
     training = training_folder(folder)
     if not folder.exists():
-        with turn(training):
+        with lock_when_free(training):
             if not folder.exists():  # else another job of the run has just trained it
                 tagger = fit(training)
                 unfinished = unfinished_path(folder)

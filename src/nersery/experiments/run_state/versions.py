@@ -9,8 +9,8 @@ from importlib import metadata
 from pathlib import Path
 
 from nersery.core.errors import SettingsError
-from nersery.core.system.other_jobs import has_record, read_job_record
-from nersery.core.system.own_process import THREADS
+from nersery.core.system.job_records import has_record, read_job_record
+from nersery.core.system.process_settings import THREADS
 from nersery.core.version import __version__
 
 version = cache(metadata.version)

@@ -20,8 +20,8 @@ from typing import Any
 from nersery.core.errors import ChangedInputError, NerseryError, WaitingError, first_failure
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
+from nersery.core.system.job_records import write_job_record
 from nersery.core.system.locks import locked
-from nersery.core.system.other_jobs import write_job_record
 from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
 from nersery.experiments.execution.run_time import estimates

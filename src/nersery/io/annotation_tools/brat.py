@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue, SettingsError, shown
-from nersery.core.system.files import LABELS, TEXT, files_of
+from nersery.core.system.files import BRAT_LABELS, BRAT_TEXT, files_of
 from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.annotation_tools.tool_exports import pack_brat
@@ -43,8 +43,8 @@ class BratSource(StandoffSource):
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         if Path(file.name) != file.path:
             raise SettingsError(f"{file.name}: brat keeps a document in two files, name one of them")
-        self._text = TextFile(file.path.with_suffix(TEXT), options.encoding)
-        super().__init__(TextFile(file.path.with_suffix(LABELS), options.encoding), options)
+        self._text = TextFile(file.path.with_suffix(BRAT_TEXT), options.encoding)
+        super().__init__(TextFile(file.path.with_suffix(BRAT_LABELS), options.encoding), options)
         for half, other in ((self.file, self._text), (self._text, self.file)):
             if half.path.exists() and not other.path.exists():
                 issue = Issue(f"{other.path.name}, the other file of the document, is missing", str(half.path))
@@ -92,7 +92,7 @@ FORMATS = (
         makes_folder=True,
         keeps=frozenset({ENTITIES, DOCUMENTS, OFFSETS}),
         recognises=lambda head: (
-            head.extension == LABELS or (len(files_of(head.file.path)) > 1 and not head.names_columns)
+            head.extension == BRAT_LABELS or (len(files_of(head.file.path)) > 1 and not head.names_columns)
         ),
     ),
 )

@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
-from nersery.core.text.spacing import lacks_spaces, touch
+from nersery.core.text.spacing import are_written_together, lacks_spaces
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import (
     LEAVE_OUT,
@@ -57,7 +57,7 @@ def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Chara
         elif known:  # not the offsets themselves, because a repair may have changed the length of a word
             distance = known[number][0] - known[number - 1][1]
         else:
-            distance = int(spaced or not touch(sentence.words[number - 1], word))
+            distance = int(spaced or not are_written_together(sentence.words[number - 1], word))
         text += " " * distance + word
         offsets.append((len(text) - len(word), len(text)))
     return text, offsets

@@ -14,7 +14,7 @@ from pathlib import Path
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.sentence_validation import LONGEST_SENTENCE
-from nersery.core.system.files import LABELS, TEXT
+from nersery.core.system.files import BRAT_LABELS, BRAT_TEXT
 from nersery.core.text.spacing import spaces_in
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import CharacterSpan
@@ -121,8 +121,8 @@ def pack_brat(lines: Path, target: Path) -> None:
         name = next(name for name in free if name.casefold() not in names)
         names.add(name.casefold())
         text, labels = _whole(sentences)
-        (target / f"{name}{TEXT}").write_text(text, "utf-8", newline="\n")
-        (target / f"{name}{LABELS}").write_text(labels, "utf-8", newline="\n")
+        (target / f"{name}{BRAT_TEXT}").write_text(text, "utf-8", newline="\n")
+        (target / f"{name}{BRAT_LABELS}").write_text(labels, "utf-8", newline="\n")
 
 
 def _note_lost_words(documents: Sequence[Sequence[Sentence]]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
-from nersery.core.system.files import DESCRIPTION, LABELS, TEXT, advice_for, files_of
+from nersery.core.system.files import BRAT_LABELS, BRAT_TEXT, DESCRIPTION, advice_for, files_of
 from nersery.core.warnings import warn
 from nersery.core.wording import either
 from nersery.io.annotation_tools.standoff import DOCUMENTS_READ, StandoffSource
@@ -75,7 +75,7 @@ class FolderSource(Source):
         try:
             listed = _listed(file.path)
             as_pairs = options.format in (AUTO, "brat")
-            pairs = [files_of(path) for path in listed if path.suffix == LABELS]
+            pairs = [files_of(path) for path in listed if path.suffix == BRAT_LABELS]
             others = {text if as_pairs else labels for text, labels in pairs}  # a document is read once
             self.paths = [path for path in listed if path not in others and not _is_left_out(path)]
             self._about = [path.name for path in listed if _is_documentation(path)]
@@ -92,14 +92,14 @@ class FolderSource(Source):
             yield Issue("there is no file in the folder", self.file.name)
         if _is_unfinished(self.file.path / MANIFEST):
             yield Issue("the job that writes the folder is not finished; the same command resumes it", self.file.name)
-        is_brat = any(path.suffix == LABELS for path in self.paths)
+        is_brat = any(path.suffix == BRAT_LABELS for path in self.paths)
         for path in self.paths:
             if not path.is_file():
                 yield Issue("this is not a file", str(path))
             elif (other := stems.setdefault(path.stem, path)) is not path:
                 yield Issue(f"sentences without ids would get the same ones as those of {other.name}", str(path))
-            elif is_brat and path.suffix == TEXT:  # brat writes an empty file if there are no labels
-                labels = path.with_suffix(LABELS).name
+            elif is_brat and path.suffix == BRAT_TEXT:  # brat writes an empty file if there are no labels
+                labels = path.with_suffix(BRAT_LABELS).name
                 yield Issue(
                     f"there is no {labels} with its labels: make an empty one if it has none, or give --format text to "
                     "read all texts without labels",

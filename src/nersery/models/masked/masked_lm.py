@@ -21,7 +21,7 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_rng
 from nersery.core.settings.typed_settings import Precision
 from nersery.core.text import korean
-from nersery.core.text.text_forms import capitals
+from nersery.core.text.text_forms import upper_case
 from nersery.core.warnings import advise, warn
 from nersery.models.bundled_models import bundled, known_languages
 from nersery.models.masked.gap_masks import GapMasks
@@ -306,7 +306,7 @@ class MaskedLM:
             word = korean.with_endings(word, [self.vocabulary.texts[subword] for subword in ending])
         if self.folds_case:
             return in_case_of(word, old, masked_input.language)
-        return capitals(word, masked_input.language) if old.isupper() and masked_input.is_in_capitals else word
+        return upper_case(word, masked_input.language) if old.isupper() and masked_input.is_in_capitals else word
 
 
 def masked_loss(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]) -> Tensor:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nersery.core.warnings import setting
+from nersery.core.warnings import set_in_context
 from nersery.models.packed.packing import Packing
 from nersery.models.packed.scattering import scatter
 from nersery.models.packed.window_row import RecordedRow, WindowRow
@@ -94,7 +94,7 @@ def in_one_row(network: Any, input_ids: Tensor, attention_mask: Tensor, token_ty
     row = {
         name: ids.flatten()[torch.cat([kept, kept[:1].expand(ROW - len(kept))])][None] for name, ids in inputs.items()
     }
-    with setting(_WINDOW_LENGTHS, attention_mask.sum(1).tolist()):
+    with set_in_context(_WINDOW_LENGTHS, attention_mask.sum(1).tolist()):
         output = network(**row)
     tensors = {name: value[0, : len(kept)] for name, value in output.items() if isinstance(value, Tensor)}
     return type(output)(

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from nersery.core.settings.typed_settings import Precision
-from nersery.core.system.own_process import THREADS
+from nersery.core.system.process_settings import THREADS
 from nersery.models.pretrained.loading import PRECISION, pick_device, resolved
 
 ANY = "any, on a GPU"

@@ -11,7 +11,7 @@ from torch import nn
 
 from nersery.core import registry
 from nersery.core.errors import MissingResourceError
-from nersery.core.settings.file_settings import naming
+from nersery.core.settings.file_settings import file_and_model_types
 from nersery.core.settings.typed_settings import ModelName
 from nersery.models.pretrained.loading import ModelSource, quiet_transformers
 
@@ -27,7 +27,7 @@ def parameters_of_method(kind: str, method: str, settings: Mapping[str, Any]) ->
     Returns:
         None if they name no model, or one that cannot be found.
     """
-    keys = [key for key, type_ in naming(registry.get(kind, method)).items() if type_ == ModelName]
+    keys = [key for key, type_ in file_and_model_types(registry.get(kind, method)).items() if type_ == ModelName]
     names = {name for key in keys if isinstance(name := settings.get(key), str) and name}
     sizes = [_parameters(name, settings.get("revision"), bool(settings.get("trust_remote_code"))) for name in names]
     return sum(size or 0 for size in sizes) if sizes and None not in sizes else None

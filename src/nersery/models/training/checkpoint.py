@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from nersery.core.system.files import os_errors, write_atomic
-from nersery.core.system.locks import LOCK, TURN, locked
+from nersery.core.system.locks import LOCK, WAITING_LOCK, locked
 from nersery.models.training.snapshot import Tensors
 from nersery.models.training.training_state import OWN_FILES, RECORD, read_state, readable
 
@@ -108,7 +108,7 @@ class Checkpoint:
 
     def _remove_others(self) -> None:
         """Remove parts that ``state.json`` does not name, and incomplete files that a kill left."""
-        kept = {LOCK, TURN, RECORD, *(self._path(name).name for name in self._parts)}
+        kept = {LOCK, WAITING_LOCK, RECORD, *(self._path(name).name for name in self._parts)}
         for path in self._folder.iterdir():
             if path.name not in kept and OWN_FILES.fullmatch(path.name):
                 path.unlink()

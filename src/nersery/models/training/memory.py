@@ -7,7 +7,7 @@ import ctypes
 import gc
 from collections.abc import Iterator
 
-from nersery.core.system.own_process import is_own_process
+from nersery.core.system.process_settings import is_main_program
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Parameters of glibc's ``mallopt``."""
@@ -35,14 +35,14 @@ def release_memory() -> None:
 
     A run of ten systems grew to 5 GB, of which 3.4 GB were such holes.
     """
-    if is_own_process():
+    if is_main_program():
         gc.collect()
         _call("malloc_trim", 0)
 
 
 def _set_thresholds(trim: int) -> None:
     """Let up to ``trim`` free bytes stay in the process."""
-    if is_own_process():
+    if is_main_program():
         _call("mallopt", MMAP_THRESHOLD, LARGEST_BLOCK)  # glibc stops adapting it once the other one is set
         _call("mallopt", TRIM_THRESHOLD, trim)
 

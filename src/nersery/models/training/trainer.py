@@ -22,7 +22,7 @@ from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.settings.typed_settings import Precision
 from nersery.core.version import __version__
-from nersery.core.warnings import setting
+from nersery.core.warnings import set_in_context
 from nersery.models.pretrained.computer import environment
 from nersery.models.pretrained.loading import ONE_AT_A_TIME, autocast
 from nersery.models.pretrained.torch_state import SEEDED
@@ -351,6 +351,6 @@ def take_clipped_step(optimizer: torch.optim.Optimizer, clip: float) -> None:
 def seeded(seed: int) -> Iterator[None]:
     """Seed torch's global random state (dropout, new heads) and restore the previous one. Other threads wait."""
     devices = range(torch.cuda.device_count())
-    with ONE_AT_A_TIME, torch.random.fork_rng(devices), setting(SEEDED, True):
+    with ONE_AT_A_TIME, torch.random.fork_rng(devices), set_in_context(SEEDED, True):
         torch.manual_seed(seed)
         yield

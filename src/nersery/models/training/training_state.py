@@ -15,7 +15,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from nersery.core.errors import NerseryError, SettingsError, is_lack_of_memory
-from nersery.core.system.other_jobs import differences, other_settings
+from nersery.core.system.job_records import differences, other_settings_message
 
 RECORD = "state.json"
 OWN_FILES = re.compile(r"state\.json(\.tmp)?|(step|best|final)-\d+\.safetensors|\.tmp\w+|lock|turn")
@@ -78,7 +78,7 @@ def _refuse_other(folder: Path, stored: Mapping[str, Any], wanted: Mapping[str, 
     if len(lines) > SHOWN_DIFFERENCES:
         lines[SHOWN_DIFFERENCES:] = [f"  … and {len(lines) - SHOWN_DIFFERENCES} more differences"]
     fix = f"Repeat it with those settings to resume, or delete the folder {folder} to start again"
-    raise OtherTrainingError(other_settings(folder, "an unfinished training", "\n".join(lines), fix))
+    raise OtherTrainingError(other_settings_message(folder, "an unfinished training", "\n".join(lines), fix))
 
 
 def is_foreign(folder: Path) -> bool:

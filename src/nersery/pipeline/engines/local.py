@@ -19,7 +19,7 @@ from threading import Thread
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import shown_by
-from nersery.core.system.own_process import THREADS, own_this_process
+from nersery.core.system.process_settings import THREADS, tune_process
 from nersery.core.warnings import passed_on
 from nersery.pipeline.engines.base import Message, Note, PythonWarning, WorkerDiedError
 from nersery.pipeline.engines.worker import MessageHandler
@@ -150,7 +150,7 @@ def _serve(connection: Connection, task: bytes, folder: str) -> None:
     """Main function of a worker process: process batches until the pipe closes."""
     tempfile.tempdir = folder
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # in case a library unblocks signals
-    own_this_process()
+    tune_process()
     # A thread empties the pipe all the time. With a full pipe, both ends could wait for each other forever.
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_read_pipe, args=(connection, inbox, folder), daemon=True).start()

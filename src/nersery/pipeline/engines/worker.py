@@ -18,7 +18,7 @@ from nersery.core.errors import NerseryError
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
 from nersery.core.system.locks import LOCK
-from nersery.core.system.own_process import THREADS
+from nersery.core.system.process_settings import THREADS
 from nersery.core.warnings import NO_NOTES
 from nersery.core.wording import is_command_line, set_command_line
 from nersery.models.pretrained.torch_state import torch_defaults

@@ -12,7 +12,7 @@ from nersery.core.system.shared_cores import CoreWatch, can_be_watched
 FEW_COLLECTIONS = 100_000
 """New objects between two garbage collections. Rows are many small objects without cycles. With Python's default of
 some hundreds, a fifth of the time would be spent in collections."""
-_owned: list[bool] = []
+_is_tuned: list[bool] = []
 
 SPINS, FEW_SPINS, WATCHED_SPINS = "GOMP_SPINCOUNT", "2000", "20000"
 """How often a thread looks for work before it sleeps. Numeric libraries read this once, when they are imported; their
@@ -39,7 +39,7 @@ def wanted_threads() -> int | None:
     return int(first) if first else None
 
 
-def own_this_process() -> None:
+def tune_process() -> None:
     """Tune this process. Call this only if nersery is its main program, before numeric libraries are imported."""
     if "OMP_WAIT_POLICY" not in os.environ and os.environ.get(SPINS) in (None, WATCHED_SPINS):  # or set by a parent
         uses_all_cores = os.environ.get(THREADS, "").strip() in ("", str(cores()))
@@ -48,9 +48,9 @@ def own_this_process() -> None:
         if is_watched:
             atexit.register(CoreWatch().close)
     gc.set_threshold(FEW_COLLECTIONS, *gc.get_threshold()[1:])
-    _owned.append(True)
+    _is_tuned.append(True)
 
 
-def is_own_process() -> bool:
+def is_main_program() -> bool:
     """Whether nersery is the main program of this process."""
-    return bool(_owned)
+    return bool(_is_tuned)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nersery.core.system.other_jobs import differences
+from nersery.core.system.job_records import differences
 
 
 def test_differences_name_what_only_one_side_has():

@@ -1,4 +1,4 @@
-"""Error messages for folders that belong to another job, and the differences between two records."""
+"""The records of jobs in their folders, the differences between two records, and errors for folders of other jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RECORDS = {"run.json": "run", "grow.json": "grow"}
 """The commands that write many files into a folder, by their records."""
 
 
-def other_settings(folder: Path, content: str, difference: str, fix: str) -> str:
+def other_settings_message(folder: Path, content: str, difference: str, fix: str) -> str:
     """The message for a folder with content that was begun with other settings.
 
     Args:
@@ -30,7 +30,7 @@ def other_settings(folder: Path, content: str, difference: str, fix: str) -> str
     return f"{folder} holds {content} with other settings:\n{difference}\n{fix}"
 
 
-def foreign_files(folder: Path, job: str, place: str = "output") -> SettingsError:
+def foreign_files_error(folder: Path, job: str, place: str = "output") -> SettingsError:
     """The error for a folder with files that a job did not write.
 
     Args:
@@ -43,12 +43,12 @@ def foreign_files(folder: Path, job: str, place: str = "output") -> SettingsErro
     )
 
 
-def already_exists(path: Path) -> SettingsError:
+def already_exists_error(path: Path) -> SettingsError:
     """The error for an output that must not be overwritten."""
     return SettingsError(f"{path} exists already. Choose another name, or overwrite it (--force)")
 
 
-def removed(folder: Path) -> DiskError:
+def removed_folder_error(folder: Path) -> DiskError:
     """The error for a folder that was removed while a job used it; the job may have recreated a part of it."""
     return DiskError(f"{folder} was removed while it was used. Delete what is left of it, and repeat the command")
 
@@ -84,10 +84,10 @@ def read_job_record(record: Path, *keys: str) -> dict[str, Any]:
             if path != record:
                 warn(f"{record} was removed or is damaged; its copy {path.name} is used")
             return content
-    raise unreadable(record)
+    raise unreadable_record_error(record)
 
 
-def unreadable(record: Path) -> SettingsError:
+def unreadable_record_error(record: Path) -> SettingsError:
     """The error for a record that cannot be read: what that means, and what to do."""
     return SettingsError(
         f"{record} is damaged, or another version wrote it, so the job cannot resume. Restore {record.name} or its "
@@ -96,7 +96,7 @@ def unreadable(record: Path) -> SettingsError:
     )
 
 
-def beginnings(record: str) -> tuple[str, str]:
+def initial_files(record: str) -> tuple[str, str]:
     """The names of the files that a job leaves in its folder if it is killed before its record is written."""
     return LOCK, f"{record}.tmp"
 
@@ -108,7 +108,7 @@ def refuse_occupied(folder: Path, job: str, record: str) -> None:
     if other := next((name for name in _RECORDS if name != record and (folder / name).is_file()), ""):
         fix = "choose another folder (--out), or resume that job by its own command"
         raise SettingsError(f"{folder} holds a job of nersery {_RECORDS[other]}, not a {job}: {fix}")
-    if folder.exists() and any(path.name not in beginnings(record) for path in folder.iterdir()):
+    if folder.exists() and any(path.name not in initial_files(record) for path in folder.iterdir()):
         raise SettingsError(f"{folder} is not empty and holds no {job}. Choose another folder (--out)")
 
 

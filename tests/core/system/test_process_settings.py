@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from nersery.core.errors import SettingsError
-from nersery.core.system import own_process
-from nersery.core.system.own_process import THREADS, wanted_threads
+from nersery.core.system import process_settings
+from nersery.core.system.process_settings import THREADS, wanted_threads
 from nersery.core.system.shared_cores import can_be_watched
 
 
@@ -23,12 +23,12 @@ def watches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
         def close(self) -> None: ...
 
-    monkeypatch.setattr(own_process.gc, "set_threshold", lambda *_: None)
-    monkeypatch.setattr(own_process, "_owned", [])
-    monkeypatch.setattr(own_process, "CoreWatch", Watch)
-    monkeypatch.setattr(own_process, "cores", lambda: 8)
-    monkeypatch.setattr(own_process, "can_be_watched", lambda: True)
-    monkeypatch.setattr(own_process.atexit, "register", lambda *_: None)
+    monkeypatch.setattr(process_settings.gc, "set_threshold", lambda *_: None)
+    monkeypatch.setattr(process_settings, "_is_tuned", [])
+    monkeypatch.setattr(process_settings, "CoreWatch", Watch)
+    monkeypatch.setattr(process_settings, "cores", lambda: 8)
+    monkeypatch.setattr(process_settings, "can_be_watched", lambda: True)
+    monkeypatch.setattr(process_settings.atexit, "register", lambda *_: None)
     return started
 
 
@@ -47,16 +47,16 @@ def test_sets_how_long_threads_spin_unless_the_user_does(
     given: dict[str, str], expected: str | None, watched: bool, watches: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "environ", dict(given))
-    own_process.own_this_process()
+    process_settings.tune_process()
     assert (os.environ.get("GOMP_SPINCOUNT"), bool(watches)) == (expected, watched)
 
 
 def test_threads_sleep_soon_if_waiting_times_are_unknown(
     watches: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_process, "can_be_watched", lambda: False)
+    monkeypatch.setattr(process_settings, "can_be_watched", lambda: False)
     monkeypatch.setattr(os, "environ", {})
-    own_process.own_this_process()
+    process_settings.tune_process()
     assert (os.environ["GOMP_SPINCOUNT"], watches) == ("2000", [])
 
 
