@@ -65,7 +65,9 @@ def masked_beforehand(model: MaskedLM, gold: Sequence[Sentence]) -> list[list[di
     gaps, rng = MaskedInputEncoder(model.encoder, model.mask), random.Random(0)
     epochs = []
     for _ in range(EPOCHS):
-        rows = [row for s in rng.sample(gold, len(gold)) for row in gaps.hidden(mentions_hidden(s, rng), 0.7, rng)]
+        rows = [
+            row for s in rng.sample(gold, len(gold)) for row in gaps.randomly_masked(mentions_hidden(s, rng), 0.7, rng)
+        ]
         epochs.append([tensors(rows[n : n + BATCH_SIZE], model) for n in range(0, len(rows), BATCH_SIZE)])
     return epochs
 

@@ -38,7 +38,7 @@ def prepared(answerer: QuestionAnswerer, sentences: Sequence[Sentence], types: S
     for start in range(0, len(sentences), BATCH_SIZE):
         texts = [s.words for s in sentences[start : start + BATCH_SIZE] for _ in types]
         asked = [question(type_, {}) for type_ in types] * (len(texts) // len(types))
-        for batch, shape in answerer.pairs.batches(answerer.pairs.readings(asked, texts), rows, LENGTH_MULTIPLE):
+        for batch, shape in answerer.pairs.batches(answerer.pairs.windows(asked, texts), rows, LENGTH_MULTIPLE):
             collated = answerer.pairs.collate(batch, **shape)
             inputs.append(collated.to(answerer.device).inputs)
     return inputs

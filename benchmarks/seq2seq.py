@@ -21,7 +21,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 import measuring
 from nersery.core.settings.typed_settings import Precision
 from nersery.models.pretrained.loading import ModelSource, autocast, has_fast_bf16
-from nersery.models.seq2seq.generation import Request, Sampler
+from nersery.models.seq2seq.generation import Sampler, SamplingRequest
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 
 SMALL = {"width": 384, "layers": 6, "heads": 6, "vocabulary": 50_265}
@@ -75,9 +75,11 @@ def one_by_one(model: Any, texts: Sources, subwords: int) -> None:
 
 def ours(model: Any, texts: Sources, subwords: int, precision: Precision = "fp32") -> None:
     sampling = Sampling(TOP_K, CANDIDATES, max_subwords=subwords - 1)  # one more shows that the text has not ended
-    sampler = Sampler(model, ModelSource("random"), sampling, pad=PAD, barred=[END], longest=1024)
+    sampler = Sampler(model, ModelSource("random"), sampling, pad=PAD, suppressed=[END], longest=1024)
     with autocast(model.device, precision):
-        found = sampler.draw([Request(text, LEAD, END, random.Random(number)) for number, text in enumerate(texts)])
+        found = sampler.draw(
+            [SamplingRequest(text, LEAD, END, random.Random(number)) for number, text in enumerate(texts)]
+        )
     assert {len(draft.subwords) for draft in found} == {subwords}
 
 

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 import measuring
-from nersery.models.pretrained.loading import ModelSource, autocast, resolved
+from nersery.models.pretrained.loading import ModelSource, autocast, resolve_precision
 from nersery.models.training import trainer
 from nersery.models.training.trainer import TrainingPlan
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
@@ -125,7 +125,7 @@ def main() -> None:
     plan, pad = tagger._plan(len(examples)), tagger.encoder.pad
     forward: dict[str, Any] = vars(network.base_model)
     packed = forward["forward"]
-    meant = resolved(plan.precision, CPU)
+    meant = resolve_precision(plan.precision, CPU)
     times: dict[str, list[float]] = {"bare": [], "padded": [], "packed": []}
     floor: list[float] = []
     real = whole = 0

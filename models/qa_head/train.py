@@ -248,7 +248,7 @@ class Asker:
 
     def _scores(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
         questions, sentences = [e.question for e in examples], [e.words for e in examples]
-        batch = self.pairs.collate(self.pairs.readings(questions, sentences))
+        batch = self.pairs.collate(self.pairs.windows(questions, sentences))
         return word_scores(self.model, batch.to(self.device))
 
     @torch.no_grad()

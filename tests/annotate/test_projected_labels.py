@@ -63,7 +63,7 @@ class Nothing:
 @pytest.fixture(autouse=True)
 def aligner(monkeypatch: pytest.MonkeyPatch) -> Same:
     made = Same()
-    monkeypatch.setattr(projected_labels, "create_within", lambda setting, table: made)
+    monkeypatch.setattr(projected_labels, "create_nested", lambda setting, table: made)
     return made
 
 

@@ -49,7 +49,7 @@ class Identity(Aligner):
 @pytest.fixture(autouse=True)
 def _no_model_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(SETTINGS, "projected_labels", {"source": str(tmp_path / "source.jsonl")})
-    monkeypatch.setattr("nersery.annotate.projected_labels.create_within", lambda *args: Identity())
+    monkeypatch.setattr("nersery.annotate.projected_labels.create_nested", lambda *args: Identity())
     kinds = owners(make_scripts())
     monkeypatch.setitem(SETTINGS, "gazetteer_labels", {"files": write_lists(tmp_path)})
     monkeypatch.setattr("nersery.annotate.gliner.load_gliner", lambda name, device: fakes.FakeGliner(kinds))

@@ -256,7 +256,7 @@ def test_finds_a_class_token_at_the_end(bert: str) -> None:
         single="$A [SEP] [CLS]", pair="$A [SEP] $B [SEP] [CLS]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
     )
     pairs = PairEncoder(SubwordEncoder(tokenizer))
-    batch = pairs.collate(pairs.readings(QUESTIONS, [["Oslo"], ["Ada", "wrote"]]))
+    batch = pairs.collate(pairs.windows(QUESTIONS, [["Oslo"], ["Ada", "wrote"]]))
     assert batch.inputs["input_ids"].gather(1, batch.summaries.unsqueeze(1)).tolist() == [[CLS], [CLS]]
     assert "token_type_ids" not in batch.inputs
 

@@ -180,16 +180,16 @@ def test_warm_start_keeps_the_vectors_of_known_words(vectors: Path, tmp_path: Pa
     pairs = [*zip(PEOPLE, TOWNS, strict=True)]
     tagger = small(vectors=str(vectors), most_vectors=1, steps=1)
     tagger.fit(seen(pairs[:2]))
-    before = tagger._given
+    before = tagger._user_vectors
     tagger.fit(seen(pairs[:1]), warm=True)
-    assert tagger._given is before
+    assert tagger._user_vectors is before
     tagger.save(tmp_path / "tagger")
     again = BiLSTMCRF.load(tmp_path / "tagger")
     for one in (tagger, again):
         one.fit(seen(pairs[2:3]), warm=True)
-        assert one._given is not None
-        assert set(one._given.rows) == {PEOPLE[0], *PEOPLE[:3], *TOWNS[:3]}
-        assert one._given.matrix(PEOPLE[:1]).tolist() == before.matrix(PEOPLE[:1]).tolist()
+        assert one._user_vectors is not None
+        assert set(one._user_vectors.rows) == {PEOPLE[0], *PEOPLE[:3], *TOWNS[:3]}
+        assert one._user_vectors.matrix(PEOPLE[:1]).tolist() == before.matrix(PEOPLE[:1]).tolist()
 
 
 def test_works_with_vectors_of_no_training_word(vectors: Path, tmp_path: Path) -> None:
@@ -200,8 +200,8 @@ def test_works_with_vectors_of_no_training_word(vectors: Path, tmp_path: Path) -
 
 
 def test_vectors_are_used_for_known_and_unknown_words() -> None:
-    given = WordVectors(2, {"oslo": np.array([1.0, 2.0], np.float32), "Lima": np.array([3.0, 4.0], np.float32)})
-    table = WordTable(["Oslo", "Lima", "lima", "Rome"], KnownWords.of(["Oslo"]), given)
+    user_vectors = WordVectors(2, {"oslo": np.array([1.0, 2.0], np.float32), "Lima": np.array([3.0, 4.0], np.float32)})
+    table = WordTable(["Oslo", "Lima", "lima", "Rome"], KnownWords.of(["Oslo"]), user_vectors)
     assert table.vectors.tolist() == [[0, 0], [1, 2], [3, 4], [0, 0], [0, 0]]
 
 

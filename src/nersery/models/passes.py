@@ -9,7 +9,7 @@ from typing import TypeVar
 import torch
 
 from nersery.core.batched import batched
-from nersery.models.packed.packed_encoder import rows as packed_rows
+from nersery.models.packed.packed_encoder import packed_rows
 from nersery.models.subwords.windows import Window
 
 WINDOWS, WINDOWS_ON_GPU = 16, 128
@@ -35,7 +35,7 @@ def by_length(
     Args:
         rows: Returns the most inputs in a pass for a padded length; below 1 counts as 1.
         multiple: Lengths are padded to a multiple of this.
-        packed: Fill rows without padding instead; see `nersery.models.packed.packed_encoder.rows`.
+        packed: Fill rows without padding instead; see `nersery.models.packed.packed_encoder.packed_rows`.
 
     Yields:
         The numbers of the inputs of a pass, and its shape.

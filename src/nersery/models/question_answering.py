@@ -17,7 +17,7 @@ from nersery.models.bundled_models import bundled, known_languages
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import PassShape, windows_at_once
 from nersery.models.pretrained.loading import ModelSource, autocast, pick_device, position_count, refuse_nan
-from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
+from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, PairWindow
 from nersery.models.subwords.subwords import SubwordEncoder
 
 LENGTH_MULTIPLE = 4
@@ -85,7 +85,7 @@ class QuestionAnswerer:
     def check_questions(self, questions: Iterable[str]) -> None:
         """Raise `SettingsError` for a question that is empty or leaves no room for a sentence."""
         for question in questions:
-            self.pairs.readings([question], [["a"]])
+            self.pairs.windows([question], [["a"]])
 
     def answers(
         self, questions: Sequence[str], sentences: Sequence[Sequence[str]], *, top: int, longest: int
@@ -104,33 +104,33 @@ class QuestionAnswerer:
         most = [top * max(1, math.ceil(len(words) / STRETCH)) for words in sentences]
         for start in range(0, len(questions), CHUNK):
             part = range(start, min(start + CHUNK, len(questions)))
-            readings = self.pairs.readings(questions, sentences, part)
+            windows = self.pairs.windows(questions, sentences, part)
             rows, packed = windows_at_once(self.device), can_pack(self.network)
-            for batch, shape in self.pairs.batches(readings, rows, LENGTH_MULTIPLE, packed=packed):
-                widest = max(most[reading.pair] for reading in batch)
-                for reading, best in zip(batch, self._best(batch, shape, widest, longest), strict=False):
-                    candidates[reading.pair] += best[: most[reading.pair]]
-        return [_apart(answers, limit) for answers, limit in zip(candidates, most, strict=True)]
+            for batch, shape in self.pairs.batches(windows, rows, LENGTH_MULTIPLE, packed=packed):
+                widest = max(most[window.pair] for window in batch)
+                for window, best in zip(batch, self._best(batch, shape, widest, longest), strict=False):
+                    candidates[window.pair] += best[: most[window.pair]]
+        return [_without_overlaps(answers, limit) for answers, limit in zip(candidates, most, strict=True)]
 
     @torch.no_grad()
     def _best(
-        self, readings: Sequence[Reading], shape: PassShape, top: int, longest: int
+        self, windows: Sequence[PairWindow], shape: PassShape, top: int, longest: int
     ) -> list[list[ExtractedAnswer]]:
         """The best answers in each window. Rows that only fill up the pass come last."""
-        batch = self.pairs.collate(readings, **shape).to(self.device)
+        batch = self.pairs.collate(windows, **shape).to(self.device)
         forward = self.network if shape else partial(in_one_row, self.network)
         with autocast(self.device, self.precision):
-            starts, ends, none = word_scores(forward, batch)
-        refuse_nan(none, self.source)
+            starts, ends, no_answer = word_scores(forward, batch)
+        refuse_nan(no_answer, self.source)
         spans, scores = best_spans(starts, ends, top, longest)
-        leads = (scores - none.unsqueeze(1)).tolist()
+        margins = (scores - no_answer.unsqueeze(1)).tolist()
         return [
             [
-                ExtractedAnswer(start + reading.start, end + reading.start, _sigmoid(lead))
-                for (start, end), lead in zip(*row, strict=True)
+                ExtractedAnswer(start + window.start, end + window.start, _sigmoid(margin))
+                for (start, end), margin in zip(*row, strict=True)
                 if end
             ]
-            for reading, row in zip(readings, zip(spans.tolist(), leads, strict=True), strict=False)
+            for window, row in zip(windows, zip(spans.tolist(), margins, strict=True), strict=False)
         ]
 
 
@@ -150,14 +150,14 @@ def word_scores(network: Any, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]
     """Scores of each word as start and end of an answer, minus infinity after the last word, and the score of no
     answer, in fp32.
 
-    Shape: (readings, subwords), (readings, subwords) and (readings,).
+    Shape: (windows, subwords), (windows, subwords) and (windows,).
     """
     output = network(**batch.inputs)
     starts, ends = (logits.float() for logits in (output.start_logits, output.end_logits))
-    none = (starts + ends).gather(1, batch.summaries.unsqueeze(1)).squeeze(1)
-    nowhere = starts.new_full((len(starts), starts.shape[1] + 1), -torch.inf)
-    words = [nowhere.scatter_reduce(1, batch.owners, logits, "amax")[:, :-1] for logits in (starts, ends)]
-    return words[0], words[1], none
+    no_answer = (starts + ends).gather(1, batch.summaries.unsqueeze(1)).squeeze(1)
+    no_scores = starts.new_full((len(starts), starts.shape[1] + 1), -torch.inf)
+    words = [no_scores.scatter_reduce(1, batch.owners, logits, "amax")[:, :-1] for logits in (starts, ends)]
+    return words[0], words[1], no_answer
 
 
 def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Tensor, Tensor]:
@@ -189,7 +189,7 @@ def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Te
     return torch.stack(spans, 1), torch.stack(values, 1)
 
 
-def _apart(answers: Sequence[ExtractedAnswer], top: int) -> list[ExtractedAnswer]:
+def _without_overlaps(answers: Sequence[ExtractedAnswer], top: int) -> list[ExtractedAnswer]:
     """The best non-overlapping answers of all windows over a sentence."""
     kept: list[ExtractedAnswer] = []
     taken = bytearray(max((answer.end for answer in answers), default=0))

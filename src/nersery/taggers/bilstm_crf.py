@@ -99,7 +99,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     precision: Precision = "auto"
     device: str = "auto"
     _known_words: KnownWords = hidden(default=KnownWords((), ()))
-    _given: WordVectors | None = hidden(default=None)
+    _user_vectors: WordVectors | None = hidden(default=None)
     _looked_up: set[str] = hidden(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -124,7 +124,9 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         require_labels(gold)
         with seeded(training.seed):
             self._build(gold, warm=warm)
-            table = WordTable((word for sentence in gold for word in sentence.words), self._known_words, self._given)
+            table = WordTable(
+                (word for sentence in gold for word in sentence.words), self._known_words, self._user_vectors
+            )
             windows = [example for s in gold for example in examples(table.windows(s.words), s, self._tags)]
             plan = plan_of(self, len(windows), head_learning_rate=None)
             self.history = train_tagger(
@@ -142,28 +144,28 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         known_words, lexicon = self._known_words, KnownWords.of(words)
         if earlier is not None:
             lexicon = known_words.with_those_of(lexicon)
-        self._adopt(lexicon, tags, self._vectors_of(words, None if earlier is None else self._given))
+        self._adopt(lexicon, tags, self._vectors_of(words, None if earlier is None else self._user_vectors))
         if earlier is not None:
             self.network.take_over(earlier)
 
-    def _vectors_of(self, words: set[str], given: WordVectors | None) -> WordVectors | None:
+    def _vectors_of(self, words: set[str], user_vectors: WordVectors | None) -> WordVectors | None:
         """The user's vectors, after those that are already known in a warm start."""
-        if self.vectors is None or (given is not None and words <= self._looked_up):
-            return given
+        if self.vectors is None or (user_vectors is not None and words <= self._looked_up):
+            return user_vectors
         first_vectors = read_first(_existing(self.vectors), self.most_vectors, words)
         for issue in first_vectors.issues:
             warn(f"{self.vectors}: {issue}")
         if not any(first_vectors.get(word) is not None for word in words):
             warn(f"{self.vectors} has no vector for any training word: is it for another language?")
-        self._looked_up = words if given is None else self._looked_up | words
-        return first_vectors if given is None else given.followed_by(first_vectors)
+        self._looked_up = words if user_vectors is None else self._looked_up | words
+        return first_vectors if user_vectors is None else user_vectors.followed_by(first_vectors)
 
-    def _adopt(self, lexicon: KnownWords, tags: TagSet, given: WordVectors | None) -> None:
-        word_size = self.word_size if given is None else given.dimension
+    def _adopt(self, lexicon: KnownWords, tags: TagSet, user_vectors: WordVectors | None) -> None:
+        word_size = self.word_size if user_vectors is None else user_vectors.dimension
         sizes = Sizes(word_size, self.character_size, self.spelling_size, self.hidden_size)
         network = RecurrentNetwork(lexicon, tags, sizes, self.dropout, self.word_dropout)
         self._network, self._crf = network.to(pick_device(self.device)).eval(), network.crf
-        self._known_words, self._tags, self._given = lexicon, tags, given
+        self._known_words, self._tags, self._user_vectors = lexicon, tags, user_vectors
 
     def _loss(self, table: WordTable, batch: Sequence[LabelledWindow]) -> Tensor:
         network, rows = self.network, collate([example.window for example in batch], 0)
@@ -179,7 +181,9 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         self, sentences: Sequence[Sentence], progress: Progress | None = None, *, dropout_passes: int = 0
     ) -> list[Tensor]:
         network, passes = self.network.eval(), dropout_passes or 1
-        table = WordTable((word for sentence in sentences for word in sentence.words), self._known_words, self._given)
+        table = WordTable(
+            (word for sentence in sentences for word in sentence.words), self._known_words, self._user_vectors
+        )
 
         def score(windows: Sequence[Window], shape: PassShape) -> Tensor:
             batch = collate(windows, 0, **shape)
@@ -228,9 +232,9 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         }
         with os_errors(folder / WEIGHTS_FILE):
             save_file(self.network.state_dict(), folder / WEIGHTS_FILE)
-            if self._given is not None:
-                lexicon["vectors"] = tuple(self._given.rows)
-                vectors = torch.from_numpy(self._given.matrix(lexicon["vectors"]))
+            if self._user_vectors is not None:
+                lexicon["vectors"] = tuple(self._user_vectors.rows)
+                vectors = torch.from_numpy(self._user_vectors.matrix(lexicon["vectors"]))
                 save_file({"vectors": vectors}, folder / VECTORS_FILE)
         (folder / LEXICON_FILE).write_text(json.dumps(lexicon) + "\n", "utf-8")
         write_description(folder, self, settings_of(self))
@@ -244,12 +248,12 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             tagger: Self = from_settings(cls, saved["settings"], device, folder / DESCRIPTION)
             lexicon = json.loads((folder / LEXICON_FILE).read_text("utf-8"))
             words, characters, tags = (tuple(lexicon[key]) for key in ("words", "characters", "tags"))
-            given = None
+            user_vectors = None
             if "vectors" in lexicon:
                 vectors = load_file(folder / VECTORS_FILE)["vectors"].numpy()
-                given = WordVectors(vectors.shape[1], dict(zip(lexicon["vectors"], vectors, strict=True)))
+                user_vectors = WordVectors(vectors.shape[1], dict(zip(lexicon["vectors"], vectors, strict=True)))
             with seeded(0):  # keep the caller's random state: initial weights are drawn, then overwritten
-                tagger._adopt(KnownWords(words, characters), TagSet(tags), given)
+                tagger._adopt(KnownWords(words, characters), TagSet(tags), user_vectors)
             tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))
         tagger.history = saved.get("history", {})
         return tagger

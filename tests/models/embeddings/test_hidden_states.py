@@ -207,7 +207,7 @@ def test_an_encoder_that_was_saved_without_its_decoder_is_complete(tiny_model: s
 
 def test_computes_all_layers_of_a_model_that_counts_them_itself(tiny_model: str, tmp_path: Path) -> None:
     encoder = opened(saved(XLMModel, XLMConfig, XLM, tiny_model, tmp_path / "xlm"))
-    assert not encoder._can_end
+    assert not encoder._can_truncate
     assert encoder.hidden_states(TEXTS).values[:-1].any()
 
 

@@ -91,7 +91,7 @@ def test_labels_have_the_order_of_the_input(server: Running, tmp_path: Path) -> 
 def test_rejects_unusable_answers_with_a_reason(
     word: str, reason: str, server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nersery.models.llm.chat_client.pause_after", lambda attempt, headers: 0.01)
+    monkeypatch.setattr("nersery.models.llm.chat_client.retry_delay", lambda attempt, headers: 0.01)
     result = labelled([f"PER.1 PER.2 {word}", "PER.3 o.1"], server.url, tmp_path)
     assert [(reject.reason, reject.sentence and reject.sentence.id) for reject in result.rejects] == [(reason, "1")]
     assert found(result) == {"2": ["PER PER.3"]}
@@ -112,7 +112,7 @@ def test_temporary_failures_are_retried_until_they_pass(
     word: str, server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if word not in ("!429", "!nan"):  # these responses contain the time to wait
-        monkeypatch.setattr("nersery.models.llm.chat_client.pause_after", lambda attempt, headers: 0.01)
+        monkeypatch.setattr("nersery.models.llm.chat_client.retry_delay", lambda attempt, headers: 0.01)
     result = labelled([f"PER.1 o.1 {word}", "PER.3"], server.url, tmp_path, timeout=1.0)
     assert found(result) == {"1": ["PER PER.1"], "2": ["PER PER.3"]}
 

@@ -109,7 +109,7 @@ def test_a_note_shows_the_first_error_of_rejected_sentences(
 def test_a_note_tells_of_a_long_pause(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nersery.models.llm.pacing.Pacer.pause", lambda pacer, seconds, everyone: None)
+    monkeypatch.setattr("nersery.models.llm.rate_limit.RateLimiter.pause", lambda limiter, seconds, everyone: None)
     server.headers = {"Retry-After": "600"}
     server.respond = lambda request, text: (429, {"error": {"message": "slow"}}) if "Ada" in text else (200, EMPTY)
     assert len(labelled(server, tmp_path, "who left", "Ada left", retries=1).rejects) == 1
@@ -117,7 +117,7 @@ def test_a_note_tells_of_a_long_pause(
 
 
 def test_a_proxy_error_at_the_start_is_retried(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nersery.models.llm.connection.pause_after", lambda attempt, headers: 0.01)
+    monkeypatch.setattr("nersery.models.llm.connection.retry_delay", lambda attempt, headers: 0.01)
     server.respond = lambda request, text: (502, "Bad Gateway") if len(server.requests) == 1 else (200, EMPTY)
     assert len(labelled(server, tmp_path, "Ada left").corpus) == 1
 

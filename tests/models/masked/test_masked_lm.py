@@ -312,7 +312,7 @@ class TestLogProbabilities:
     def test_the_log_probability_of_a_word_is_the_sum_over_its_subwords(self, model: MaskedLM) -> None:
         word = next(w for w in ("दिल्ली", "Hopperon", "famous") if len(model.encoder.subwords([w])[0]) > 1)
         masked_input = MaskedInput(("Ada", word, "won"), (1,))
-        (row,) = model.masking.rows(masked_input)
+        (row,) = model.masking.fully_masked(masked_input)
         logits = logits_at_masks(model.network, model.encoder, [row]).detach().log_softmax(-1)
         parts = [float(logits[number, subword]) for number, subword in enumerate(row.targets)]
         assert len(parts) > 1

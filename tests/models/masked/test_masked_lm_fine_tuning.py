@@ -60,7 +60,9 @@ class TestFineTuning:
     def test_the_loss_counts_only_masked_subwords(self, model: MaskedLM) -> None:
         masked_inputs = [MaskedInput(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
         rows = [
-            row for number, c in enumerate(masked_inputs) for row in model.masking.hidden(c, 0.7, random.Random(number))
+            row
+            for number, c in enumerate(masked_inputs)
+            for row in model.masking.randomly_masked(c, 0.7, random.Random(number))
         ]
         batch = collate([row.window for row in rows], model.encoder.pad)
         labels = torch.full_like(batch.input_ids, -100)
@@ -76,7 +78,7 @@ class TestFineTuning:
             lambda module, _, given: seen.append(len(given["input_ids"])), with_kwargs=True
         )
         book = MaskedInput(tuple(TEXTS[0].split() * 60), tuple(range(540)))
-        rows = fresh.masking.hidden(book, 0.5, random.Random(0))
+        rows = fresh.masking.randomly_masked(book, 0.5, random.Random(0))
         gradients = []
         for most in (64 * len(rows), 64 * 4):
             monkeypatch.setattr(masked_lm, "MOST_SUBWORDS", most)
@@ -112,7 +114,9 @@ class TestFineTuning:
         scores = [evaluation.score for evaluation in history.evaluations]
         assert len(scores) == 40
         assert history.best.score == max(scores) > scores[-1]
-        rows = fresh.masking.hidden(masked_input(dev[0], item_rng(3, "dev", 0, 0)), 1.0, item_rng(3, "dev", 0, 0))
+        rows = fresh.masking.randomly_masked(
+            masked_input(dev[0], item_rng(3, "dev", 0, 0)), 1.0, item_rng(3, "dev", 0, 0)
+        )
         assert -fresh._mean_loss(rows) == pytest.approx(history.best.score, abs=1e-6)
 
     def test_keeps_the_last_epoch_without_dev(self, fresh: MaskedLM) -> None:

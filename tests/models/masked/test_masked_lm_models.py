@@ -69,7 +69,7 @@ class TestArchitectures:
 
     def test_the_output_layer_gives_the_same_on_only_the_masks(self, kin: MaskedLM, name: str) -> None:
         masked_inputs = [MaskedInput(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
-        rows = [row for masked_input in masked_inputs for row in kin.masking.rows(masked_input)]
+        rows = [row for masked_input in masked_inputs for row in kin.masking.fully_masked(masked_input)]
         batch = collate([row.window for row in rows], kin.encoder.pad)
         with torch.no_grad():
             seen: list[int] = []

@@ -40,7 +40,7 @@ def check_row(gaps: MaskedInputEncoder, row: MaskedWindow, masked_input: MaskedI
 
 def test_every_subword_of_every_gap_is_masked_once(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(WORDS, (1, 4, 5, 6))
-    (row,) = gaps.rows(masked_input)
+    (row,) = gaps.fully_masked(masked_input)
     check_row(gaps, row, masked_input)
     subwords = gaps.subwords.subwords(WORDS)
     assert row.places == tuple((gap, subword) for gap in masked_input.gaps for subword in range(len(subwords[gap])))
@@ -59,7 +59,7 @@ def test_no_word_of_a_text_is_read_as_a_special_token(gaps: MaskedInputEncoder) 
 
 def test_words_that_are_unknown_or_have_no_subwords_can_be_gaps(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(WORDS, tuple(range(len(WORDS))))
-    rows = gaps.rows(masked_input)
+    rows = gaps.fully_masked(masked_input)
     for row in rows:
         check_row(gaps, row, masked_input)
     assert {gap for row in rows for gap, _ in row.places} == set(masked_input.gaps)
@@ -67,7 +67,7 @@ def test_words_that_are_unknown_or_have_no_subwords_can_be_gaps(gaps: MaskedInpu
 
 def test_each_gap_of_a_long_text_belongs_to_one_window(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(LONG, tuple(range(0, 300, 3)))
-    rows = gaps.rows(masked_input)
+    rows = gaps.fully_masked(masked_input)
     assert len(rows) > 3
     assert all(len(row.window.subwords) <= 64 for row in rows)
     for row in rows:
@@ -79,7 +79,7 @@ def test_each_gap_of_a_long_text_belongs_to_one_window(gaps: MaskedInputEncoder)
 
 def test_a_gap_is_masked_in_every_window_that_contains_it(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(LONG, tuple(range(0, 300, 3)))
-    for rows in (gaps.rows(masked_input), gaps.with_masks(masked_input, [(gaps.mask,)] * 100)):
+    for rows in (gaps.fully_masked(masked_input), gaps.with_masks(masked_input, [(gaps.mask,)] * 100)):
         beside = 0
         for row in rows:
             for word, (start, end) in enumerate(gaps.subwords.word_spans(row.window), start=row.window.start):
@@ -90,14 +90,14 @@ def test_a_gap_is_masked_in_every_window_that_contains_it(gaps: MaskedInputEncod
 
 
 def test_a_window_without_a_gap_gives_no_row(gaps: MaskedInputEncoder) -> None:
-    assert gaps.rows(MaskedInput(LONG, ())) == []
-    assert len(gaps.rows(MaskedInput(LONG, (150,)))) == 1
-    assert gaps.hidden(MaskedInput(LONG, ()), 1.0, random.Random(0)) == []
+    assert gaps.fully_masked(MaskedInput(LONG, ())) == []
+    assert len(gaps.fully_masked(MaskedInput(LONG, (150,)))) == 1
+    assert gaps.randomly_masked(MaskedInput(LONG, ()), 1.0, random.Random(0)) == []
 
 
 def test_the_visible_part_of_a_gap_longer_than_the_window_is_masked(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(("Ada", "x" * 500, "wrote"), (1,))
-    (row,) = gaps.rows(masked_input)
+    (row,) = gaps.fully_masked(masked_input)
     assert len(row.window.subwords) <= 64
     assert {gap for gap, _ in row.places} == {1}
 
@@ -110,10 +110,10 @@ def test_a_subword_is_masked_with_the_given_probability(
         ("Ada", "Lovelace", "wrote", "in", "London", "Grace", "Oslo", "sells", "of", "the", "Boston"), ()
     )
     masked_input = MaskedInput(masked_input.words, tuple(range(11)))
-    (everything,) = gaps.rows(masked_input)
+    (everything,) = gaps.fully_masked(masked_input)
     counts = []
     for seed in range(20):
-        (row,) = gaps.hidden(masked_input, rate, random.Random(seed))
+        (row,) = gaps.randomly_masked(masked_input, rate, random.Random(seed))
         check_row(gaps, row, masked_input)
         counts.append(len(row.positions))
     share = sum(counts) / 20 / len(everything.positions)
@@ -124,7 +124,7 @@ def test_a_subword_is_masked_with_the_given_probability(
 
 def test_each_window_has_at_least_one_masked_subword(gaps: MaskedInputEncoder) -> None:
     masked_input = MaskedInput(LONG, tuple(range(300)))
-    rows = gaps.hidden(masked_input, 0.0, random.Random(0))
+    rows = gaps.randomly_masked(masked_input, 0.0, random.Random(0))
     assert [len(row.positions) for row in rows] == [1] * len(gaps.subwords.windows(LONG))
 
 
@@ -153,8 +153,8 @@ def test_subwords_of_a_template_that_are_not_masks_are_visible(gaps: MaskedInput
 def test_every_window_begins_with_the_condition(gaps: MaskedInputEncoder) -> None:
     condition = ("name", "of", "a", "place")
     masked_input = MaskedInput(LONG, tuple(range(300)), condition)
-    rows = gaps.rows(masked_input)
-    assert len(rows) > len(gaps.rows(MaskedInput(LONG, masked_input.gaps)))
+    rows = gaps.fully_masked(masked_input)
+    assert len(rows) > len(gaps.fully_masked(MaskedInput(LONG, masked_input.gaps)))
     ids = [subword for word in gaps.subwords.subwords(condition) for subword in word]
     front = (*gaps.subwords.prefix, *ids, gaps.subwords.tokenizer.sep_token_id)
     for row in rows:
@@ -177,14 +177,14 @@ def test_condition_and_text_are_joined_as_in_transformers(gaps: MaskedInputEncod
 
 def test_refuses_a_condition_without_room_after_it(gaps: MaskedInputEncoder) -> None:
     with pytest.raises(SettingsError, match=r'"(place ?)+ …" has \d+ subwords, but only 31 fit .*Shorten it'):
-        gaps.rows(MaskedInput(("Ada",), (0,), ("place",) * 40))
+        gaps.fully_masked(MaskedInput(("Ada",), (0,), ("place",) * 40))
 
 
 def test_a_tag_token_is_one_subword_and_not_a_word(gaps: MaskedInputEncoder) -> None:
     token = f"{TOKEN_PREFIX}<b-per>"
     gaps.subwords.token_ids[token] = (599,)
     masked_input = MaskedInput((token, "<b-per>", token), (1,))
-    (row,) = gaps.rows(masked_input)
+    (row,) = gaps.fully_masked(masked_input)
     check_row(gaps, row, masked_input)
     assert row.window.subwords.count(599) == 2
     assert 599 not in row.targets

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nersery.models.packed.packed_encoder import ROW, attention_in_one_row, can_pack, in_one_row, pack, rows
+from nersery.models.packed.packed_encoder import ROW, attention_in_one_row, can_pack, in_one_row, pack, packed_rows
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 
 KINDS = ("Bert", "Roberta", "XLMRoberta", "Camembert", "MPNet")
@@ -200,7 +200,7 @@ def test_row_padding_is_part_of_a_pruned_vocabulary(kind: str) -> None:
 
 @given(st.lists(st.integers(1, ROW), max_size=60))
 def test_rows_contain_each_window_once_and_are_full(lengths: list[int]) -> None:
-    found = [*rows(lengths)]
+    found = [*packed_rows(lengths)]
     assert sorted(n for row in found for n in row) == [*range(len(lengths))]
     sizes = [sum(lengths[n] for n in row) for row in found]
     assert all(size <= ROW for size in sizes)

@@ -11,7 +11,7 @@ from torch import nn
 from nersery import io
 from nersery.core.errors import SettingsError
 from nersery.models.pretrained.computer import ANY, computer, environment
-from nersery.models.pretrained.loading import autocast, resolved
+from nersery.models.pretrained.loading import autocast, resolve_precision
 from nersery.models.training.trainer import TrainingPlan, train
 from nersery.models.training.training_state import OtherTrainingError
 from nersery.pipeline.job import FileJob
@@ -40,7 +40,11 @@ def test_threads_do_not_matter_on_a_gpu() -> None:
 @pytest.mark.parametrize("wanted", ["bf16", "fp32"])
 def test_the_variable_decides_what_auto_means(wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NERSERY_PRECISION", wanted)
-    assert (resolved("auto", CPU), resolved("fp32", CPU), resolved("bf16", CPU)) == (wanted, "fp32", "bf16")
+    assert (resolve_precision("auto", CPU), resolve_precision("fp32", CPU), resolve_precision("bf16", CPU)) == (
+        wanted,
+        "fp32",
+        "bf16",
+    )
     with autocast(CPU, "auto"):
         assert (torch.ones(1, 1) @ torch.ones(1, 1)).dtype == {"bf16": torch.bfloat16, "fp32": torch.float32}[wanted]
 
@@ -48,7 +52,7 @@ def test_the_variable_decides_what_auto_means(wanted: str, monkeypatch: pytest.M
 def test_refuses_another_value_of_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NERSERY_PRECISION", "fp16")
     with pytest.raises(SettingsError, match='NERSERY_PRECISION is "fp16", expected bf16 or fp32'):
-        resolved("auto", CPU)
+        resolve_precision("auto", CPU)
 
 
 def test_a_training_does_not_resume_with_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,7 +184,10 @@ class TestLanguages:
             ("ta_IN", "ta_IN"),
         ):
             frame = model.tokenization.frame(language)
-            assert model.tokenization.subwords.tokenizer.convert_ids_to_tokens(list(frame.lead)) == ["</s>", code]
+            assert model.tokenization.subwords.tokenizer.convert_ids_to_tokens(list(frame.decoder_prefix)) == [
+                "</s>",
+                code,
+            ]
             assert ids(model, ("saw",), language) == (code, "▁saw", "</s>")
 
     def test_a_text_may_have_its_own_language(self, tiny_seq2seqs: dict[str, Path]) -> None:
@@ -331,12 +334,12 @@ class TestFineTuning:
         for kind in KINDS:
             model = opened(tiny_seq2seqs[kind])
             row = model._row(TextPair(("we", GAP), ("we", "saw")))
-            labels = torch.tensor([[*row.lead[1:], *row.target]])
+            labels = torch.tensor([[*row.decoder_prefix[1:], *row.target]])
             shown = model.network.prepare_decoder_input_ids_from_labels(labels)
-            assert shown.tolist() == [list(row.shown)]
+            assert shown.tolist() == [list(row.decoder_input)]
             outputs = model.network(input_ids=torch.tensor([row.source]), labels=labels)
             theirs = torch.nn.functional.cross_entropy(
-                outputs.logits[0, len(row.lead) - 1 :], torch.tensor(row.target), reduction="none"
+                outputs.logits[0, len(row.decoder_prefix) - 1 :], torch.tensor(row.target), reduction="none"
             )
             assert torch.allclose(model._losses([row]), theirs, atol=1e-5)
 

@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from nersery.models.pretrained.loading import ModelSource
-from nersery.models.seq2seq.drafts import Beams, Draft
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
-from nersery.models.seq2seq.generation import BLOCK, ROWS, SOURCES, Request, Sampler, largest
+from nersery.models.seq2seq.generation import BLOCK, ROWS, SOURCES, Sampler, SamplingRequest, largest
+from nersery.models.seq2seq.hypotheses import Beams, Hypothesis
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.tokens import GAP
 
@@ -53,13 +53,20 @@ def drawn(model: Seq2Seq, sources: Sequence[Texts], sampling: Sampling = SAMPLIN
     return [text for text in texts if text is not None]
 
 
-def drafts(model: Seq2Seq, count: int, sampling: Sampling, source: Texts = ("we", GAP), seed: int = 0) -> list[Draft]:
+def hypotheses(
+    model: Seq2Seq, count: int, sampling: Sampling, source: Texts = ("we", GAP), seed: int = 0
+) -> list[Hypothesis]:
     """Several texts for the same source, as subwords."""
     frame = model.tokenization.frame("en")
     subwords = model.tokenization.source(source, frame)
-    requests = [Request(subwords, frame.lead, frame.end, random.Random(f"{seed} {number}")) for number in range(count)]
-    barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
-    return Sampler(model.network, model.source, sampling, pad=1, barred=barred, longest=model.longest).draw(requests)
+    requests = [
+        SamplingRequest(subwords, frame.decoder_prefix, frame.end, random.Random(f"{seed} {number}"))
+        for number in range(count)
+    ]
+    suppressed = model.tokenization.unnamed_ids(model.network.get_output_embeddings().weight.shape[0])
+    return Sampler(model.network, model.source, sampling, pad=1, suppressed=suppressed, longest=model.longest).draw(
+        requests
+    )
 
 
 @torch.no_grad()
@@ -68,10 +75,10 @@ def scores(model: Seq2Seq, subwords: Sequence[int], source: Texts = ("we", GAP))
     frame = model.tokenization.frame("en")
     logits: torch.Tensor = model.network(
         input_ids=torch.tensor([model.tokenization.source(source, frame)]),
-        decoder_input_ids=torch.tensor([[*frame.lead, *subwords]]),
+        decoder_input_ids=torch.tensor([[*frame.decoder_prefix, *subwords]]),
         use_cache=False,
-    ).logits[0, len(frame.lead) - 1 :]
-    logits[:, model.tokenization.nameless(logits.shape[1])] = -torch.inf
+    ).logits[0, len(frame.decoder_prefix) - 1 :]
+    logits[:, model.tokenization.unnamed_ids(logits.shape[1])] = -torch.inf
     return logits.log_softmax(-1)
 
 
@@ -130,7 +137,7 @@ class TestBatches:
         """Without padding, models leave out the mask and compute differently."""
         calls = Calls(bart, monkeypatch)
         for subwords in (31, 32, 63, 64):
-            drafts(bart, 2, Sampling(max_subwords=1), ("saw",) * (subwords - 2))
+            hypotheses(bart, 2, Sampling(max_subwords=1), ("saw",) * (subwords - 2))
             assert all((mask == 0).any(1).all() == (subwords < 64) for mask in calls.masks)
             calls.masks.clear()
 
@@ -157,18 +164,18 @@ class TestAgainstTransformers:
     @torch.no_grad()
     def test_greedy_texts_equal_those_of_transformers(self, model: Seq2Seq) -> None:
         frame = model.tokenization.frame("en")
-        barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
+        suppressed = model.tokenization.unnamed_ids(model.network.get_output_embeddings().weight.shape[0])
         for source in sources_of_all_sorts(6):
             theirs = model.network.generate(
                 torch.tensor([model.tokenization.source(source, frame)]),
-                decoder_input_ids=torch.tensor([frame.lead]),
+                decoder_input_ids=torch.tensor([frame.decoder_prefix]),
                 do_sample=False,
                 max_new_tokens=12,
-                suppress_tokens=barred or None,
+                suppress_tokens=suppressed or None,
                 forced_eos_token_id=None,
-            )[0].tolist()[len(frame.lead) :]
-            (draft,) = drafts(model, 1, Sampling(top_k=1, candidates=1, max_subwords=11), source)
-            assert [*draft.subwords, *[frame.end] * draft.finished] == theirs
+            )[0].tolist()[len(frame.decoder_prefix) :]
+            (hypothesis,) = hypotheses(model, 1, Sampling(top_k=1, candidates=1, max_subwords=11), source)
+            assert [*hypothesis.subwords, *[frame.end] * hypothesis.finished] == theirs
 
     @torch.no_grad()
     @pytest.mark.parametrize("width", [1, 3, pytest.param(5, marks=pytest.mark.torture)])
@@ -178,7 +185,7 @@ class TestAgainstTransformers:
         noise = Sampler._noise
         monkeypatch.setattr(Sampler, "_noise", lambda *args: 0 * noise(*args))
         frame = model.tokenization.frame("en")
-        barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
+        suppressed = model.tokenization.unnamed_ids(model.network.get_output_embeddings().weight.shape[0])
         bias = torch.zeros(model.network.get_output_embeddings().weight.shape[0])
         bias[frame.end] = 6.0  # so that texts end at all
         handle = model.network.get_output_embeddings().register_forward_hook(lambda module, inputs, out: out + bias)
@@ -186,35 +193,35 @@ class TestAgainstTransformers:
         for source in sources_of_all_sorts(12):
             theirs = model.network.generate(
                 torch.tensor([model.tokenization.source(source, frame)]),
-                decoder_input_ids=torch.tensor([frame.lead]),
+                decoder_input_ids=torch.tensor([frame.decoder_prefix]),
                 do_sample=False,
                 num_beams=width,
                 early_stopping=True,
                 max_new_tokens=40,
-                suppress_tokens=barred or None,
+                suppress_tokens=suppressed or None,
                 forced_eos_token_id=None,
-            )[0].tolist()[len(frame.lead) :]
-            (draft,) = drafts(model, 1, Sampling(50, candidates=width, max_subwords=39, beams=True), source)
+            )[0].tolist()[len(frame.decoder_prefix) :]
+            (hypothesis,) = hypotheses(model, 1, Sampling(50, candidates=width, max_subwords=39, beams=True), source)
             if theirs[-1] == frame.end:
                 finished += 1
-                assert [*draft.subwords, frame.end] == theirs
+                assert [*hypothesis.subwords, frame.end] == theirs
         handle.remove()
         assert finished > 3
 
     @pytest.mark.parametrize("sampling", [SAMPLING, BEAMS])
     def test_the_log_probability_is_the_mean_over_all_subwords(self, model: Seq2Seq, sampling: Sampling) -> None:
-        for draft in drafts(model, 5, sampling):
-            behind = [*draft.subwords, *[draft.end] * draft.finished]
+        for hypothesis in hypotheses(model, 5, sampling):
+            behind = [*hypothesis.subwords, *[hypothesis.end] * hypothesis.finished]
             values = scores(model, behind[:-1]).gather(1, torch.tensor(behind)[:, None])
-            assert draft.mean == pytest.approx(float(values.mean()), abs=1e-4)
+            assert hypothesis.mean == pytest.approx(float(values.mean()), abs=1e-4)
 
 
 class TestDrawing:
     def test_subwords_are_drawn_in_proportion_to_their_probability(self, bart: Seq2Seq) -> None:
         count, best = 600, scores(bart, ())[0].topk(4)
         first = Counter(
-            (*draft.subwords, draft.end)[0]
-            for draft in drafts(bart, count, Sampling(top_k=4, candidates=1, max_subwords=1))
+            (*hypothesis.subwords, hypothesis.end)[0]
+            for hypothesis in hypotheses(bart, count, Sampling(top_k=4, candidates=1, max_subwords=1))
         )
         assert set(first) <= set(best.indices.tolist())
         chances = dict(zip(best.indices.tolist(), best.values.softmax(0).tolist(), strict=True))
@@ -225,62 +232,69 @@ class TestDrawing:
         """The best of twenty candidates is better than one drawn at random."""
         raised_end(-1e4)
         one, many = (
-            [draft.mean for draft in drafts(bart, 30, replace(SAMPLING, candidates=candidates))]
+            [hypothesis.mean for hypothesis in hypotheses(bart, 30, replace(SAMPLING, candidates=candidates))]
             for candidates in (1, 20)
         )
         assert min(many) > sum(one) / len(one)
 
     def test_beams_are_more_probable_than_independent_texts(self, bart: Seq2Seq, raised_end: Any) -> None:
         raised_end(-1e4)
-        apart, beams = ([draft.mean for draft in drafts(bart, 30, one)] for one in (SAMPLING, BEAMS))
+        apart, beams = ([hypothesis.mean for hypothesis in hypotheses(bart, 30, one)] for one in (SAMPLING, BEAMS))
         assert sum(beams) > sum(apart)
-        assert len({tuple(draft.subwords) for draft in drafts(bart, 30, BEAMS)}) > 15  # they still vary
+        assert len({tuple(hypothesis.subwords) for hypothesis in hypotheses(bart, 30, BEAMS)}) > 15  # they still vary
 
     def test_beams_end_when_enough_texts_have_ended(self) -> None:
         beams = Beams(end=2, width=2)
         assert beams.advance([(0, 5, -1.0), (0, 2, -1.5), (0, 6, -3.0), (0, 7, -4.0)]) == [0, 0]
-        assert [draft.subwords for draft in beams.running] == [[5], [6]]
-        assert [draft.mean for draft in beams.ended] == [-1.5]
+        assert [hypothesis.subwords for hypothesis in beams.running] == [[5], [6]]
+        assert [hypothesis.mean for hypothesis in beams.ended] == [-1.5]
         assert beams.advance([(1, 8, -0.1), (0, 9, -2.5), (0, 2, -2.6), (1, 2, -2.7)]) == [1, 0]  # too late to end
         assert len(beams.ended) == 1
         assert not beams.are_done
         assert beams.advance([(1, 2, -0.3), (0, 4, -1.0), (0, 3, -2.0), (1, 3, -2.0)]) == [0, 0]
         assert beams.are_done
-        assert [(draft.subwords, draft.finished) for draft in beams.best()] == [([5, 9], True), ([], True)]
+        assert [(hypothesis.subwords, hypothesis.finished) for hypothesis in beams.best()] == [
+            ([5, 9], True),
+            ([], True),
+        ]
         assert beams.advance([(0, 7, -0.1)] * 4) == [0, 1]
         assert len(beams.ended) == 2
 
     def test_beams_with_one_choice_equal_greedy_texts(self, bart: Seq2Seq) -> None:
-        one, several = (drafts(bart, 3, Sampling(1, count, 8, beams=count > 1)) for count in (1, 4))
-        assert [draft.subwords for draft in one] == [draft.subwords for draft in several]
+        one, several = (hypotheses(bart, 3, Sampling(1, count, 8, beams=count > 1)) for count in (1, 4))
+        assert [hypothesis.subwords for hypothesis in one] == [hypothesis.subwords for hypothesis in several]
 
     def test_a_finished_candidate_precedes_a_more_probable_unfinished_one(self) -> None:
-        finished, unfinished, worse = Draft(2), Draft(2), Draft(2)
-        for draft, subwords in ((finished, [5, 6, 2]), (unfinished, [5, 6, 7]), (worse, [5, 2])):
+        finished, unfinished, worse = Hypothesis(2), Hypothesis(2), Hypothesis(2)
+        for hypothesis, subwords in ((finished, [5, 6, 2]), (unfinished, [5, 6, 7]), (worse, [5, 2])):
             for subword in subwords:
-                draft.add(subword, -2.0 if draft is finished else -1.0 if draft is unfinished else -3.0)
+                hypothesis.add(subword, -2.0 if hypothesis is finished else -1.0 if hypothesis is unfinished else -3.0)
         assert finished.subwords == [5, 6]
         assert finished.mean == -2.0
-        assert max((unfinished, worse, finished), key=lambda draft: draft.rank) is finished
-        assert max((unfinished, Draft(2, [5], -9.0)), key=lambda draft: draft.rank) is unfinished
+        assert max((unfinished, worse, finished), key=lambda hypothesis: hypothesis.rank) is finished
+        assert max((unfinished, Hypothesis(2, [5], -9.0)), key=lambda hypothesis: hypothesis.rank) is unfinished
 
     def test_a_text_cut_at_the_limit_is_marked_unfinished(self, bart: Seq2Seq, raised_end: Any) -> None:
         raised_end(3.0)
-        long, short = (drafts(bart, 60, Sampling(top_k=100, candidates=1, max_subwords=most)) for most in (12, 5))
-        assert {draft.finished for draft in short} == {draft.finished for draft in long} == {True, False}
+        long, short = (hypotheses(bart, 60, Sampling(top_k=100, candidates=1, max_subwords=most)) for most in (12, 5))
+        assert (
+            {hypothesis.finished for hypothesis in short}
+            == {hypothesis.finished for hypothesis in long}
+            == {True, False}
+        )
         for cut, whole in zip(short, long, strict=True):
             assert cut.finished == (whole.finished and len(whole.subwords) <= 5)
             assert cut.subwords == whole.subwords[: len(cut.subwords)]
 
-    def test_nameless_subwords_are_never_drawn(self, model: Seq2Seq) -> None:
-        nameless = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
+    def test_unnamed_subwords_are_never_drawn(self, model: Seq2Seq) -> None:
+        unnamed_ids = model.tokenization.unnamed_ids(model.network.get_output_embeddings().weight.shape[0])
         with torch.no_grad():
             bias = torch.zeros(model.network.get_output_embeddings().weight.shape[0])
-            bias[nameless] = 1e4
+            bias[unnamed_ids] = 1e4
         handle = model.network.get_output_embeddings().register_forward_hook(lambda module, inputs, out: out + bias)
-        found = drafts(model, 20, Sampling(top_k=10_000, candidates=1, max_subwords=10))
+        found = hypotheses(model, 20, Sampling(top_k=10_000, candidates=1, max_subwords=10))
         handle.remove()
-        assert not set(nameless) & {subword for draft in found for subword in draft.subwords}
+        assert not set(unnamed_ids) & {subword for hypothesis in found for subword in hypothesis.subwords}
 
 
 class TestWork:
@@ -290,8 +304,8 @@ class TestWork:
         raised_end(3.0)
         calls = Calls(bart, monkeypatch)
         count = 3 * ROWS + 5
-        found = drafts(bart, count, Sampling(top_k=100, candidates=1, max_subwords=30))
-        lengths = [len(draft.subwords) for draft in found]
+        found = hypotheses(bart, count, Sampling(top_k=100, candidates=1, max_subwords=30))
+        lengths = [len(hypothesis.subwords) for hypothesis in found]
         alive = [sum(length > step for length in lengths) for step in range(30)]
         assert calls.shapes[: -(-count // SOURCES)] == [(SOURCES, 2)] * -(-count // SOURCES)
         assert calls.shapes[-(-count // SOURCES) :] == [(ROWS, 1)] * sum(-(-rows // ROWS) for rows in alive)
@@ -299,13 +313,13 @@ class TestWork:
 
     def test_each_source_is_read_once_for_all_candidates(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = Calls(bart, monkeypatch)
-        drafts(bart, SOURCES, Sampling(candidates=5, max_subwords=2))
+        hypotheses(bart, SOURCES, Sampling(candidates=5, max_subwords=2))
         kinds = [len(list(same)) for _, same in itertools.groupby(calls.shapes)]
         assert kinds[0] == 1
 
     def test_long_texts_have_fewer_rows_per_pass(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = Calls(bart, monkeypatch)
-        drafts(bart, 1, Sampling(max_subwords=2000), ("saw",) * 40)
+        hypotheses(bart, 1, Sampling(max_subwords=2000), ("saw",) * 40)
         assert max(rows for rows, _ in calls.shapes[1:]) < ROWS
 
 

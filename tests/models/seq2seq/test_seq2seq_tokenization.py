@@ -16,7 +16,7 @@ def test_language_codes_may_have_three_letters(language: str, code: str) -> None
     names = ("<s>", "<pad>", "</s>", "<unk>", "▁a", *FAIRSEQ_LANGUAGE_CODES, "<mask>")
     tokenizer = NllbTokenizer(vocab={name: number for number, name in enumerate(names)})
     frame = Seq2SeqTokenization("nllb", tokenizer, MBartConfig(decoder_start_token_id=2)).frame(language)
-    assert tokenizer.convert_ids_to_tokens([*frame.lead]) == ["</s>", code]
+    assert tokenizer.convert_ids_to_tokens([*frame.decoder_prefix]) == ["</s>", code]
 
 
 def test_byt5_fills_gaps_between_the_bytes_of_its_pretraining() -> None:

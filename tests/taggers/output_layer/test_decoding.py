@@ -23,6 +23,6 @@ def test_decodes_fewer_sentences_at_once_with_many_tags(monkeypatch) -> None:
 
 
 def test_decodes_at_most_a_fixed_number_of_sentences_at_once(monkeypatch) -> None:
-    monkeypatch.setattr(decoding, "DECODED", 2)
+    monkeypatch.setattr(decoding, "MOST_SENTENCES", 2)
     assert [len(numbers) for numbers, *_ in decoding._padded([torch.rand(1, 1, 2)] * 5)] == [2, 2, 1]
     assert list(decoding._padded([])) == []

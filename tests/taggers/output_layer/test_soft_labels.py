@@ -19,7 +19,7 @@ from nersery.models.subwords.windows import Window
 from nersery.taggers.base import Tagger, labels_hash
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.output_layer.crf import ConditionalRandomField
-from nersery.taggers.output_layer.decoding import CERTAIN, labelled
+from nersery.taggers.output_layer.decoding import CERTAIN_PROBABILITY, labelled
 from nersery.taggers.output_layer.tag_set import OutputScheme, TagSet
 from nersery.taggers.output_layer.tagging_loss import examples, loss
 from tests.standins import Memory, sentences
@@ -89,7 +89,7 @@ class TestPrediction:
             for word in {label.word for label in sentence.soft_labels}:
                 own = [label for label in sentence.soft_labels if label.word == word]
                 shares = [share for label in own for share in (label.begin, label.inside)]
-                assert max([*shares, 1 - sum(shares)]) < CERTAIN + 0.01
+                assert max([*shares, 1 - sum(shares)]) < CERTAIN_PROBABILITY + 0.01
 
     def test_the_batch_does_not_matter(self, tagger: Tagger) -> None:
         unseen = sentences(6, start=300)

@@ -212,7 +212,7 @@ class _Learner:
 
     def _masked(self, words: tuple[Token, ...], rng: random.Random) -> list[MaskedWindow]:
         gaps = tuple(position for position, word in enumerate(words) if isinstance(word, str))
-        return self._gaps.hidden(MaskedInput(words, gaps), self._settings.mask_rate, rng)
+        return self._gaps.randomly_masked(MaskedInput(words, gaps), self._settings.mask_rate, rng)
 
     def loss(self, views: Sequence[_View]) -> Tensor:
         """The sum of all objectives, each times its weight."""

@@ -122,7 +122,7 @@ class LayerEncoder:
         values = torch.zeros(total + 1, int(self._encoder.config.hidden_size), device=self.device)
         most = SUBWORDS_ON_CPU if self.device.type == "cpu" else SUBWORDS_ON_GPU
         with autocast(self.device, self.precision):
-            packed = self._can_end and can_pack(self._encoder)
+            packed = self._can_truncate and can_pack(self._encoder)
             passes = window_passes(windows, lambda length: most // length, LENGTH_MULTIPLE, packed=packed)
             for owners, part, shape in passes:
                 hidden = self._in_one_row(part) if packed else self.hidden(part, **shape)
@@ -138,26 +138,26 @@ class LayerEncoder:
     def _in_one_row(self, windows: Sequence[Window]) -> Tensor:
         """Like `hidden`, but without computing padding."""
         batch = collate(windows, self.subwords.pad)
-        with self._ended():
+        with self._truncated():
             return in_one_row(self._encoder, batch.input_ids, batch.attention_mask).last_hidden_state
 
     def hidden(self, windows: Sequence[Window], rows: int = 0, multiple: int = 1) -> Tensor:
         """The hidden states of windows, padded as by `collate`. Shape: (windows, subwords, dimension)."""
         batch = collate(windows, self.subwords.pad, rows=rows, multiple=multiple, longest=self.subwords.max_subwords)
-        return self._forward(batch.input_ids.to(self.device), batch.attention_mask.to(self.device), self._can_end)
+        return self._forward(batch.input_ids.to(self.device), batch.attention_mask.to(self.device), self._can_truncate)
 
     def _forward(self, input_ids: Tensor, attention_mask: Tensor, end: bool) -> Tensor:
-        with self._ended() if end else contextlib.nullcontext():
+        with self._truncated() if end else contextlib.nullcontext():
             output = self._encoder(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=not end)
         return output.last_hidden_state if end else output.hidden_states[self.layer]
 
     @contextlib.contextmanager
-    def _ended(self) -> Iterator[None]:
+    def _truncated(self) -> Iterator[None]:
         """Remove the layers above `layer` from the network within the context."""
-        if self._stack is None:
+        if self._layer_list is None:
             yield
             return
-        parent, name, layers = self._stack
+        parent, name, layers = self._layer_list
         setattr(parent, name, layers[: self.layer])
         try:
             yield
@@ -165,7 +165,7 @@ class LayerEncoder:
             setattr(parent, name, layers)
 
     @cached_property
-    def _stack(self) -> tuple[nn.Module, str, nn.ModuleList] | None:
+    def _layer_list(self) -> tuple[nn.Module, str, nn.ModuleList] | None:
         """The module that holds the list of layers, its attribute name, and the list; None if there is no such list."""
         count = self._encoder.config.num_hidden_layers
         lists = (
@@ -177,7 +177,7 @@ class LayerEncoder:
         return next(lists, None)
 
     @cached_property
-    def _can_end(self) -> bool:
+    def _can_truncate(self) -> bool:
         """Whether the result stays the same without the layers above. Some models have a norm after the last layer."""
         ids = torch.tensor([self.subwords.windows(("a",))[0].subwords], device=self.device)
         mask = torch.ones_like(ids)

@@ -135,7 +135,7 @@ class VectorIndex:
 
     def __init__(self, path: str | Path) -> None:
         self._path, self._head = path, read_head(path)
-        checks, lengths, undecodable = array("L"), array("Q"), 0
+        hashes, lengths, undecodable = array("L"), array("Q"), 0
         for number, line in _lines(path, self._head):
             key, _ = _fields(line)
             if not key.isascii():
@@ -143,12 +143,12 @@ class VectorIndex:
             elif len(line) == LONGEST_LINE:
                 message = f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}"
                 raise DataError(Issue(message, str(path), number), fix=FIX)
-            checks.append(crc32(key))  # not the word; `read` skips other words with the same check
+            hashes.append(crc32(key))  # not the word; `read` skips other words with the same hash
             lengths.append(len(line))
         self._starts = self._head.start + np.cumsum(np.array([0, *lengths], np.int64))
-        self._order = np.argsort(np.array(checks, np.uint32), kind="stable")
-        self._checks = np.array(checks, np.uint32)[self._order]
-        self._issues = tuple(_issues(self._head, (self._head.words or 0) - len(checks), undecodable))
+        self._order = np.argsort(np.array(hashes, np.uint32), kind="stable")
+        self._hashes = np.array(hashes, np.uint32)[self._order]
+        self._issues = tuple(_issues(self._head, (self._head.words or 0) - len(hashes), undecodable))
 
     def read(self, words: Iterable[str]) -> WordVectors:
         """Read the vectors of some words and of their lower-case forms. Of duplicates, the first counts.
@@ -166,7 +166,7 @@ class VectorIndex:
             for place, form, word in sorted(sought):
                 stream.seek(self._starts[place])
                 key, values = _fields(stream.readline(LONGEST_LINE))
-                if word in rows or word in issues or key != form or _follow_on(values, self._head.dimension):
+                if word in rows or word in issues or key != form or _contains_spaces(values, self._head.dimension):
                     continue
                 try:
                     rows[word] = _vector(values, self._head.dimension)
@@ -178,8 +178,8 @@ class VectorIndex:
 
     def _places(self, form: bytes) -> list[int]:
         """The lines that may begin with a word, counted from the first vector."""
-        check = np.uint32(crc32(form))
-        start, end = np.searchsorted(self._checks, check), np.searchsorted(self._checks, check, "right")
+        hash_of_form = np.uint32(crc32(form))
+        start, end = np.searchsorted(self._hashes, hash_of_form), np.searchsorted(self._hashes, hash_of_form, "right")
         return [int(place) for place in self._order[start:end]]
 
 
@@ -198,27 +198,27 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
     head = read_head(path)
     wanted = _forms(words)
     rows: dict[str, Vector] = {}
-    undecodable, again, number = 0, 0, head.first_line - 1
+    undecodable, repeated, number = 0, 0, head.first_line - 1
     for number, line in _lines(path, head):
         key, values = _fields(line)
         is_whole = values.count(b" ") + 1 == head.dimension
-        if not is_whole and (not key or _follow_on(values, head.dimension)):
+        if not is_whole and (not key or _contains_spaces(values, head.dimension)):
             continue
         if is_whole and len(rows) >= most and key not in wanted:
             continue
         try:
             row, word = _vector(values, head.dimension), composed(key.decode())
-            again += word in rows
+            repeated += word in rows
             rows.setdefault(word, row)
         except UnicodeDecodeError:
             undecodable += 1
         except ValueError as error:
             raise DataError(_issue(key, error, path, number), fix=FIX) from None
     missing = (head.words or 0) - (number + 1 - head.first_line)
-    return WordVectors(head.dimension, rows, tuple(_issues(head, missing, undecodable, again)))
+    return WordVectors(head.dimension, rows, tuple(_issues(head, missing, undecodable, repeated)))
 
 
-def _follow_on(values: bytes, dimension: int) -> bool:
+def _contains_spaces(values: bytes, dimension: int) -> bool:
     """Whether the word contains spaces, and the expected number of values follows."""
     before = values.split(b" ")[:-dimension]
     return bool(before) and before[-1] != b"" and not _is_finite(before[-1])
@@ -281,14 +281,14 @@ def _issue(key: bytes, error: ValueError, path: str | Path, line: int) -> Issue:
     return Issue(f"the vector of {_shown(key)} {error}", str(path), line)
 
 
-def _issues(head: VectorFileHead, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:
+def _issues(head: VectorFileHead, missing: int, undecodable: int, repeated: int = 0) -> Sequence[str]:
     issues = []
     if missing > 0:
         issues.append(
             f"its first line announces {head.words} words, but {missing} are missing: is the file incomplete?"
         )
-    if again:
-        issues.append(f"{again} of its words are repeated, perhaps with other vectors: the first vector is used")
+    if repeated:
+        issues.append(f"{repeated} of its words are repeated, perhaps with other vectors: the first vector is used")
     if undecodable:
         issues.append(f"{undecodable} of its words are not UTF-8, so they are never found")
     return issues

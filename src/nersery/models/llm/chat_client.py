@@ -18,8 +18,8 @@ from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.connection import REFUSED, Connection, ServerError
 from nersery.models.llm.endpoint import Endpoint
-from nersery.models.llm.pacing import LONGEST_PAUSE, Pacer, pause_after
 from nersery.models.llm.prompt import Completion, Prompt
+from nersery.models.llm.rate_limit import LONGEST_PAUSE, RateLimiter, retry_delay
 from nersery.models.llm.spending import Spending
 
 MOST_FAILURES = 5
@@ -96,10 +96,10 @@ class ChatClient:
     def _ask_missing(self, prompts: dict[str, Prompt], progress: Progress) -> dict[str, Completion | Reject]:
         if self._connection is None:
             self.check()
-        pacer, answers = Pacer(self._settings.requests_per_minute), dict[str, Completion | Reject]()
+        limiter, answers = RateLimiter(self._settings.requests_per_minute), dict[str, Completion | Reject]()
         with ThreadPoolExecutor(self._settings.concurrency) as pool:
             futures: dict[Future[Completion | Reject], str] = {
-                pool.submit(copy_context().run, self._answer, key, prompt, pacer): key  # --quiet is in the context
+                pool.submit(copy_context().run, self._answer, key, prompt, limiter): key  # --quiet is in the context
                 for key, prompt in prompts.items()
             }
             try:
@@ -107,17 +107,17 @@ class ChatClient:
                     answers[futures.pop(future)] = future.result()
                     progress.advance(note=str(self.spending))
             except BaseException:
-                pacer.stop()
+                limiter.stop()
                 pool.shutdown(cancel_futures=True)  # waits for sent requests, which are paid for
                 raise
         return answers
 
-    def _answer(self, key: str, prompt: Prompt, pacer: Pacer) -> Completion | Reject:
+    def _answer(self, key: str, prompt: Prompt, limiter: RateLimiter) -> Completion | Reject:
         """Send a request, repeat it after server errors, and store the answer."""
         self.spending.reserve(prompt)
         answer = None
         try:
-            answer = self._repeated(prompt, pacer)
+            answer = self._repeated(prompt, limiter)
             self._answers.add(key, answer)
         except ServerError as error:
             return self._failed(error)
@@ -126,28 +126,28 @@ class ChatClient:
         self._failures = 0
         return answer
 
-    def _repeated(self, prompt: Prompt, pacer: Pacer) -> Completion:
+    def _repeated(self, prompt: Prompt, limiter: RateLimiter) -> Completion:
         assert self._connection is not None
         attempt = 0
         while True:
-            pacer.take_turn()
+            limiter.acquire()
             try:
                 return self._connection.send(prompt)
             except ServerError as error:
-                if attempt == self._settings.retries or not error.is_passing:
+                if attempt == self._settings.retries or not error.is_retryable:
                     raise
-                pause = pause_after(attempt, error.headers)
+                pause = retry_delay(attempt, error.headers)
                 if pause > LONGEST_PAUSE:
                     self._note("pause", f"{self._settings.base_url} asks to wait {pause:.0f} s ({error})")
-                pacer.pause(pause, everyone=error.is_rate_limit)
+                limiter.pause(pause, everyone=error.is_rate_limit)
             attempt += 1
 
     def _failed(self, error: ServerError) -> Reject:
         """The reject of a request without an answer. Too many failures in a row stop the job."""
         with self._lock:
-            self._failures += error.is_passing
+            self._failures += error.is_retryable
             failures = self._failures
-        if error.is_gone or failures >= MOST_FAILURES:
+        if error.is_unavailable or failures >= MOST_FAILURES:
             raise JobFailedError(
                 f"{error}. Answers are kept: the same command resumes once {self._settings.base_url} answers again"
             )

@@ -16,8 +16,8 @@ from nersery.core.extras import required
 from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.endpoint import Endpoint
-from nersery.models.llm.pacing import LONGEST_PAUSE, pause_after
 from nersery.models.llm.prompt import Completion, Prompt
+from nersery.models.llm.rate_limit import LONGEST_PAUSE, retry_delay
 
 VARIANTS: Sequence[frozenset[str]] = (
     frozenset({"schema", "temperature", "seed", "max_tokens"}),
@@ -38,7 +38,7 @@ REFUSED = (400, 415, 422, 501)
 """HTTP statuses of a request that the server does not understand."""
 FLAGGED = ("content_filter", "data_inspection_failed", "invalid_prompt")
 """Error codes of Azure, Alibaba and OpenAI for a text that their filter does not let through to the model."""
-BROKEN_OFF = ("error", "abort", "insufficient_system_resource")
+ABORTED = ("error", "abort", "insufficient_system_resource")
 """Finish reasons of OpenRouter, vLLM and DeepSeek if the server, and not the model, ended an answer."""
 NO_KEY = "none"
 """Sent to servers without keys, because the client insists on one."""
@@ -57,18 +57,18 @@ class ServerError(NerseryError):
     Attributes:
         kind: A short text, the same for all errors of a kind.
         status: The HTTP status; 0 without a response, 200 for a response that is not an answer.
-        is_gone: Whether no request can succeed: no server listens at the address, or it has no such model.
+        is_unavailable: Whether no request can succeed: no server listens at the address, or it has no such model.
         is_busy: Whether the server had no time for the request, or a proxy did not reach the server.
-        is_passing: Whether a repeated request may succeed.
+        is_retryable: Whether a repeated request may succeed.
     """
 
     def __init__(self, text: str, kind: str, status: int = 0, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(text)
         self.kind, self.status, self.headers = kind, status, headers or {}
-        self.is_gone = kind == "no connection" or status in (404, 405, 410)
+        self.is_unavailable = kind == "no connection" or status in (404, 405, 410)
         self.is_busy = status in (408, 409, 429) or status > 501
         self.is_rate_limit = status in (429, 503)
-        self.is_passing = status in (0, 200, 408, 409, 429) or status >= 500
+        self.is_retryable = status in (0, 200, 408, 409, 429) or status >= 500
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.kind, self.status, dict(self.headers))
@@ -154,7 +154,7 @@ class Connection:
                         f"{self._settings.base_url} was busy {attempt} times in a row: {error}. Expected one answer, "
                         "to learn which requests it accepts. Repeat the command later"
                     ) from None
-                time.sleep(min(pause_after(attempt, error.headers), LONGEST_PAUSE))
+                time.sleep(min(retry_delay(attempt, error.headers), LONGEST_PAUSE))
 
     def _check_key(self) -> None:
         """Check the key by requesting the list of models, which costs nothing. Servers may lack that list."""
@@ -206,7 +206,7 @@ class Connection:
             cleaned = self._without_key(text)[:LONGEST_ANSWER].encode("utf-8", "replace").decode()
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ServerError(f"it answered {self._shown(body)}", "the response is no chat completion", 200) from None
-        if finish in BROKEN_OFF:
+        if finish in ABORTED:
             raise ServerError(f'it ended an answer with "{finish}"', "the answer broke off", 200)
         return Completion(cleaned, finish, sent, received)
 

@@ -11,8 +11,8 @@ from nersery.core.errors import SettingsError
 from nersery.core.settings.ranges import Count, CountOrZero, NotNegative, Positive
 
 OPENAI = "https://api.openai.com/v1"
-SERVER_VARIABLE, ITS_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
-OTHER_KEY = "LLM_API_KEY"
+SERVER_VARIABLE, OPENAI_KEY_VARIABLE = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+OTHER_KEY_VARIABLE = "LLM_API_KEY"
 """The variable with the key of a server that only a setting names. A stranger's recipe must not get OpenAI's key."""
 
 
@@ -62,7 +62,7 @@ class Endpoint:
         if parts.username or parts.password or parts.query or parts.fragment:
             named = "server" if self.server else SERVER_VARIABLE  # not its value, which may hold a key
             raise SettingsError(
-                f"{named} has a user, password or query: expected a plain URL; keys go into {OTHER_KEY}"
+                f"{named} has a user, password or query: expected a plain URL; keys go into {OTHER_KEY_VARIABLE}"
             )
 
     @property
@@ -74,4 +74,4 @@ class Endpoint:
     def key_variable(self) -> str:
         """The environment variable that holds the server's key."""
         default_url = (os.environ.get(SERVER_VARIABLE) or OPENAI).rstrip("/")
-        return ITS_KEY if self.base_url == default_url else OTHER_KEY
+        return OPENAI_KEY_VARIABLE if self.base_url == default_url else OTHER_KEY_VARIABLE

@@ -143,7 +143,7 @@ class MaskedLM:
 
         def draw(example: Example, index: int, epoch: int, split: str = "train") -> list[MaskedWindow]:
             rng = item_rng(seed, split, index, epoch)
-            return self.masking.hidden(masked_input(example, rng), rate, rng)
+            return self.masking.randomly_masked(masked_input(example, rng), rate, rng)
 
         dev_rows = [row for index, example in enumerate(dev) for row in draw(example, index, 0, "dev")]
 
@@ -248,7 +248,7 @@ class MaskedLM:
         rows = [
             (number, row)
             for number, masked_input in enumerate(masked_inputs)
-            for row in self.masking.rows(masked_input)
+            for row in self.masking.fully_masked(masked_input)
         ]
         sums = [dict.fromkeys(masked_input.gaps, 0.0) for masked_input in masked_inputs]
         with autocast(self.network.device, self.precision):

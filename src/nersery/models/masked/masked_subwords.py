@@ -47,7 +47,7 @@ class MaskedInputEncoder:
     def __init__(self, subwords: SubwordEncoder, mask: int) -> None:
         self.subwords, self.mask = subwords, mask
 
-    def rows(self, masked_input: MaskedInput, only: int | None = None) -> list[MaskedWindow]:
+    def fully_masked(self, masked_input: MaskedInput, only: int | None = None) -> list[MaskedWindow]:
         """Mask every subword of every gap, even if a neighbouring window predicts it.
 
         Args:
@@ -57,11 +57,11 @@ class MaskedInputEncoder:
         for window in self._windows(masked_input):
             if places := list(self._each_place(window, masked_input, range(*window.core), only)):
                 seen = range(window.start, window.start + len(window.firsts))
-                hidden = [position for position, _ in self._each_place(window, masked_input, seen, only)]
-                rows.append(self._masked(window, places, hidden))
+                masked_positions = [position for position, _ in self._each_place(window, masked_input, seen, only)]
+                rows.append(self._masked(window, places, masked_positions))
         return rows
 
-    def hidden(self, masked_input: MaskedInput, rate: float, rng: random.Random) -> list[MaskedWindow]:
+    def randomly_masked(self, masked_input: MaskedInput, rate: float, rng: random.Random) -> list[MaskedWindow]:
         """Mask each subword of a gap with a probability, but at least one per window."""
         rows = []
         for window in self._windows(masked_input):
@@ -78,7 +78,7 @@ class MaskedInputEncoder:
         """
         by_gap = dict(zip(masked_input.gaps, templates, strict=True))
         words = tuple(by_gap.get(position, word) for position, word in enumerate(masked_input.words))
-        return self.rows(replace(masked_input, words=words), self.mask)
+        return self.fully_masked(replace(masked_input, words=words), self.mask)
 
     def _windows(self, masked_input: MaskedInput) -> list[Window]:
         return self.subwords.windows(masked_input.words, masked_input.condition)
@@ -93,9 +93,11 @@ class MaskedInputEncoder:
                 positions = [p for p in range(*spans[word - window.start]) if only in (None, window.subwords[p])]
                 yield from ((position, (word, number)) for number, position in enumerate(positions))
 
-    def _masked(self, window: Window, places: Sequence[tuple[int, Place]], hidden: Iterable[int]) -> MaskedWindow:
+    def _masked(
+        self, window: Window, places: Sequence[tuple[int, Place]], masked_positions: Iterable[int]
+    ) -> MaskedWindow:
         subwords = list(window.subwords)
-        for position in hidden:
+        for position in masked_positions:
             subwords[position] = self.mask
         positions = tuple(position for position, _ in places)
         targets = tuple(window.subwords[position] for position in positions)

@@ -57,7 +57,7 @@ def can_pack(network: Any) -> bool:
     return isinstance(forward, partial) and forward.func is _forward and network.device.type == "cpu"
 
 
-def rows(lengths: Sequence[int]) -> Iterator[list[int]]:
+def packed_rows(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Fill rows with windows.
 
     Args:

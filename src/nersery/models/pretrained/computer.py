@@ -11,7 +11,7 @@ import torch
 
 from nersery.core.settings.typed_settings import Precision
 from nersery.core.system.process_settings import THREADS
-from nersery.models.pretrained.loading import PRECISION, pick_device, resolved
+from nersery.models.pretrained.loading import PRECISION, pick_device, resolve_precision
 
 ANY = "any, on a GPU"
 
@@ -25,7 +25,7 @@ def environment(device: torch.device, precision: Precision = "auto", threads: in
         threads: None takes the number of this process. It does not matter on a GPU.
     """
     used = ANY if device.type == "cuda" else str(threads or torch.get_num_threads())
-    return {PRECISION: resolved(precision, device), THREADS: used}
+    return {PRECISION: resolve_precision(precision, device), THREADS: used}
 
 
 def computer(threads: int | None = None) -> dict[str, str]:

@@ -39,13 +39,13 @@ FEWEST_SUBWORDS = 3
 """Special tokens not counted. Without tokenizer files, transformers makes an empty tokenizer with at most two."""
 PRECISION = "NERSERY_PRECISION"
 """Environment variable that sets what the precision ``auto`` means."""
-FP32_ALONE = ("deberta", "xmod")
+FP32_ONLY = ("deberta", "xmod")
 """Model types whose code in transformers multiplies bf16 by fp32 within autocast, which is an error."""
 SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 """Special tokens around or within text."""
 T = TypeVar("T")
 
-ONE_AT_A_TIME = threading.RLock()
+GLOBAL_STATE_LOCK = threading.RLock()
 """Lock of the thread that imports or loads something with transformers, or draws torch's global random numbers.
 
 Two threads must not do that at the same time. A training holds the lock until it ends.
@@ -78,7 +78,7 @@ class ModelSource:
 
     def config(self, **settings: Any) -> Any:
         """The model's configuration with some values changed."""
-        with ONE_AT_A_TIME:
+        with GLOBAL_STATE_LOCK:
             from transformers import AutoConfig
 
         if self.name in bundled_heads.TOKEN_CLASSIFICATION:
@@ -99,7 +99,7 @@ class ModelSource:
             MissingResourceError: If it does not exist or does not fit the weights. Without tokenizer files,
                 transformers makes an empty tokenizer, which has no words.
         """
-        with ONE_AT_A_TIME:
+        with GLOBAL_STATE_LOCK:
             from transformers import AutoTokenizer
 
         tokenizer = self._load(AutoTokenizer.from_pretrained)
@@ -136,7 +136,7 @@ class ModelSource:
         Raises:
             MissingResourceError: If the model does not exist, has no safetensors, or lacks weights.
         """
-        with ONE_AT_A_TIME:
+        with GLOBAL_STATE_LOCK:
             import transformers
 
             loader = getattr(transformers, auto_class).from_pretrained
@@ -169,7 +169,7 @@ class ModelSource:
             )
         if path := bundled_heads.TOKEN_CLASSIFICATION.get(self.name):
             bundled_heads.add_layers(model, path)
-        return in_fp32(model) if model.config.model_type in FP32_ALONE else pack(model)
+        return in_fp32(model) if model.config.model_type in FP32_ONLY else pack(model)
 
     def encoder(self) -> Any:
         """The model without a head. An encoder-decoder keeps its decoder, unless it was saved without."""
@@ -214,7 +214,7 @@ class ModelSource:
         if self.revision is not None:
             settings["revision"] = self.revision
         try:
-            with ONE_AT_A_TIME, quiet_transformers(), kept_random_state():
+            with GLOBAL_STATE_LOCK, quiet_transformers(), kept_random_state():
                 refuse_unreachable_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except Exception as error:  # of any class, e.g. if values of a configuration have wrong types
@@ -261,7 +261,7 @@ def _layers_left_out(names: Iterable[str], unexpected: Iterable[str], prefix: st
 
 def import_libraries() -> None:
     """Import in advance what the first model of a process imports, which takes seconds."""
-    with ONE_AT_A_TIME:
+    with GLOBAL_STATE_LOCK:
         from transformers import BertModel  # noqa: F401  # the architecture of the bundled encoders
 
 
@@ -345,7 +345,7 @@ def has_fast_bf16(device: torch.device) -> bool:
     return bool(has_it) and torch.backends.cpu.get_cpu_capability().startswith("AVX512")
 
 
-def resolved(precision: Precision, device: torch.device) -> Literal["bf16", "fp32"]:
+def resolve_precision(precision: Precision, device: torch.device) -> Literal["bf16", "fp32"]:
     """The precision that a setting means on a device.
 
     Raises:
@@ -366,7 +366,7 @@ def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     train on stale weights. In inference mode it caches nothing and casts all weights in every pass; therefore we use
     ``torch.no_grad`` and never ``torch.inference_mode``.
     """
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=resolved(precision, device) == "bf16")
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=resolve_precision(precision, device) == "bf16")
 
 
 def in_fp32(network: Any) -> Any:

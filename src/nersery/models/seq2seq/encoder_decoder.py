@@ -17,7 +17,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.settings.typed_settings import Precision
 from nersery.core.warnings import warn
 from nersery.models.pretrained.loading import ModelSource, autocast, pick_device, position_count
-from nersery.models.seq2seq.generation import Request, Sampler
+from nersery.models.seq2seq.generation import Sampler, SamplingRequest
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization
 from nersery.models.subwords.token_embeddings import add_rows, output_at
@@ -40,18 +40,18 @@ class TokenizedPair:
 
     Args:
         source: The subwords of the source, with special tokens.
-        lead: The decoder input before the target.
+        decoder_prefix: The decoder input before the target.
         target: The subwords of the target, and the end token.
     """
 
     source: tuple[int, ...]
-    lead: tuple[int, ...]
+    decoder_prefix: tuple[int, ...]
     target: tuple[int, ...]
 
     @property
-    def shown(self) -> tuple[int, ...]:
+    def decoder_input(self) -> tuple[int, ...]:
         """The decoder input: at the place of each subword of the target, the subword before it."""
-        return (*self.lead, *self.target[:-1])
+        return (*self.decoder_prefix, *self.target[:-1])
 
 
 class Seq2Seq:
@@ -79,7 +79,7 @@ class Seq2Seq:
     def _try(self) -> None:
         """Write a few subwords. Some models of transformers cannot, which should show before hours of fine-tuning."""
         (word,) = self.tokenization.subwords.subwords(["a"])
-        request = Request(word, word[:1], -1, random.Random(0))
+        request = SamplingRequest(word, word[:1], -1, random.Random(0))
         try:
             with autocast(self.network.device, self.precision):
                 self._sampler(Sampling(top_k=1, candidates=1, max_subwords=2)).draw([request])
@@ -93,9 +93,9 @@ class Seq2Seq:
             ) from error
 
     def _sampler(self, sampling: Sampling) -> Sampler:
-        barred = self.tokenization.nameless(self.network.get_output_embeddings().weight.shape[0])
+        suppressed = self.tokenization.unnamed_ids(self.network.get_output_embeddings().weight.shape[0])
         pad, longest = self.tokenization.subwords.pad, self.longest
-        return Sampler(self.network, self.source, sampling, pad=pad, barred=barred, longest=longest)
+        return Sampler(self.network, self.source, sampling, pad=pad, suppressed=suppressed, longest=longest)
 
     # --- words ------------------------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class Seq2Seq:
             return "the source has more gaps than the model has sentinels"
         frame = self.tokenization.frame(pair.language or self.language)
         source = len(self.tokenization.source(pair.source, frame))
-        target = len(frame.lead) + len(self.tokenization.target(pair.target))
+        target = len(frame.decoder_prefix) + len(self.tokenization.target(pair.target))
         if max(source, target) <= self.longest:
             return ""
         name, length = ("source", source) if source > self.longest else ("target", target)
@@ -176,7 +176,7 @@ class Seq2Seq:
             )
         frame = self.tokenization.frame(pair.language or self.language)
         target = (*self.tokenization.target(pair.target), frame.end)
-        return TokenizedPair(self.tokenization.source(pair.source, frame), frame.lead, target)
+        return TokenizedPair(self.tokenization.source(pair.source, frame), frame.decoder_prefix, target)
 
     def _losses(self, rows: Sequence[TokenizedPair]) -> Tensor:
         """The loss of each subword of the targets. Shape: (subwords of all targets)."""
@@ -188,8 +188,10 @@ class Seq2Seq:
         device, pad = self.network.device, self.tokenization.subwords.pad
         sources = _padded([row.source for row in rows], pad, device)
         mask = _padded([(1,) * len(row.source) for row in rows], 0, device)
-        shown = _padded([row.shown for row in rows], pad, device)
-        places = [(number, len(row.lead) - 1 + i) for number, row in enumerate(rows) for i in range(len(row.target))]
+        shown = _padded([row.decoder_input for row in rows], pad, device)
+        places = [
+            (number, len(row.decoder_prefix) - 1 + i) for number, row in enumerate(rows) for i in range(len(row.target))
+        ]
         row_numbers, positions = torch.tensor(places, device=device).T
         with output_at(self.network, row_numbers, positions):
             output = self.network(input_ids=sources, attention_mask=mask, decoder_input_ids=shown, use_cache=False)
@@ -215,17 +217,17 @@ class Seq2Seq:
             rngs: One for each source, the only source of randomness.
         """
         sampler = self._sampler(sampling)
-        requests: dict[int, Request] = {}
+        requests: dict[int, SamplingRequest] = {}
         for number, (pair, rng) in enumerate(zip(sources, rngs, strict=True)):
             if pair is not None and not self.length_issue(pair):
                 frame = self.tokenization.frame(pair.language or self.language)
                 subwords = self.tokenization.source(pair.source, frame)
-                requests[number] = Request(subwords, frame.lead, frame.end, rng)
+                requests[number] = SamplingRequest(subwords, frame.decoder_prefix, frame.end, rng)
         with autocast(self.network.device, self.precision):
-            drafts = dict(zip(requests, sampler.draw([*requests.values()]), strict=True))
+            hypotheses = dict(zip(requests, sampler.draw([*requests.values()]), strict=True))
         texts = {
-            number: Generated(self.tokenization.words(draft.subwords), draft.mean, draft.finished)
-            for number, draft in drafts.items()
+            number: Generated(self.tokenization.words(hypothesis.subwords), hypothesis.mean, hypothesis.finished)
+            for number, hypothesis in hypotheses.items()
         }
         return [texts.get(number) for number in range(len(sources))]
 

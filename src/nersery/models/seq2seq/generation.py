@@ -23,7 +23,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError
 from nersery.models.pretrained.loading import ModelSource, eager_attention
-from nersery.models.seq2seq.drafts import CompetingCandidates, Draft, IndependentCandidates
+from nersery.models.seq2seq.hypotheses import CompetingCandidates, Hypothesis, IndependentCandidates
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 
 SOURCES = 16
@@ -41,18 +41,18 @@ BLOCK = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SamplingRequest:
     """A text to sample.
 
     Args:
         source: The subwords of the source, with special tokens.
-        lead: The decoder input before the text.
+        decoder_prefix: The decoder input before the text.
         end: The token that ends the text.
         rng: The only source of randomness.
     """
 
     source: tuple[int, ...]
-    lead: tuple[int, ...]
+    decoder_prefix: tuple[int, ...]
     end: int
     rng: random.Random
 
@@ -84,9 +84,9 @@ class DecoderPass:
         """All tensors of the texts. Shape of each: (rows, …)."""
         return [self.states, self.mask, *_layers(self.cache)]
 
-    def unfinished(self, drafts: Sequence[Draft]) -> list[int]:
+    def unfinished(self, hypotheses: Sequence[Hypothesis]) -> list[int]:
         """The places of unfinished texts in the pass."""
-        return [place for place, text in enumerate(self.texts.tolist()[: self.size]) if not drafts[text].finished]
+        return [place for place, text in enumerate(self.texts.tolist()[: self.size]) if not hypotheses[text].finished]
 
 
 class Sampler:
@@ -96,33 +96,40 @@ class Sampler:
         network: A network of transformers, in evaluation mode.
         source: The model, for messages.
         pad: The padding id of sources.
-        barred: Ids that are never sampled.
+        suppressed: Ids that are never sampled.
         longest: The most subwords of source and text together.
     """
 
     def __init__(
-        self, network: Any, source: ModelSource, sampling: Sampling, *, pad: int, barred: Sequence[int], longest: int
+        self,
+        network: Any,
+        source: ModelSource,
+        sampling: Sampling,
+        *,
+        pad: int,
+        suppressed: Sequence[int],
+        longest: int,
     ) -> None:
         self._network, self._source, self._sampling = network, source, sampling
         self._pad, self._longest = pad, longest
-        self._barred = torch.tensor(barred, dtype=torch.long, device=network.device)
+        self._suppressed = torch.tensor(suppressed, dtype=torch.long, device=network.device)
 
     @torch.no_grad()  # not inference_mode; see `autocast`
-    def draw(self, requests: Sequence[Request]) -> list[Draft]:
-        """The best text for each request; see `Draft.rank`."""
+    def draw(self, requests: Sequence[SamplingRequest]) -> list[Hypothesis]:
+        """The best text for each request; see `Hypothesis.rank`."""
         by_shape: dict[tuple[int, bool, int], list[int]] = defaultdict(list)
         for number, request in enumerate(requests):
-            by_shape[*self._shape(request.source), len(request.lead)].append(number)
-        best: dict[int, Draft] = {}
+            by_shape[*self._shape(request.source), len(request.decoder_prefix)].append(number)
+        best: dict[int, Hypothesis] = {}
         candidates = self._sampling.candidates
         for (length, *_), numbers in sorted(by_shape.items()):
             rows = self._rows(length)
             at_once = max(1, PASSES * rows // candidates)
             for part in batched(numbers, at_once):
-                drafts = self._drafts([requests[number] for number in part], length, rows)
+                hypotheses = self._hypotheses([requests[number] for number in part], length, rows)
                 for place, number in enumerate(part):
-                    of_source = drafts[place * candidates : (place + 1) * candidates]
-                    best[number] = max(of_source, key=lambda draft: draft.rank)
+                    of_source = hypotheses[place * candidates : (place + 1) * candidates]
+                    best[number] = max(of_source, key=lambda hypothesis: hypothesis.rank)
         return [best[number] for number in range(len(requests))]
 
     def _shape(self, source: Sequence[int]) -> tuple[int, bool]:
@@ -142,7 +149,7 @@ class Sampler:
         width = self._sampling.candidates if self._sampling.beams else 1
         return max(1, rows // width) * width
 
-    def _drafts(self, requests: Sequence[Request], length: int, rows: int) -> Sequence[Draft]:
+    def _hypotheses(self, requests: Sequence[SamplingRequest], length: int, rows: int) -> Sequence[Hypothesis]:
         """Texts for sources of one padded length. The candidates of a source are side by side."""
         count = self._sampling.candidates
         kind = CompetingCandidates if self._sampling.beams else IndependentCandidates
@@ -151,21 +158,21 @@ class Sampler:
         values, ids, *tensors = self._read(requests, length)
         owners = torch.arange(len(requests) * count, device=ids.device) // count
         candidates.extend(range(len(owners)), values[owners], ids[owners], self._noise(generators, values))
-        texts = [text for text, draft in enumerate(candidates.drafts) if not draft.finished]
+        texts = [text for text, hypothesis in enumerate(candidates.hypotheses) if not hypothesis.finished]
         passes = _packed(texts, [text // count for text in texts], tensors, rows)
         with eager_attention(self._network) if ids.device.type == "cpu" else contextlib.nullcontext():
-            for _ in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].lead)) + 1):
+            for _ in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].decoder_prefix)) + 1):
                 if not passes:
                     break
                 noise = self._noise(generators, values)
                 for part in passes:
                     self._step(part, candidates, noise[part.texts])
-                passes = _repacked(passes, candidates.drafts, rows)
+                passes = _repacked(passes, candidates.hypotheses, rows)
         return candidates.best()
 
     def _step(self, part: DecoderPass, candidates: IndependentCandidates | CompetingCandidates, noise: Tensor) -> None:
-        texts, drafts = part.texts.tolist(), candidates.drafts
-        values, ids = self._next(part, [drafts[text].subwords[-1] for text in texts])
+        texts, hypotheses = part.texts.tolist(), candidates.hypotheses
+        values, ids = self._next(part, [hypotheses[text].subwords[-1] for text in texts])
         used = slice(part.size)
         order = [*candidates.extend(texts[used], values[used], ids[used], noise[used]), *range(part.size, len(texts))]
         if order != [*range(len(texts))]:
@@ -183,7 +190,7 @@ class Sampler:
         noise = -np.log(np.stack([generator.standard_exponential(shape) for generator in generators]))
         return torch.from_numpy(noise.astype(np.float32)).flatten(0, 1).to(self._network.device)
 
-    def _read(self, requests: Sequence[Request], length: int) -> list[Tensor]:
+    def _read(self, requests: Sequence[SamplingRequest], length: int) -> list[Tensor]:
         """Choices for the first subword of each source, and the tensors of a `DecoderPass`. Shape: (sources, …)."""
         parts = []
         for part in batched(requests, SOURCES):
@@ -194,7 +201,7 @@ class Sampler:
             output = self._network(
                 input_ids=torch.tensor(ids, device=mask.device),
                 attention_mask=mask,
-                decoder_input_ids=torch.tensor([request.lead for request in filled], device=mask.device),
+                decoder_input_ids=torch.tensor([request.decoder_prefix for request in filled], device=mask.device),
                 use_cache=True,
             )
             if not isinstance(output.past_key_values, EncoderDecoderCache):
@@ -219,8 +226,8 @@ class Sampler:
 
     def _choices(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Log probabilities of the best next subwords, and their ids. Shape of each: (rows, top_k)."""
-        scores = logits[:, -1].float().index_fill_(1, self._barred, -torch.inf).log_softmax(-1)
-        return largest(scores, min(self._sampling.top_k, scores.shape[-1] - len(self._barred)))
+        scores = logits[:, -1].float().index_fill_(1, self._suppressed, -torch.inf).log_softmax(-1)
+        return largest(scores, min(self._sampling.top_k, scores.shape[-1] - len(self._suppressed)))
 
 
 def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -261,9 +268,9 @@ def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tenso
     return passes
 
 
-def _repacked(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
+def _repacked(passes: list[DecoderPass], hypotheses: Sequence[Hypothesis], rows: int) -> list[DecoderPass]:
     """The passes, packed into fewer passes if their unfinished texts fit."""
-    places = [part.unfinished(drafts) for part in passes]
+    places = [part.unfinished(hypotheses) for part in passes]
     count = sum(map(len, places))
     if -(-count // rows) == len(passes):
         return passes

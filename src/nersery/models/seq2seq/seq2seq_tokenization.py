@@ -32,13 +32,13 @@ class LanguageTokens:
     Args:
         prefix: Before a source.
         suffix: After a source.
-        lead: The decoder input before the text.
+        decoder_prefix: The decoder input before the text.
         end: The token that ends a text.
     """
 
     prefix: tuple[int, ...]
     suffix: tuple[int, ...]
-    lead: tuple[int, ...]
+    decoder_prefix: tuple[int, ...]
     end: int
 
 
@@ -78,7 +78,7 @@ class Seq2SeqTokenization:
         """Register new tokens of the model."""
         self._names |= {number: token for token, number in tokens.items()}
 
-    def nameless(self, rows: int) -> list[int]:
+    def unnamed_ids(self, rows: int) -> list[int]:
         """Ids below ``rows`` that have no token. Embedding matrices are often larger than vocabularies."""
         return [number for number in range(self._size, rows) if number not in self._names]
 

@@ -67,7 +67,7 @@ class SpecialTokens(NamedTuple):
         return len(self.front) + len(self.middle) + len(self.back)
 
 
-class Reading(NamedTuple):
+class PairWindow(NamedTuple):
     """A question and a window of a sentence.
 
     Args:
@@ -86,12 +86,12 @@ class Reading(NamedTuple):
 
 
 class PairBatch(NamedTuple):
-    """Readings as tensors.
+    """Windows of sentences with their questions as tensors.
 
     Args:
-        inputs: Arguments of the model. Shape of each: (readings, subwords).
-        owners: The word of each subword of the sentence; elsewhere the number of subwords. Shape: (readings, subwords).
-        summaries: Position of the class token. Shape: (readings,).
+        inputs: Arguments of the model. Shape of each: (windows, subwords).
+        owners: The word of each subword of the sentence; elsewhere the number of subwords. Shape: (windows, subwords).
+        summaries: Position of the class token. Shape: (windows,).
     """
 
     inputs: dict[str, Tensor]
@@ -117,9 +117,9 @@ class PairEncoder:
         self.template = SpecialTokens.of(encoder.tokenizer)
         self._has_types = token_type_count > max(self.template.types)
 
-    def readings(
+    def windows(
         self, questions: Sequence[str], sentences: Sequence[Sequence[str]], pairs: Iterable[int] | None = None
-    ) -> list[Reading]:
+    ) -> list[PairWindow]:
         """The windows of each sentence with its question. An empty sentence has no window.
 
         Args:
@@ -132,9 +132,9 @@ class PairEncoder:
         encoded = {question: self._question(question) for question in dict.fromkeys(questions[pair] for pair in pairs)}
         texts = self._texts(sentences[pair] for pair in pairs)
         return [
-            reading
+            window
             for pair in pairs
-            for reading in self._windows(pair, encoded[questions[pair]], *texts[tuple(sentences[pair])])
+            for window in self._windows(pair, encoded[questions[pair]], *texts[tuple(sentences[pair])])
         ]
 
     def _question(self, question: str) -> Ids:
@@ -159,51 +159,51 @@ class PairEncoder:
             texts[words] = ids, np.repeat(np.arange(len(words)), [len(word) for word in subwords])
         return texts
 
-    def _windows(self, pair: int, question: Ids, subwords: Ids, owners: Ids) -> Iterator[Reading]:
+    def _windows(self, pair: int, question: Ids, subwords: Ids, owners: Ids) -> Iterator[PairWindow]:
         """The windows of a sentence. A word longer than a window is truncated."""
         room = self.encoder.max_subwords - self.template.length - len(question)
         if 0 < len(subwords) <= room:
-            yield Reading(pair, question, 0, subwords, owners)
+            yield PairWindow(pair, question, 0, subwords, owners)
         elif len(subwords):
             shown = np.arange(len(owners)) - np.searchsorted(owners, owners) < room
             subwords, owners = subwords[shown], owners[shown]
             for start, end in window_spans(np.bincount(owners).tolist(), room):
                 part = slice(*np.searchsorted(owners, [start, end]))
-                yield Reading(pair, question, start, subwords[part], owners[part] - start)
+                yield PairWindow(pair, question, start, subwords[part], owners[part] - start)
 
     def batches(
-        self, readings: Sequence[Reading], rows: int, multiple: int, *, packed: bool = False
-    ) -> Iterator[tuple[list[Reading], PassShape]]:
-        """The readings of each forward pass and its shape; see `by_length`."""
-        lengths = list(map(self._length, readings))
+        self, windows: Sequence[PairWindow], rows: int, multiple: int, *, packed: bool = False
+    ) -> Iterator[tuple[list[PairWindow], PassShape]]:
+        """The windows of each forward pass and its shape; see `by_length`."""
+        lengths = list(map(self._length, windows))
         for part, shape in by_length(lengths, lambda _: rows, multiple, packed=packed):
-            yield [readings[number] for number in part], shape
+            yield [windows[number] for number in part], shape
 
-    def _length(self, reading: Reading) -> int:
-        return self.template.length + len(reading.question) + len(reading.subwords)
+    def _length(self, window: PairWindow) -> int:
+        return self.template.length + len(window.question) + len(window.subwords)
 
-    def collate(self, readings: Sequence[Reading], *, rows: int = 0, multiple: int = 1) -> PairBatch:
-        """Pad readings at the end and stack them.
+    def collate(self, windows: Sequence[PairWindow], *, rows: int = 0, multiple: int = 1) -> PairBatch:
+        """Pad windows at the end and stack them.
 
         Args:
-            rows: Add copies of the first reading up to this many rows.
+            rows: Add copies of the first window up to this many rows.
             multiple: Pad the length to a multiple of this, up to the longest window.
         """
-        readings = [*readings, *[readings[0]] * (rows - len(readings))]
-        length = max(map(self._length, readings))
+        windows = [*windows, *[windows[0]] * (rows - len(windows))]
+        length = max(map(self._length, windows))
         length = max(length, min(self.encoder.max_subwords, length + -length % multiple))
         front, middle, back, types, summary = self.template
-        ids = np.full((len(readings), length), self.encoder.pad)
+        ids = np.full((len(windows), length), self.encoder.pad)
         mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
         owners = np.full_like(ids, length)
-        for row, reading in enumerate(readings):
-            parts = (front, reading.question, middle, reading.subwords, back)
+        for row, window in enumerate(windows):
+            parts = (front, window.question, middle, window.subwords, back)
             lengths = [len(part) for part in parts]
             end, sentence = sum(lengths), sum(lengths[:3])
             ids[row, :end] = np.concatenate(parts)
             mask[row, :end] = 1
             kinds[row, :end] = np.repeat(types, lengths)
-            owners[row, sentence : sentence + len(reading.owners)] = reading.owners
+            owners[row, sentence : sentence + len(window.owners)] = window.owners
         summaries = np.where(summary < 0, mask.sum(1) + summary, summary)
         inputs = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": kinds} if self._has_types else {})
         tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}

@@ -23,7 +23,7 @@ def weights_of(model: nn.Module) -> Tensors:
 
 
 @torch.no_grad()
-def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Copy weights from `weights_of` into a model."""
     for name, tensor in weights_of(model).items():
         tensor.copy_(weights[name])
@@ -44,7 +44,7 @@ def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer | None, device: 
 def restore(tensors: Tensors, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> None:
     """Restore a `snapshot`."""
     start = len("weights.")
-    put_weights(model, {name[start:]: tensor for name, tensor in tensors.items() if name.startswith("weights.")})
+    load_weights(model, {name[start:]: tensor for name, tensor in tensors.items() if name.startswith("weights.")})
     parameters = dict(model.named_parameters())
     for place, tensor in tensors.items():
         if place.startswith("moments."):

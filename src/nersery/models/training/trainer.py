@@ -24,12 +24,12 @@ from nersery.core.settings.typed_settings import Precision
 from nersery.core.version import __version__
 from nersery.core.warnings import set_in_context
 from nersery.models.pretrained.computer import environment
-from nersery.models.pretrained.loading import ONE_AT_A_TIME, autocast
+from nersery.models.pretrained.loading import GLOBAL_STATE_LOCK, autocast
 from nersery.models.pretrained.torch_state import SEEDED
 from nersery.models.training.checkpoint import Checkpoint, open_checkpoint
 from nersery.models.training.deterministic import fixed_order
 from nersery.models.training.memory import kept_memory
-from nersery.models.training.snapshot import Tensors, put_weights, restore, snapshot, weights_of
+from nersery.models.training.snapshot import Tensors, load_weights, restore, snapshot, weights_of
 
 Example = TypeVar("Example")
 Optimizer = Literal["adamw", "adam", "sgd"]
@@ -221,7 +221,7 @@ class _Training:
             if checkpoint is not None and checkpoint.is_due:
                 checkpoint.save(self._facts(), self._parts())
         if self.best is not None and self.best is not self.evaluations[-1]:
-            put_weights(self.model, self.best_weights)
+            load_weights(self.model, self.best_weights)
         self.finished = True
         if checkpoint is not None:
             checkpoint.save(self._facts(), self._parts())
@@ -351,6 +351,6 @@ def take_clipped_step(optimizer: torch.optim.Optimizer, clip: float) -> None:
 def seeded(seed: int) -> Iterator[None]:
     """Seed torch's global random state (dropout, new heads) and restore the previous one. Other threads wait."""
     devices = range(torch.cuda.device_count())
-    with ONE_AT_A_TIME, torch.random.fork_rng(devices), set_in_context(SEEDED, True):
+    with GLOBAL_STATE_LOCK, torch.random.fork_rng(devices), set_in_context(SEEDED, True):
         torch.manual_seed(seed)
         yield

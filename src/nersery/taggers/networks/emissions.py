@@ -11,7 +11,7 @@ from nersery.core.progress import Progress
 from nersery.models.passes import PassShape, window_passes, windows_at_once
 from nersery.models.subwords.windows import Window
 
-Scorer = Callable[[Sequence[Window], PassShape], Tensor]
+ScoreWindows = Callable[[Sequence[Window], PassShape], Tensor]
 """A function that scores windows in a pass of the given shape. Shape: (passes, rows, words, tags); there may be more
 rows and words than the windows have."""
 LENGTH_MULTIPLE = 4
@@ -21,7 +21,7 @@ LONGEST = 512
 
 def emissions(
     windows: Sequence[Sequence[Window]],
-    score: Scorer,
+    score: ScoreWindows,
     *,
     passes: int = 1,
     packed: bool = False,
@@ -34,7 +34,7 @@ def emissions(
         windows: The windows of each sentence.
         passes: Monte Carlo passes over each window.
         device: Device of the network; it determines how many windows are scored at once.
-        packed: Score windows packed into rows; see `nersery.models.packed.packed_encoder.rows`.
+        packed: Score windows packed into rows; see `nersery.models.packed.packed_encoder.packed_rows`.
         progress: Counts windows.
 
     Returns:

@@ -82,7 +82,7 @@ class WordTable:
         vectors: Word vectors from the user's file. Shape: (places, dimension); the dimension may be 0.
     """
 
-    def __init__(self, words: Iterable[str], lexicon: KnownWords, given: WordVectors | None = None) -> None:
+    def __init__(self, words: Iterable[str], lexicon: KnownWords, user_vectors: WordVectors | None = None) -> None:
         distinct = list(dict.fromkeys(words))
         self._places = {word: place for place, word in enumerate(distinct, start=1)}
         self.ids = torch.tensor([PAD, *(lexicon.word_ids.get(composed(word.lower()), UNKNOWN) for word in distinct)])
@@ -90,8 +90,8 @@ class WordTable:
         self.lengths = torch.tensor([len(spelling) for spelling in spellings])
         self.spellings = torch.tensor([spelling + [PAD] * (LONGEST_WORD - len(spelling)) for spelling in spellings])
         self.vectors = torch.zeros(len(spellings), 0)
-        if given is not None:
-            self.vectors = nn.functional.pad(torch.from_numpy(given.matrix(distinct)), (0, 0, 1, 0))
+        if user_vectors is not None:
+            self.vectors = nn.functional.pad(torch.from_numpy(user_vectors.matrix(distinct)), (0, 0, 1, 0))
 
     def windows(self, words: Sequence[str]) -> list[Window]:
         """The windows of a sentence, with the places of its words as subwords."""

@@ -20,11 +20,11 @@ from nersery.models.training.monte_carlo_dropout import monte_carlo_dropout
 from nersery.taggers.output_layer.crf import ConditionalRandomField
 from nersery.taggers.output_layer.tag_set import TagSet
 
-DECODED = 128
+MOST_SENTENCES = 128
 """The number of sentences decoded at once, unless `MOST_DECODED` allows fewer."""
-CERTAIN = 0.99
+CERTAIN_PROBABILITY = 0.99
 """Words with a label of at least this probability get no soft labels."""
-LISTED = 1e-3
+LEAST_PROBABILITY = 1e-3
 """Soft labels with smaller probabilities are left out."""
 MOST_DECODED = 1 << 20
 """The most numbers in the largest tensor of decoding, including passes and padding, so that neither one long line among
@@ -60,8 +60,8 @@ def labelled(
         scores = marginals.gather(2, paths.unsqueeze(2)).squeeze(2)
         if soft:
             for number, probabilities, score in zip(numbers, marginals @ tags.label_of_tag, scores, strict=True):
-                uncertain = (score[: len(sentences[number])] < CERTAIN).nonzero().flatten().tolist()
-                soft_labels[number] = tags.soft_labels(probabilities, uncertain, LISTED)
+                uncertain = (score[: len(sentences[number])] < CERTAIN_PROBABILITY).nonzero().flatten().tolist()
+                soft_labels[number] = tags.soft_labels(probabilities, uncertain, LEAST_PROBABILITY)
         for number, path, certainty in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
             length = len(sentences[number])
             entities[number] = tags.entities(path[:length], certainty[:length])
@@ -167,7 +167,7 @@ def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Te
     for number in order:
         words, passes, tags = emissions[number].shape
         size = (len(groups[-1]) + 1) * passes * tags * max(words, tags)
-        if groups[-1] and (len(groups[-1]) == DECODED or size > MOST_DECODED):
+        if groups[-1] and (len(groups[-1]) == MOST_SENTENCES or size > MOST_DECODED):
             groups.append([])
         groups[-1].append(number)
     for numbers in groups:

@@ -18,7 +18,7 @@ MAY_DIFFER = (
     "schedule", "optimizer", "weight_decay", "clip",
 )  # fmt: skip
 """Settings that may differ in the second stage."""
-RIVALS = {"steps": "epochs", "epochs": "steps"}
+EXCLUSIVE = {"steps": "epochs", "epochs": "steps"}
 """Settings that exclude each other: setting one clears the other."""
 
 
@@ -56,34 +56,34 @@ def _with_settings(tagger: Tagger, settings: Mapping[str, Any]) -> Tagger:
     return other
 
 
-def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
+def require_known_types(gold: Iterable[Sentence], known: Iterable[str]) -> None:
     """Raise `SettingsError` if the gold of a second stage has types that the first training does not have."""
-    if unknown := sorted(types_in(gold) - {*met}):
+    if unknown := sorted(types_in(gold) - {*known}):
         raise SettingsError(
             f"the first training has no {', '.join(unknown)}, which the gold sentences of the second stage have. "
             "Set gold_copies = 1 to include gold in the first"
         )
 
 
-def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> list[str]:
+def second_stage_issues(name: str, settings: Mapping[str, Any], changes: Any) -> list[str]:
     """The validation errors of the settings of a second stage.
 
     Args:
         name: Name of the tagger.
         settings: Settings of the first training.
-        own: Settings that differ, as given in the recipe.
+        changes: Settings that differ, as given in the recipe.
     """
-    if not isinstance(own, Mapping):
-        return [f"{shown(own)} is not a table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
-    issues = foreign_settings(own, "differ in a second training")
-    return issues or check("tagger", name, {**settings, **changed(settings, own)})
+    if not isinstance(changes, Mapping):
+        return [f"{shown(changes)} is not a table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
+    issues = foreign_settings(changes, "differ in a second training")
+    return issues or check("tagger", name, {**settings, **changed(settings, changes)})
 
 
-def foreign_settings(own: Iterable[str], wish: str) -> list[str]:
+def foreign_settings(changes: Iterable[str], purpose: str) -> list[str]:
     """The validation errors for settings that are not in `MAY_DIFFER`."""
-    return [f'"{key}" cannot {wish}; {did_you_mean(key, MAY_DIFFER)}' for key in own if key not in MAY_DIFFER]
+    return [f'"{key}" cannot {purpose}; {did_you_mean(key, MAY_DIFFER)}' for key in changes if key not in MAY_DIFFER]
 
 
-def changed(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def changed(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that change, with the counterpart of ``steps`` or ``epochs`` cleared."""
-    return {**{RIVALS[key]: None for key in own if RIVALS.get(key) in settings}, **own}
+    return {**{EXCLUSIVE[key]: None for key in changes if EXCLUSIVE.get(key) in settings}, **changes}

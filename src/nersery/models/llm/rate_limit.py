@@ -22,7 +22,7 @@ LONGEST_WAIT = 3600.0
 """The most seconds that a server may ask for."""
 
 
-class Pacer:
+class RateLimiter:
     """Spaces the requests of several threads.
 
     Args:
@@ -35,7 +35,7 @@ class Pacer:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
 
-    def take_turn(self) -> None:
+    def acquire(self) -> None:
         """Wait until the next request may be sent. If the job stops, a `JobFailedError` keeps it from being sent."""
         while not self._stopped.is_set():
             with self._lock:
@@ -62,26 +62,26 @@ class Pacer:
         self._stopped.set()
 
 
-def pause_after(attempt: int, headers: Mapping[str, str]) -> float:
+def retry_delay(attempt: int, headers: Mapping[str, str]) -> float:
     """Seconds to wait after an error: the time that the server asks for, or else about twice as long each time.
 
-    >>> pause_after(0, {"retry-after": "7"})
+    >>> retry_delay(0, {"retry-after": "7"})
     7.0
     >>> date, later = "Mon, 01 Jan 2024 10:00:00 GMT", "Mon, 01 Jan 2024 10:00:09 GMT"
-    >>> pause_after(0, {"retry-after": later, "date": date})
+    >>> retry_delay(0, {"retry-after": later, "date": date})
     9.0
-    >>> 4 <= pause_after(3, {}) <= 8
+    >>> 4 <= retry_delay(3, {}) <= 8
     True
-    >>> pause_after(0, {"retry-after": "nan"}) <= 1
+    >>> retry_delay(0, {"retry-after": "nan"}) <= 1
     True
     """
-    wanted = _asked_for(headers)
+    wanted = _retry_after(headers)
     if wanted is not None:
         return min(max(wanted, 0.0), LONGEST_WAIT)
     return min(2.0**attempt, LONGEST_PAUSE) * random.SystemRandom().uniform(0.5, 1)  # `random` keeps its state
 
 
-def _asked_for(headers: Mapping[str, str]) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds in the header Retry-After, which has a number or a date; None without a valid one."""
     value = headers.get("retry-after", "")
     try:

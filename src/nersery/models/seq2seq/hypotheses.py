@@ -13,7 +13,7 @@ from nersery.models.pretrained.loading import ModelSource, refuse_nan
 
 
 @dataclass(slots=True)
-class Draft:
+class Hypothesis:
     """A text that is being sampled.
 
     Args:
@@ -56,7 +56,7 @@ class IndependentCandidates:
 
     def __init__(self, ends: Sequence[int], count: int, source: ModelSource) -> None:
         self._source = source
-        self.drafts = [Draft(end) for end in ends for _ in range(count)]
+        self.hypotheses = [Hypothesis(end) for end in ends for _ in range(count)]
 
     def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
         """Write the next subword of some unfinished texts, and return the place in ``texts`` of each one's parent.
@@ -73,13 +73,13 @@ class IndependentCandidates:
         drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
         refuse_nan(drawn, self._source)
         for text, (subword, log_probability) in zip(texts, drawn.tolist(), strict=True):
-            if not self.drafts[text].finished:
-                self.drafts[text].add(int(subword), log_probability)
+            if not self.hypotheses[text].finished:
+                self.hypotheses[text].add(int(subword), log_probability)
         return [*range(len(texts))]
 
-    def best(self) -> list[Draft]:
+    def best(self) -> list[Hypothesis]:
         """The texts of all sources at the end of the search."""
-        return self.drafts
+        return self.hypotheses
 
 
 class Beams:
@@ -95,16 +95,18 @@ class Beams:
     """
 
     def __init__(self, end: int, width: int) -> None:
-        self.end, self.width, self.ended = end, width, list[Draft]()
-        self.running = [Draft(end), *(self._impossible() for _ in range(width - 1))]
+        self.end, self.width, self.ended = end, width, list[Hypothesis]()
+        self.running = [Hypothesis(end), *(self._impossible() for _ in range(width - 1))]
 
-    def _impossible(self) -> Draft:
-        return Draft(self.end, [self.end], -math.inf)
+    def _impossible(self) -> Hypothesis:
+        return Hypothesis(self.end, [self.end], -math.inf)
 
     @property
     def are_done(self) -> bool:
         """Whether the search is over."""
-        return len(self.ended) >= self.width or all(math.isinf(draft.log_probability) for draft in self.running)
+        return len(self.ended) >= self.width or all(
+            math.isinf(hypothesis.log_probability) for hypothesis in self.running
+        )
 
     def advance(self, continuations: Sequence[tuple[int, int, float]]) -> list[int]:
         """Continue the best texts, and return the place of the parent of each running text.
@@ -118,29 +120,31 @@ class Beams:
         # There are twice as many continuations as beams, so that enough are left if some of them end their text. An
         # ended text in the second half would not have had its own beam, and is dropped.
         parents: list[int] = []
-        running: list[Draft] = []
+        running: list[Hypothesis] = []
         for rank, (parent, subword, log_probability) in enumerate(continuations):
             before = self.running[parent]
             if math.isinf(before.log_probability + log_probability) or len(running) == self.width:
                 continue
-            draft = Draft(self.end, [*before.subwords], before.log_probability)
-            draft.add(subword, log_probability)
-            if not draft.finished:
+            hypothesis = Hypothesis(self.end, [*before.subwords], before.log_probability)
+            hypothesis.add(subword, log_probability)
+            if not hypothesis.finished:
                 parents.append(parent)
-                running.append(draft)
+                running.append(hypothesis)
             elif rank < self.width:
-                self.ended.append(draft)
+                self.ended.append(hypothesis)
         missing = self.width - len(running)
         self.running = [*running, *(self._impossible() for _ in range(missing))]
         if self.are_done:
-            for draft in self.running:
-                draft.finished = True  # decoder passes then drop it
+            for hypothesis in self.running:
+                hypothesis.finished = True  # decoder passes then drop it
         return [*parents, *[0] * missing]
 
-    def best(self) -> list[Draft]:
+    def best(self) -> list[Hypothesis]:
         """A text for each beam: finished texts first, then by mean log probability, highest first."""
-        unfinished = [Draft(self.end, draft.subwords, draft.log_probability) for draft in self.running]
-        return sorted([*self.ended, *unfinished], key=lambda draft: draft.rank, reverse=True)[: self.width]
+        unfinished = [
+            Hypothesis(self.end, hypothesis.subwords, hypothesis.log_probability) for hypothesis in self.running
+        ]
+        return sorted([*self.ended, *unfinished], key=lambda hypothesis: hypothesis.rank, reverse=True)[: self.width]
 
 
 class CompetingCandidates:
@@ -159,9 +163,9 @@ class CompetingCandidates:
         self._sources = [Beams(end, count) for end in ends]
 
     @property
-    def drafts(self) -> list[Draft]:
+    def hypotheses(self) -> list[Hypothesis]:
         """The unfinished texts."""
-        return [draft for beams in self._sources for draft in beams.running]
+        return [hypothesis for beams in self._sources for hypothesis in beams.running]
 
     def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
         """See `IndependentCandidates.extend`; texts of a source come together."""
@@ -169,7 +173,7 @@ class CompetingCandidates:
         width, choices = self._width, values.shape[1]
         # Gumbel top-k: the largest sums of log probability and noise are a draw without replacement. The noise only
         # chooses the continuations. A text keeps its own log probability, without noise.
-        before = torch.tensor([draft.log_probability for beams in sources for draft in beams.running])
+        before = torch.tensor([hypothesis.log_probability for beams in sources for hypothesis in beams.running])
         total = before.to(values.device)[:, None] + values + noise
         refuse_nan(values, self._source)
         best = total.view(len(sources), -1).topk(min(2 * width, width * choices)).indices
@@ -183,6 +187,6 @@ class CompetingCandidates:
             order += [number * width + parent for parent in beams.advance(list(continuations))]
         return order
 
-    def best(self) -> list[Draft]:
+    def best(self) -> list[Hypothesis]:
         """The best texts of each source; see `Beams.best`."""
-        return [draft for beams in self._sources for draft in beams.best()]
+        return [hypothesis for beams in self._sources for hypothesis in beams.best()]
