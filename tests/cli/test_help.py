@@ -54,7 +54,7 @@ class TestHelp:
         tagger: Path,
         monkeypatch: pytest.MonkeyPatch,
     ):
-        monkeypatch.setattr(ReviewServer, "__enter__", lambda server: server.review.over.set())
+        monkeypatch.setattr(ReviewServer, "__enter__", lambda server: server.review.ended.set())
         monkeypatch.setattr(ReviewServer, "__exit__", lambda server, *error: server.server_close())
         monkeypatch.setattr("webbrowser.open", bool)
         monkeypatch.setattr("nersery.pipeline.engines.local.LocalEngine", Inline)  # four processes take a second

@@ -46,7 +46,7 @@ def decides(monkeypatch: pytest.MonkeyPatch, **decisions: Decision) -> list[Any]
         seen.append([server.review.types, {one["id"]: [other["id"] for other in one["beside"]] for one in shown}])
         for id, decision in decisions.items():
             server.review.decisions.decide(id, decision)
-        server.review.over.set()
+        server.review.ended.set()
 
     monkeypatch.setattr(ReviewServer, "__enter__", enter)
     monkeypatch.setattr(ReviewServer, "__exit__", lambda server, *error: server.server_close())
@@ -264,9 +264,13 @@ def test_the_browser_gets_the_address_from_a_private_file(monkeypatch: pytest.Mo
     seen: list[Any] = []
 
     def opened(address: str) -> None:
-        door = Path(url2pathname(urlsplit(address).path))
+        redirect = Path(url2pathname(urlsplit(address).path))
         seen.extend(
-            [door.stat().st_mode & 0o777, servers[0].address in door.read_text("utf-8"), servers[0].secret in address]
+            [
+                redirect.stat().st_mode & 0o777,
+                servers[0].address in redirect.read_text("utf-8"),
+                servers[0].secret in address,
+            ]
         )
         servers[0].review.end()
 

@@ -14,7 +14,7 @@ from nersery.core.errors import DataError
 from nersery.evaluate.error_analysis import find_errors
 from nersery.evaluate.scores import paired_by_order, score, sentence_counts
 from nersery.evaluate.streamed_scores import score_by_id, score_streams
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import SeenIds
 
 TYPES = ("LOC", "PER")
 
@@ -145,7 +145,7 @@ def score_other_ids(gold: Many, labelled: Sequence[Many]) -> Any:
     ids=["in step", "by id", "other ids"],
 )
 def test_memory_does_not_grow_with_the_sentences(scored: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Ids.__init__, "__defaults__", (100,))
+    monkeypatch.setattr(SeenIds.__init__, "__defaults__", (100,))
 
     def peak(count: int) -> int:
         tracemalloc.start()

@@ -44,7 +44,7 @@ class SlowSource(Source):
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(review_loader, "PATIENCE", 0.0)
+    monkeypatch.setattr(review_loader, "MAX_START_SECONDS", 0.0)
     io.write([FIRST], tmp_path / "in.jsonl")
     return tmp_path / "in.jsonl"
 
@@ -92,9 +92,9 @@ def test_an_error_in_a_later_sentence_ends_the_review(path: Path) -> None:
         loader = ReviewLoader(source, decisions)
         loader.start()
         review = Review(decisions, loader)
-        assert not review.over.is_set()
+        assert not review.ended.is_set()
         source.let.set()
-        assert review.over.wait(10)
+        assert review.ended.wait(10)
         with pytest.raises(DataError):
             loader.finish()
 

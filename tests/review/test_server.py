@@ -233,9 +233,9 @@ def test_strangers_get_nothing(server: ReviewServer) -> None:
 
 
 def test_the_page_ends_the_review(server: ReviewServer) -> None:
-    assert not server.review.over.is_set()
+    assert not server.review.ended.is_set()
     assert ask(server, f"/{server.secret}/over", {})[0] == 200
-    assert server.review.over.wait(10)
+    assert server.review.ended.wait(10)
     late = ask(server, f"/{server.secret}/sentence/0", {"verdict": "reject", "labels": [], "version": 0})[:2]
     assert late == (400, {"error": "the review has ended; start it again to continue"})
     assert server.review.decisions["o"].verdict == "", "what is decided after the end would not be in the output"

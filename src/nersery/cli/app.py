@@ -43,10 +43,10 @@ MORE_MEMORY = (
     "Free some and repeat the command: a long job resumes. Or start again with a smaller batch size or model, and "
     "another output"
 )
-SAVES_NOTHING = ("inspect", "evaluate", "list", "copy", "label next", "dataset sample", "dataset publish")
+NOT_RESUMABLE = ("inspect", "evaluate", "list", "copy", "label next", "dataset sample", "dataset publish")
 """The beginnings of commands that lose their work if they are stopped."""
 _FILE_NAME = re.compile(r"\.[A-Za-z]\w*$|/")
-ONLY_LOOKS = {"--plan", "--check"}
+READ_ONLY_OPTIONS = {"--plan", "--check"}
 """Options with which a command writes nothing."""
 
 
@@ -77,7 +77,7 @@ def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
     message, code = "interrupted.", INTERRUPTED_CODE
     if isinstance(error, Terminated):
         message, code = "terminated.", 128 + error.number
-    if not " ".join(sys.argv[1:3]).startswith(SAVES_NOTHING) and ONLY_LOOKS.isdisjoint(sys.argv):
+    if not " ".join(sys.argv[1:3]).startswith(NOT_RESUMABLE) and READ_ONLY_OPTIONS.isdisjoint(sys.argv):
         message += " Finished work is saved: the same command resumes (a training loses a minute at most)"
     return message, code
 

@@ -35,7 +35,7 @@ def agree(
     json: options.AsJson = False,
 ) -> None:
     """Compare two labellings: Cohen's kappa over words, F1 over whole entities."""
-    reading = options.shared(io.ReadOptions)
+    reading = options.option_group(io.ReadOptions)
     from nersery.evaluate.annotator_agreement import agreement
     from nersery.evaluate.missing_sentences import is_comparable, shared_sentences
     from nersery.evaluate.score_notes import note_of_scores

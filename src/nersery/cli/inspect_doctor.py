@@ -41,7 +41,7 @@ LIBRARIES = ("hub", "mlflow", "wandb")
 )
 def doctor(json: options.AsJson = False) -> None:
     """Show versions, models, cores, GPU, cache and extras; include it in bug reports."""
-    topics = examined()
+    topics = diagnostics()
     if json:
         options.print_json(topics)
         return
@@ -51,7 +51,7 @@ def doctor(json: options.AsJson = False) -> None:
             print(f"  {name}: {value}")
 
 
-def examined() -> dict[str, dict[str, Any]]:
+def diagnostics() -> dict[str, dict[str, Any]]:
     """The versions, hardware, models and extras by topic, as JSON values."""
     from huggingface_hub.constants import HF_HUB_CACHE, HF_HUB_OFFLINE
 

@@ -185,7 +185,7 @@ def stats(
     json: options.AsJson = False,
 ) -> None:
     """Count sentences, words, entities by type, and dropped sentences by reason; list the errors of a file."""
-    reading = options.shared(io.ReadOptions)
+    reading = options.option_group(io.ReadOptions)
     from nersery.evaluate.corpus_statistics import corpus_statistics, in_several_forms
 
     rows = []

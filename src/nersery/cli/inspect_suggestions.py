@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nersery.evaluate.novelty import Novelty
     from nersery.taggers.base import Tagger
 
-PLAIN = "masked_entity"
+UNTRAINED_METHOD = "masked_entity"
 """The method that uses a masked language model without training it."""
 Oracle = Annotated[
     str | None,
@@ -109,10 +109,12 @@ def _requests(methods: Sequence[str], models: Sequence[str]) -> list[SuggestionR
     requests = [_parsed(text) for text in methods]
     labels = {request.label for request in requests}
     plain = [
-        SuggestionRequest(f"{PLAIN} model={name}" if name in labels else name, PLAIN, {"model": name})
+        SuggestionRequest(
+            f"{UNTRAINED_METHOD} model={name}" if name in labels else name, UNTRAINED_METHOD, {"model": name}
+        )
         for name in models
     ]
-    return [*plain, *requests] or [SuggestionRequest(PLAIN, PLAIN, {})]
+    return [*plain, *requests] or [SuggestionRequest(UNTRAINED_METHOD, UNTRAINED_METHOD, {})]
 
 
 def _parsed(text: str) -> SuggestionRequest:

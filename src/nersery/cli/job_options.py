@@ -17,24 +17,24 @@ from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Rows, stage_job
 from nersery.pipeline.stage_options import JobOptions
 
-_sharing = partial(Option, rich_help_panel="Large corpora")
+_large_corpora_option = partial(Option, rich_help_panel="Large corpora")
 
 
 def job_options(
     shards: Annotated[
         int | None,
-        _sharing(
+        _large_corpora_option(
             min=1,
             metavar="ROWS",
             help="Write a folder with one file for every ROWS sentences (times copies): JSONL, or Parquet if OUTPUT "
             "ends with .parquet. Repeat the command to resume.",
         ),
     ] = None,
-    workers: Annotated[int, _sharing(min=1, help="Worker processes, with one thread each.")] = 1,
+    workers: Annotated[int, _large_corpora_option(min=1, help="Worker processes, with one thread each.")] = 1,
     engine: Annotated[
-        str, _sharing(help="Where workers run: local, or ray (here, or on the cluster in RAY_ADDRESS).")
+        str, _large_corpora_option(help="Where workers run: local, or ray (here, or on the cluster in RAY_ADDRESS).")
     ] = "local",
-    gpus: Annotated[float, _sharing(min=0, help="GPUs per worker with ray, such as 0.5.")] = 0.0,
+    gpus: Annotated[float, _large_corpora_option(min=0, help="GPUs per worker with ray, such as 0.5.")] = 0.0,
     batch_size: Annotated[int | None, Option(min=1, help="Sentences per batch; affects speed, not results.")] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,

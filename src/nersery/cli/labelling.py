@@ -131,7 +131,7 @@ def _options_for_grow(run: Path | None) -> list[str]:
     """The options that the next grow job needs, from this call or else from the grow job in the folder of a run."""
     from nersery.experiments.run_state.made_files import read_record
 
-    given, earlier = options.shared(io.ReadOptions), {}
+    given, earlier = options.option_group(io.ReadOptions), {}
     if run is not None:
         with suppress(NerseryError, OSError):  # there is none, or it is damaged; the sentences are written already
             earlier = read_record(run / "grow.json", "fingerprint")["fingerprint"]
@@ -228,33 +228,33 @@ def _server(review: Review, port: int) -> ReviewServer:
         raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Choose another one, or 0") from error
 
 
-def _serve(server: ReviewServer, door: Path | None) -> None:
+def _serve(server: ReviewServer, redirect: Path | None) -> None:
     """Serve the page until the person ends the review, on the page or with Ctrl-C.
 
     Args:
-        door: Path for a file that redirects a browser to the page; None opens no browser.
+        redirect: Path for a file that redirects a browser to the page; None opens no browser.
     """
     try:
         with server:
             print_error(f"review at {server.address}\nEnd it there, or with Ctrl-C.")
-            if door is not None:
-                _write_door(door, server.address)
+            if redirect is not None:
+                _write_redirect(redirect, server.address)
                 # In a thread, because a browser that runs in the terminal would block until it ends.
-                threading.Thread(target=webbrowser.open, args=(door.absolute().as_uri(),), daemon=True).start()
-            server.review.over.wait()
+                threading.Thread(target=webbrowser.open, args=(redirect.absolute().as_uri(),), daemon=True).start()
+            server.review.ended.wait()
     except KeyboardInterrupt as error:
         if isinstance(error, Terminated):  # a terminated review must not write its output
             raise
         INTERRUPTIONS.clear()
     finally:
-        if door is not None:
-            door.unlink(missing_ok=True)
+        if redirect is not None:
+            redirect.unlink(missing_ok=True)
 
 
-def _write_door(door: Path, address: str) -> None:
+def _write_redirect(redirect: Path, address: str) -> None:
     """Write a private file that redirects to the page, because all users can read the arguments of a browser."""
-    door.unlink(missing_ok=True)
-    with open(os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+    redirect.unlink(missing_ok=True)
+    with open(os.open(redirect, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
         stream.write(
             f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">review</a>\n'
         )

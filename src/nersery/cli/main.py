@@ -22,7 +22,7 @@ COMMANDS = (
     "inspect_templates", "labelling", "methods", "parallel_text", "running", "tagging",
 )  # fmt: skip
 """The modules that add the commands."""
-ENDING = [
+TERMINATION_SIGNALS = [
     getattr(signal, name)
     for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU")
     if hasattr(signal, name)  # Windows has only the first
@@ -52,7 +52,7 @@ def all_commands() -> dict[str, Any]:
 
 def main() -> None:
     """Entry point of the command."""
-    for number in (signal.SIGINT, *ENDING):
+    for number in (signal.SIGINT, *TERMINATION_SIGNALS):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # nohup ignores SIGHUP
             signal.signal(number, interrupt)
     try:
@@ -62,7 +62,7 @@ def main() -> None:
         print_error(f"error: {message}")
         sys.exit(code)
     finally:  # so that late signals do not print a traceback
-        for number in (signal.SIGINT, *ENDING):
+        for number in (signal.SIGINT, *TERMINATION_SIGNALS):
             signal.signal(number, signal.SIG_DFL)
         drop_output(sys.stderr)  # else Python 3.13 and later exit with 120
 

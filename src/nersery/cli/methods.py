@@ -37,7 +37,7 @@ def augment(
     json: options.AsJson = False,
 ) -> None:
     """Make new labelled sentences and write them, without the originals. Failed attempts go to OUTPUT.rejects.jsonl."""
-    job = options.shared(JobOptions)
+    job = options.option_group(JobOptions)
     from nersery.augment.base import AugmentStage
 
     refuse_same_file(target, source, gold, dev)
@@ -79,7 +79,7 @@ def annotate(
     json: options.AsJson = False,
 ) -> None:
     """Label raw sentences; labels in the input are replaced. Repeat the command to resume."""
-    job = options.shared(JobOptions)
+    job = options.option_group(JobOptions)
     from nersery.annotate.base import AnnotateStage
     from nersery.taggers.tagger_folder.description import attached_share_for
 
@@ -97,7 +97,7 @@ def annotate(
     stage = replace(stage, gold=options.sentences_of(examples), training=training)
     tagger = stage.settings.get("tagger")
     corpus = options.open_corpus(source, raw=True, attached=attached_share_for(stage.gold, tagger))
-    options.note_unlike_what_it_learnt(tagger, corpus)
+    options.note_training_mismatch(tagger, corpus)
     stage = replace(stage, raw=corpus if reads_first else ())
     if plan:
         print_plan(stage, corpus, as_json=json)
@@ -142,7 +142,7 @@ def select(
     if held_out:
         refuse_held_out(selector)
     corpus = options.open_corpus(source)
-    options.note_unlike_what_it_learnt(selector_settings.get("tagger"), corpus)
+    options.note_training_mismatch(selector_settings.get("tagger"), corpus)
     gold_sources, held_out_sources, dev_sources = map(options.open_corpora, ([gold], held_out or (), [dev]))
     learnt, avoided, dev_gold = map(options.sentences_of, (gold_sources, held_out_sources, dev_sources))
     training = Training(dev_gold, seed, held_out=[*avoided, *dev_gold])

@@ -57,14 +57,14 @@ Format = Annotated[
 ]
 
 
-def _hush(context: typer.Context, quiet: bool) -> bool:
+def _suppress_notes(context: typer.Context, quiet: bool) -> bool:
     """Suppress notes until the command ends if ``quiet`` is set."""
     token = NO_NOTES.set(quiet)
     context.call_on_close(lambda: NO_NOTES.reset(token))
     return quiet
 
 
-Quiet = Annotated[bool, Option("--quiet", "-q", callback=_hush, help="Hide progress and notes.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", callback=_suppress_notes, help="Hide progress and notes.")]
 
 
 def method_option(kind: str, help: str) -> Any:
@@ -76,25 +76,27 @@ def method_option(kind: str, help: str) -> Any:
     return Option(metavar="METHOD", help=help, autocompletion=completed)
 
 
-_reading = partial(Option, rich_help_panel="Reading")
+_reading_option = partial(Option, rich_help_panel="Reading")
 
 
 def read_options(
-    format: Annotated[str, _reading(help=f"Format: auto, {FORMATS}.")] = io.AUTO,
-    encoding: Annotated[str, _reading(help="Encoding, such as latin-1.")] = "utf-8",
-    language: Annotated[str, _reading(help="Language code, such as hi.")] = "",
-    scheme_in: Annotated[str | None, _reading(help="Tag scheme; detected by default.")] = None,
+    format: Annotated[str, _reading_option(help=f"Format: auto, {FORMATS}.")] = io.AUTO,
+    encoding: Annotated[str, _reading_option(help="Encoding, such as latin-1.")] = "utf-8",
+    language: Annotated[str, _reading_option(help="Language code, such as hi.")] = "",
+    scheme_in: Annotated[str | None, _reading_option(help="Tag scheme; detected by default.")] = None,
     word_column: Annotated[
-        int | None, _reading(help="Column of the words, counted from 1; detected by default.")
+        int | None, _reading_option(help="Column of the words, counted from 1; detected by default.")
     ] = None,
-    tag_column: Annotated[int | None, _reading(help="Column of the tags, counted from 1; detected by default.")] = None,
+    tag_column: Annotated[
+        int | None, _reading_option(help="Column of the tags, counted from 1; detected by default.")
+    ] = None,
     repair: Annotated[
         list[str] | None,
-        _reading(metavar="NAME", help="A repair of broken input (`nersery list repairs`); may be repeated."),
+        _reading_option(metavar="NAME", help="A repair of broken input (`nersery list repairs`); may be repeated."),
     ] = None,
     split: Annotated[
         str | None,
-        _reading(
+        _reading_option(
             help="How to split plain text into words: spaces, punctuation, signs (also inside words), or "
             "characters (scripts without spaces). By default, as in gold, or as the first lines suggest."
         ),
@@ -107,7 +109,7 @@ def read_options(
     )  # fmt: skip
 
 
-_SHARED: ContextVar[Mapping[type[Any], Any]] = ContextVar("_SHARED")
+_OPTION_GROUPS: ContextVar[Mapping[type[Any], Any]] = ContextVar("_OPTION_GROUPS")
 """The objects built from the option groups of the running command, by type."""
 
 
@@ -115,7 +117,7 @@ class ReadingCommand(Command):
     """A command that also takes the options of some functions, such as `read_options`.
 
     Typer has no option groups. Therefore, the options are added when the command is built. When it runs, each function
-    gets the values of its options, and the command gets the results from `shared`.
+    gets the values of its options, and the command gets the results from `option_group`.
     """
 
     option_groups: ClassVar[Sequence[Callable[..., Any]]] = (read_options,)
@@ -127,8 +129,8 @@ class ReadingCommand(Command):
     def invoke(self, ctx: Any) -> Any:
         """Call the functions of the option groups, then run the command with its own options."""
         results = [build(**{o.name: ctx.params.pop(o.name) for o in options}) for build, options in self.groups]
-        token = _SHARED.set({type(result): result for result in results})
-        ctx.call_on_close(lambda: _SHARED.reset(token))
+        token = _OPTION_GROUPS.set({type(result): result for result in results})
+        ctx.call_on_close(lambda: _OPTION_GROUPS.reset(token))
         return super().invoke(ctx)
 
 
@@ -140,14 +142,14 @@ def _options_of(function: Callable[..., Any]) -> list[Any]:
     return list(typer.main.get_command(app).params)
 
 
-def shared(kind: type[T]) -> T:
+def option_group(kind: type[T]) -> T:
     """The object built from an option group of the running command, such as the `ReadOptions` of a `ReadingCommand`."""
-    return _SHARED.get()[kind]
+    return _OPTION_GROUPS.get()[kind]
 
 
 def reading_of_labelled() -> io.ReadOptions:
     """The reading options for labelled sentences beside raw text; ``--format`` is the format of the raw text only."""
-    return replace(shared(io.ReadOptions), format=io.AUTO)
+    return replace(option_group(io.ReadOptions), format=io.AUTO)
 
 
 def open_corpus(
@@ -160,7 +162,7 @@ def open_corpus(
         raw: Read a file of an unknown format as text.
         attached: Share for the labelled sentences that the raw text goes with; see `nersery.io.open_text`.
     """
-    reading = reading or shared(io.ReadOptions)
+    reading = reading or option_group(io.ReadOptions)
     source = io.open_text(path, reading, attached) if raw else io.open_corpus(path, reading)
     remark(f"{path}: {source.description}")
     return source
@@ -180,10 +182,10 @@ def read_relabelled(first: Corpus, name: str) -> Corpus:
     """Read a file with other labels for the sentences of a corpus; without ids, sentences are paired by order."""
     from nersery.evaluate.scores import paired_by_order
 
-    return paired_by_order(first, Corpus(io.open_corpus(name, shared(io.ReadOptions))))
+    return paired_by_order(first, Corpus(io.open_corpus(name, option_group(io.ReadOptions))))
 
 
-def note_unlike_what_it_learnt(tagger: object, source: io.Source) -> None:
+def note_training_mismatch(tagger: object, source: io.Source) -> None:
     """Print a note if a named tagger learnt from differently split words or from another language."""
     from nersery.experiments.data.corpus_notes import note_of_learnt_words
     from nersery.experiments.data.text_profile import note_of_tagger
@@ -231,12 +233,12 @@ def split_folder(files: Sequence[str], example: str) -> tuple[list[str], Path]:
     if len(files) < 2:
         raise SettingsError(f"name at least one corpus and, last, the folder to write: {example}")
     *names, folder = files
-    refuse_odd_bytes(Path(folder))
+    refuse_non_utf_8(Path(folder))
     refuse_unwritable(Path(folder))
     return names, Path(folder)
 
 
-def refuse_odd_bytes(folder: Path) -> None:
+def refuse_non_utf_8(folder: Path) -> None:
     """Raise `SettingsError`, before the work, if a folder's name is not UTF-8: some libraries cannot write there."""
     try:
         str(folder).encode()

@@ -73,8 +73,8 @@ def align(
     json: options.AsJson = False,
 ) -> None:
     """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
-    reading = options.shared(io.ReadOptions)
-    job = options.shared(JobOptions)
+    reading = options.option_group(io.ReadOptions)
+    job = options.option_group(JobOptions)
     if job.shards is None:
         check_output(output)
     refuse_same_file(output, source, target)
@@ -125,8 +125,8 @@ def project(
     json: options.AsJson = False,
 ) -> None:
     """Project labels onto translations. Sentences with an entity that cannot be projected whole are rejected."""
-    reading = options.shared(io.ReadOptions)
-    job = options.shared(JobOptions)
+    reading = options.option_group(io.ReadOptions)
+    job = options.option_group(JobOptions)
     from nersery.crosslingual.label_projection.project_stage import ProjectStage
     from nersery.crosslingual.label_projection.projection_tasks import ProjectionTasks
 

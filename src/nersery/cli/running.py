@@ -52,13 +52,13 @@ def grow(
     quiet: options.Quiet = False,
 ) -> None:
     """Find the best tagger for labelled sentences and raw text within a time limit. Repeat the command to resume."""
-    options.refuse_odd_bytes(out)
+    options.refuse_non_utf_8(out)
     from nersery.experiments.grow.session import GrowJob
 
     raw_file, test_file = (None if name is None else io.input_path(name) for name in (raw, test))
     files = tuple(map(io.input_path, train))
     definitions = options.values_by_type("--define", define or [], 'TYPE=WORDS, e.g. GENE="gene or protein"')
-    reading = options.shared(io.ReadOptions)
+    reading = options.option_group(io.ReadOptions)
     lists = options.values_by_type("--names", names or [], "TYPE=FILE, e.g. GENE=genes.txt")
     job = GrowJob(files, out, raw_file, test_file, model, reading, minutes, quiet, definitions=definitions, names=lists)
     if plan:
@@ -125,7 +125,7 @@ def run(
     from nersery.report.model import Report
 
     folder = out or Path("runs") / loaded.name
-    options.refuse_odd_bytes(folder)
+    options.refuse_non_utf_8(folder)
     if log:
         from nersery.cli.tracking import check_tracker, log_run
 

@@ -146,10 +146,10 @@ def predict(
     json: options.AsJson = False,
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
-    job = options.shared(JobOptions)
+    job = options.option_group(JobOptions)
     refuse_same_file(target, source)
     corpus = options.open_corpus(source, raw=True, attached=attached_share_learnt(tagger))
-    options.note_unlike_what_it_learnt(tagger, corpus)
+    options.note_training_mismatch(tagger, corpus)
     run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)
 
 
@@ -199,7 +199,7 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     from nersery.evaluate.streamed_scores import score_by_id, score_streams
 
     def opened(name: str) -> io.Source:
-        return io.open_corpus(name, options.shared(io.ReadOptions))
+        return io.open_corpus(name, options.option_group(io.ReadOptions))
 
     if missing == "refuse" and all(Path(io.input_path(name)).is_file() for name in (gold, *names)):
         for score in (score_streams, score_by_id):  # the first writes nothing, the second reads any order

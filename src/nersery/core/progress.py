@@ -11,8 +11,8 @@ from nersery.core.errors import OutOfTimeError, printable, printable_lines
 from nersery.core.warnings import is_in_terminal, print_error, set_in_context
 
 LOG_SECONDS = 15.0
-_DEADLINE: ContextVar[float] = ContextVar("_END", default=float("inf"))
-_OUTPUT: ContextVar[Callable[[str], None] | None] = ContextVar("_SHOW", default=None)
+_DEADLINE: ContextVar[float] = ContextVar("_DEADLINE", default=float("inf"))
+_OUTPUT: ContextVar[Callable[[str], None] | None] = ContextVar("_OUTPUT", default=None)
 
 
 def shown_by(show: Callable[[str], None]) -> AbstractContextManager[None]:

@@ -22,8 +22,8 @@ LONGEST_WARNING = 200
 """The most characters of a warning of Python that the command shows."""
 NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
 """Whether `advise` prints nothing, because `nersery grow` chooses models and notes missing definitions itself."""
-_COLLECTED: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
-_HANDLER: ContextVar[Callable[[str], None] | None] = ContextVar("_PASS_ON", default=None)
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("_COLLECTED", default=None)
+_HANDLER: ContextVar[Callable[[str], None] | None] = ContextVar("_HANDLER", default=None)
 
 
 def print_error(text: str, end: str = "\n") -> None:

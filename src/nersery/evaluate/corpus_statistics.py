@@ -13,7 +13,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.text.text_forms import composed
 from nersery.io.base import digest_of
 from nersery.io.jsonl import rejects_of
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import SeenIds
 
 SEPARATORS = dict.fromkeys(map(ord, " -_"))
 
@@ -65,7 +65,7 @@ class _Labellings:
     """Counts texts that occur several times with different labels, as in exports with the labels of two people."""
 
     def __init__(self) -> None:
-        self._texts, self._labelled, self._counted = Ids(), Ids(), Ids()
+        self._texts, self._labelled, self._counted = SeenIds(), SeenIds(), SeenIds()
         self.different = 0
 
     def add(self, sentence: Sentence) -> None:

@@ -10,7 +10,7 @@ from nersery.core.errors import DataError
 from nersery.core.sentence import Sentence
 from nersery.evaluate.error_analysis import Errors
 from nersery.evaluate.scores import PairCounter
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import SeenIds
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 
@@ -39,8 +39,8 @@ def score_streams(
         labelled: Each labelling is read once, together with ``gold``.
         errors: Also find the errors of the first labelling. Sentences with an error are kept in memory.
     """
-    counters, all_errors, ids = [PairCounter() for _ in labelled], Errors(), Ids()
-    other_ids = [Ids() for _ in labelled]
+    counters, all_errors, ids = [PairCounter() for _ in labelled], Errors(), SeenIds()
+    other_ids = [SeenIds() for _ in labelled]
     try:
         for number, (truth, *guesses) in enumerate(zip_longest(gold, *labelled), start=1):
             if truth is None or ids.add(truth.id or str(number), number) or any(i.find(truth.id) for i in other_ids):

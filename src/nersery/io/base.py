@@ -25,7 +25,7 @@ from nersery.core.wording import as_parameters, either
 from nersery.io import repairs
 from nersery.io.formats import Format, readable
 from nersery.io.input_files.text_file import TextFile
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import SeenIds
 from nersery.io.word_splitting.tokenization import SPLITTINGS
 
 AUTO = "auto"
@@ -202,7 +202,7 @@ class Findings:
         """The layer with the labels in the first file of a folder, for a format with several layers."""
         self.may_drop = False
         """Whether a sentence was read without issues, so that something is left if broken sentences are dropped."""
-        self._ids = Ids()
+        self._ids = SeenIds()
         self.overruled: Sequence[str] = ()
         """Fixes that single issues suggest, but that do not suit the whole file."""
         self.instead: dict[str, str] = {}
@@ -213,7 +213,7 @@ class Findings:
     def clean(self, words: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, int]]:
         """The words after the requested repairs, and the number of words that each repair changed."""
         cleaned, counts = tuple(words), Counter[str]()
-        for name, clean in repairs.ON_WORDS.items():
+        for name, clean in repairs.WORD_REPAIRS.items():
             if name in self.options.repair:
                 unclean, cleaned = cleaned, tuple(map(clean, cleaned))
                 counts[name] += sum(map(str.__ne__, unclean, cleaned))

@@ -27,8 +27,8 @@ from nersery.io.columns_and_rows.columns import (
     MARKS,
     SAMPLE_LINES,
     Layout,
+    ambiguity_error,
     detect_layout,
-    doubt,
     paragraphs,
     resembles_columns,
     split_line,
@@ -59,7 +59,7 @@ _LONE_FIX = (
     r"""awk '{sub(/\r$/,"")} NF==1 && !n{$0="# "$0} {n=NF; print}' old > new"""
 )
 _NOTHING: Mapping[str, int] = {}
-_ON_WORDS: Mapping[str, Callable[[str], str]] = {
+_WORD_REPAIRS: Mapping[str, Callable[[str], str]] = {
     OUTER_SPACE: lambda word: word.strip(" "),
     **{name: partial(pattern.sub, "", count=1) for name, pattern in AFFIXES.items()},
 }
@@ -110,7 +110,7 @@ class ConllSource(base.Source):
         if RAGGED_LINES not in options.repair:
             _refuse_spaces_in_tags(file)
         self.layout = detect_layout(file, options)
-        line_repairs = {RAGGED_LINES, EXTRA_ROWS, BLANK_WORDS, CONTROL_CHARACTERS, *_ON_WORDS}
+        line_repairs = {RAGGED_LINES, EXTRA_ROWS, BLANK_WORDS, CONTROL_CHARACTERS, *_WORD_REPAIRS}
         self._line_repairs = line_repairs.intersection(options.repair)
         self._line_repairs -= AFFIXES.keys() - dict(self.layout.affixes if self.layout else ()).keys()
         self.scheme = options.scheme or base.detect_scheme(self._tags(), options)
@@ -152,7 +152,7 @@ class ConllSource(base.Source):
             if skip < len(lines):
                 comments = tuple(text for text in waiting if text not in MARKS)
                 rows, names = list(map(split_line, lines[skip:])), self._line_repairs
-                mended = _mended(rows, layout, names) if names else (rows, _NOTHING, range(len(rows)))
+                mended = _repaired_rows(rows, layout, names) if names else (rows, _NOTHING, range(len(rows)))
                 rows, repaired, positions = mended
                 if marks:
                     repaired = {**repaired, INNER_MARK: marks}
@@ -304,7 +304,7 @@ def _extras(rows: Sequence[Sequence[str]], layout: Layout) -> list[int]:
     ]
 
 
-def _mended(
+def _repaired_rows(
     rows: Sequence[list[str]], layout: Layout, names: Collection[str]
 ) -> tuple[list[list[str]], Mapping[str, int], Sequence[int]]:
     """The lines of a sentence after repairs, the number that each repair changed, and their positions before it."""
@@ -320,9 +320,9 @@ def _mended(
     for row in map(rows.__getitem__, positions):
         fitted = layout.fitted(row) if RAGGED_LINES in names else row
         counts[RAGGED_LINES] += fitted is not row
-        for name, mend in _ON_WORDS.items() if len(fitted) == layout.width else ():
+        for name, repair_tags in _WORD_REPAIRS.items() if len(fitted) == layout.width else ():
             if name in names:
-                word, fitted[layout.word] = fitted[layout.word], mend(fitted[layout.word])
+                word, fitted[layout.word] = fitted[layout.word], repair_tags(fitted[layout.word])
                 counts[name] += word != fitted[layout.word]
         mended.append(fitted)
     return mended, +counts, positions
@@ -372,13 +372,13 @@ def _recognises(head: FileHead) -> bool:
     """Whether a file holds columns. Raise `DataError` if only some lines do and nothing else shows the format."""
     if head.names_columns or detect_layout(head.file, head.options, sure=True) is not None:
         return True
-    repairs_tags = any(name == RAGGED_LINES or REPAIRS[name].mend for name in head.options.repair)
+    repairs_tags = any(name == RAGGED_LINES or REPAIRS[name].repair_tags for name in head.options.repair)
     expected = repairs_tags or head.options.scheme is not None
     if not resembles_columns(head.file, head.options, strict=not expected):
         return False
     if expected:
         return True
-    raise doubt(head.file)
+    raise ambiguity_error(head.file)
 
 
 FORMATS = (

@@ -77,13 +77,13 @@ class _Table(NamedTuple):
     by_sentence: bool
 
     @property
-    def naming(self) -> list[int]:
+    def id_columns(self) -> list[int]:
         return [at for at in (self.document, self.sentence) if at is not None]
 
     @property
     def left_out(self) -> list[str]:
         """The names of columns that a sentence cannot hold, because they have one cell for it, not one per word."""
-        known = (self.word, self.tag, *self.naming)
+        known = (self.word, self.tag, *self.id_columns)
         others = [name for at, name in enumerate(self.names) if at not in known and name not in ("", LANGUAGE)]
         return others if self.by_sentence else []
 
@@ -91,7 +91,7 @@ class _Table(NamedTuple):
         """What a row says about its sentence, apart from words and tags."""
         value: JsonObject = {} if self.document is None else {"document": _cell(row, self.document)}
         if self.sentence is not None and _cell(row, self.sentence):
-            value["id"] = ":".join(filter(None, (_cell(row, at) for at in self.naming)))
+            value["id"] = ":".join(filter(None, (_cell(row, at) for at in self.id_columns)))
         if LANGUAGE in self.names:
             value[LANGUAGE] = _cell(row, self.names.index(LANGUAGE))
         return {name: text for name, text in value.items() if text}
@@ -181,14 +181,14 @@ class CsvSource(JsonlSource):
 
     def values(self) -> Iterator[tuple[int, JsonObject]]:
         """The sentences as objects of JSONL, with their first lines in the file."""
-        table, naming = self._table, self._table.naming
-        current, name = list[tuple[int, _TableRow]](), [""] * len(naming)
+        table, id_columns = self._table, self._table.id_columns
+        current, name = list[tuple[int, _TableRow]](), [""] * len(id_columns)
         for line, row in islice(self._rows(), bool(table.names), None):
             if table.by_sentence:
                 words, tags = self._words_of(_cell(row, table.word)), tags_of(_cell(row, table.tag))
                 yield line, table.named(row) | {"tokens": words, "ner_tags": tags}
                 continue
-            named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], table.ends(row)
+            named, is_end = [_cell(row, at) or old for at, old in zip(id_columns, name, strict=True)], table.ends(row)
             if current and (is_end or named != name):
                 yield current[0][0], self._sentence(current, name)
                 current = []
@@ -292,14 +292,14 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile, del
         _refuse_texts([[_cell(row, word)] for row in sample], file)
     others = {at: name for at, name in enumerate(names) if at not in (word, tag)}
     texts = {"sentence"} if by_sentence else set()  # beside lists of words
-    naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name) and name not in texts]
+    id_columns = [at for at, name in others.items() if _SENTENCE.fullmatch(name) and name not in texts]
     ids = [at for at, name in others.items() if name == "id"]
     documents = [at for at, name in others.items() if _DOCUMENT.fullmatch(name)]
     by_order = partial(_names_sentences, rows[bool(names) :])
-    naming += filter(partial(_are_distinct, sample, *documents[:1]) if by_sentence else by_order, ids)
-    document, sentence = (next(iter(positions), None) for positions in (documents, naming))
+    id_columns += filter(partial(_are_distinct, sample, *documents[:1]) if by_sentence else by_order, ids)
+    document, sentence = (next(iter(positions), None) for positions in (documents, id_columns))
     table = _Table(names, word, tag, document, sentence, by_sentence)
-    if not (by_sentence or naming) and _never_ends(table, rows[bool(names) :]):
+    if not (by_sentence or id_columns) and _never_ends(table, rows[bool(names) :]):
         columns = ", ".join(names) or "without a header"
         message = f"no sentence ends among its first {len(sample):,} words: {beginning(columns, 100)}"
         fix = 'name the column of sentences "sentence_id", or put an empty row after each sentence'

@@ -65,7 +65,7 @@ def pandas_sentences(
             {
                 "id": libraries.id_text(json_value(id)),
                 "tokens": [str(word) for _, word, _, _ in group],
-                "tags": [libraries.whole(json_value(tag)) for _, _, tag, _ in group],
+                "tags": [libraries.integer_if_whole(json_value(tag)) for _, _, tag, _ in group],
                 "language": _only({language for *_, language in group}),
             },
             {"tags": numbers},

@@ -209,10 +209,10 @@ def id_text(id: Any) -> Any:
     """
     if not isinstance(id, int | float):
         return id
-    return str(whole(id)) if id == id else None
+    return str(integer_if_whole(id)) if id == id else None
 
 
-def whole(value: Any) -> Any:
+def integer_if_whole(value: Any) -> Any:
     """A whole number in place of an equal float; anything else as it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

@@ -30,7 +30,7 @@ _HINTS = {
     re.compile(r"\d+-\d+/[\d.]+"): "; write the probabilities after colons: tr / : < old > new",
 }
 """Advice on the notations of other programs."""
-_made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
+_make_link: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
 """Like `Link._make`, but in a third of the time. Files have more links than words."""
 MOST_ISSUES = 1000
 """After this many issues in one file, the rest is not read."""
@@ -72,7 +72,7 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
         return ()
     starts, ends = [*map(int, sources)], [*map(int, targets)]
     values = [float(value or 1) for value in written]
-    alignment = [*map(_made, zip(starts, ends, values, strict=True))]
+    alignment = [*map(_make_link, zip(starts, ends, values, strict=True))]
     if not all(map(lt, starts, starts[1:])):  # otherwise they are sorted, and none occurs twice
         if len({*zip(starts, ends, strict=True)}) < len(starts):
             raise ValueError("a link occurs twice, expected once")

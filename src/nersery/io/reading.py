@@ -133,7 +133,7 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
                 f"{file.name} has lines in UTF-8, which {options.encoding} garbles, e.g. é becomes Ã©. If only other "
                 f"files are in {options.encoding}, convert those ({iconv}), and leave out --encoding"
             )
-    if note := file.note_of_garbled():
+    if note := file.note_of_mojibake():
         warn(f"{file.name}: {note}")
     format = options.format if options.format != AUTO else _recognise(file, options)
     reader = formats()[format].reader

@@ -32,11 +32,11 @@ class Repair:
 
     Args:
         summary: One line.
-        mend: Maps broken tags to the same number of tags; None if the reader does the repair.
+        repair_tags: Maps broken tags to the same number of tags; None if the reader does the repair.
     """
 
     summary: str
-    mend: Callable[[list[str], Scheme], list[str]] | None = None
+    repair_tags: Callable[[list[str], Scheme], list[str]] | None = None
 
 
 def _outer_space(tags: list[str], scheme: Scheme) -> list[str]:
@@ -134,7 +134,7 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
     }
 )
 """All repairs by name, in the order in which they run."""
-ON_WORDS: Mapping[str, Callable[[str], str]] = MappingProxyType(
+WORD_REPAIRS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {CONTROL_CHARACTERS: without_control, OUTER_SPACE: lambda word: word.strip(BLANKS)}
 )
 """The repairs of words in any format, by name."""
@@ -151,8 +151,8 @@ def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list
     """
     mended, counts, wanted = list(tags), Counter[str](), set(names)
     for name, known in REPAIRS.items():
-        if name in wanted and known.mend is not None:
-            unmended, mended = mended, known.mend(mended, SCHEMES[scheme])
+        if name in wanted and known.repair_tags is not None:
+            unmended, mended = mended, known.repair_tags(mended, SCHEMES[scheme])
             counts[name] += sum(old != new for old, new in zip(unmended, mended, strict=True))
     return mended, +counts
 

@@ -58,7 +58,9 @@ class Decision:
             LookupError, TypeError, ValueError, AttributeError: If the value is something else.
             NerseryError: If there is no such verdict.
         """
-        labels = tuple((whole(start), whole(end), type_ + "") for start, end, type_ in value["labels"])
+        labels = tuple(
+            (checked_integer(start), checked_integer(end), type_ + "") for start, end, type_ in value["labels"]
+        )
         decision = cls(value["verdict"], labels, value.get("note", "") + "")
         if decision.verdict not in VERDICTS:
             raise NerseryError(f"the verdict is {shown(decision.verdict)}, expected one of {', '.join(VERDICTS[:2])}")
@@ -184,12 +186,12 @@ class Decisions:
         if version is not None and version != self.version(id):
             raise OutdatedError(f"sentence {id}: another person or tab has decided on it since it was shown here")
         if decision.verdict == "accept":
-            self._encode(_noted(sentence, decision.note))
+            self._encode(_with_note(sentence, decision.note))
         decision = replace(decision, labels=sentence.labels)
         self.write_again_if_removed()
         self._append(_line(original, decision))
-        self._take(id, decision)
-        self.corpus.find_by(id, {type_ for _, _, type_ in decision.labels})
+        self._record(id, decision)
+        self.corpus.set_types(id, {type_ for _, _, type_ in decision.labels})
 
     def write_again_if_removed(self) -> None:
         """Write all decisions again if somebody has removed their file since it was opened."""
@@ -211,7 +213,7 @@ class Decisions:
                 stream.truncate(size)
                 raise
 
-    def _take(self, id: str, decision: Decision) -> None:
+    def _record(self, id: str, decision: Decision) -> None:
         self._by_id[id] = decision
         self._versions[id] += 1
         self.types |= dict.fromkeys(type_ for _, _, type_ in decision.labels)
@@ -220,8 +222,8 @@ class Decisions:
         """The outcome for a sentence of the corpus: the accepted sentence, as corrected, or why there is none."""
         decision = self[sentence.id]
         if decision.verdict == "accept":
-            return _noted(_corrected(sentence, decision), decision.note)
-        return Reject(REJECTED_BY_HAND if decision.verdict else NOT_REVIEWED, _noted(sentence, decision.note))
+            return _with_note(_corrected(sentence, decision), decision.note)
+        return Reject(REJECTED_BY_HAND if decision.verdict else NOT_REVIEWED, _with_note(sentence, decision.note))
 
     def _sentence(self, id: str) -> Sentence:
         if (sentence := self.corpus.find(id)) is None:
@@ -247,7 +249,7 @@ class Decisions:
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError, NerseryError):
                 raise self._damaged(number) from None
             self._unchecked[id] = number, shown
-            self._take(id, decision)
+            self._record(id, decision)
 
     def _damaged(self, number: int) -> DataError:
         return DataError(
@@ -283,7 +285,7 @@ class Decisions:
         )
 
 
-def whole(value: Any) -> int:
+def checked_integer(value: Any) -> int:
     """A whole number unchanged; a `TypeError` for anything else, including truth values."""
     if not is_whole(value):
         raise TypeError
@@ -296,7 +298,7 @@ def _corrected(sentence: Sentence, decision: Decision) -> Sentence:
     return sentence.with_entities(entities.get(label) or Entity(*label) for label in sorted(decision.labels))
 
 
-def _noted(sentence: Sentence, note: str) -> Sentence:
+def _with_note(sentence: Sentence, note: str) -> Sentence:
     note = " ".join(note.split())
     return replace(sentence, comments=(*sentence.comments, f"# review: {note}")) if note else sentence
 

@@ -18,7 +18,7 @@ from nersery.core.sentence import Sentence
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review.decisions import Decisions
 
-PATIENCE = 1.0
+MAX_START_SECONDS = 1.0
 """Seconds to wait. The page shows a corpus that is read within this time completely from the start."""
 
 
@@ -35,7 +35,7 @@ class ReviewLoader:
     Attributes:
         methods: The methods that made the sentences read so far, in the order of their first sentence.
         order: The numbers of the sentences in the order in which they are shown; None for the order of the file.
-        whole: Done when everything is read; has the error if that failed.
+        loaded: Done when everything is read; has the error if that failed.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class ReviewLoader:
         self.methods: dict[str, None] = {}
         self.order: Sequence[int] | None = None
         self.beside = SentenceTable()
-        self._first = threading.Event()
-        self.whole: Future[None] = Future()
+        self._first_read = threading.Event()
+        self.loaded: Future[None] = Future()
 
     @property
     def types(self) -> list[str]:
@@ -70,10 +70,10 @@ class ReviewLoader:
         in_this_context = copy_context().run  # which keeps --quiet
         # no executor, whose threads would delay Ctrl-C
         threading.Thread(target=in_this_context, args=(self._load,), daemon=True).start()
-        wait([self.whole], None if self._by or self._sample else PATIENCE)
-        self._first.wait()
+        wait([self.loaded], None if self._by or self._sample else MAX_START_SECONDS)
+        self._first_read.wait()
         self._known_first = sorted(self._types)
-        if self.whole.done():
+        if self.loaded.done():
             self.finish()
 
     def finish(self) -> None:
@@ -82,17 +82,17 @@ class ReviewLoader:
         Raises:
             NerseryError: If the sentences cannot be read, or a decision was made about another sentence.
         """
-        self.whole.result()
+        self.loaded.result()
 
     def _load(self) -> None:
         try:
             self._read_corpus()
             self._read_beside()
-            self.whole.set_result(None)
+            self.loaded.set_result(None)
         except BaseException as error:
-            self.whole.set_exception(error)
+            self.loaded.set_exception(error)
         finally:
-            self._first.set()
+            self._first_read.set()
 
     def _read_corpus(self) -> None:
         score_names: set[str] = set()
@@ -107,7 +107,7 @@ class ReviewLoader:
             if self._sample:
                 self._sample.add(len(corpus) - 1, sentence)
             scores.append(sentence.scores.get(self._by, math.inf))
-            self._first.set()
+            self._first_read.set()
         if not len(corpus):
             raise DataError(
                 f"{self._source.file.name} has no sentence",

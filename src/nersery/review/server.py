@@ -18,7 +18,7 @@ from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
 from nersery.core.text.definitions import check_types
 from nersery.core.text.spacing import are_written_together
-from nersery.review.decisions import Decision, Decisions, OutdatedError, whole
+from nersery.review.decisions import Decision, Decisions, OutdatedError, checked_integer
 from nersery.review.review_loader import ReviewLoader
 
 HOST = "127.0.0.1"
@@ -54,9 +54,9 @@ class Review:
     def __init__(self, decisions: Decisions, loader: ReviewLoader, types: Sequence[str] = (), name: str = "") -> None:
         self.decisions, self.loader, self.name = decisions, loader, name
         self._types = types
-        self.over = threading.Event()
+        self.ended = threading.Event()
         self._lock = threading.RLock()
-        loader.whole.add_done_callback(lambda whole: self.over.set() if whole.exception() else None)
+        loader.loaded.add_done_callback(lambda loaded: self.ended.set() if loaded.exception() else None)
 
     @property
     def order(self) -> Sequence[int]:
@@ -70,11 +70,11 @@ class Review:
 
     def overview(self) -> dict[str, Any]:
         """What the page shows at first. It requests this again until everything is read."""
-        is_whole = self.loader.whole.done()
+        is_loaded = self.loader.loaded.done()
         verdicts = self.decisions.verdicts
         shown = [verdicts.get(number, "") for number in self.order]
         methods = list(self.loader.methods)
-        return {"name": self.name, "types": self.types, "methods": methods, "verdicts": shown, "isWhole": is_whole}
+        return {"name": self.name, "types": self.types, "methods": methods, "verdicts": shown, "isWhole": is_loaded}
 
     def search(self, text: str = "", type: str = "", method: str = "") -> list[int]:
         """The positions of the sentences with a text, a type and a method, in the order in which they are shown."""
@@ -90,14 +90,14 @@ class Review:
         with self._lock:  # otherwise the page could get an old decision with a new version, and overwrite the new one
             decision, version = self.decisions[sentence.id], self.decisions.version(sentence.id)
         return {
-            **_plain(sentence),
+            **_sentence_as_json(sentence),
             "corrected": decision.labels,
             "verdict": decision.verdict,
             "note": decision.note,
             "version": version,
             "scores": dict(sentence.scores),
             "method": sentence.origin.method if sentence.origin else "",
-            "beside": [_plain(other) for other in self.loader.shown_beside(sentence)],
+            "beside": [_sentence_as_json(other) for other in self.loader.shown_beside(sentence)],
         }
 
     def decide(self, number: int, answer: Any) -> dict[str, Any]:
@@ -108,11 +108,11 @@ class Review:
             OutdatedError: If another page has decided since the version that this one saw.
         """
         try:
-            decision, version = Decision.from_json(answer), whole(answer["version"])
+            decision, version = Decision.from_json(answer), checked_integer(answer["version"])
         except (LookupError, TypeError, ValueError, AttributeError):
             raise NerseryError("expected an object with verdict, labels, note and version") from None
         with self._lock:
-            if self.over.is_set():
+            if self.ended.is_set():
                 raise NerseryError("the review has ended; start it again to continue")
             known = self.types
             check_types((type_ for _, _, type_ in decision.labels if type_ not in known), "the decision", beside=known)
@@ -122,10 +122,10 @@ class Review:
     def end(self) -> None:
         """Take no more decisions. One that is being written is finished first."""
         with self._lock:
-            self.over.set()
+            self.ended.set()
 
 
-def _plain(sentence: Sentence) -> dict[str, Any]:
+def _sentence_as_json(sentence: Sentence) -> dict[str, Any]:
     words = sentence.words
     return {
         "id": sentence.id,

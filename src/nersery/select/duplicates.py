@@ -11,7 +11,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
 from nersery.core.settings.ranges import Rate, RateAboveZero
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import SeenIds
 from nersery.select.base import Selector, not_a_candidate
 from nersery.select.components.near_duplicates import NOTHING, ExactDuplicates, Found, NearDuplicates, text_of
 
@@ -47,7 +47,7 @@ class Duplicates(Selector):
 
     def _forget(self) -> None:
         self._earlier, self._near = ExactDuplicates(), NearDuplicates(self.similarity)
-        self._candidates, self._starts = Ids(), list[int]()
+        self._candidates, self._starts = SeenIds(), list[int]()
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Store the held-out and gold sentences."""

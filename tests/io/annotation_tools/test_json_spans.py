@@ -16,7 +16,7 @@ from nersery import Entity, Sentence
 from nersery.core.errors import DataError, shown
 from nersery.core.outcome import Reject
 from nersery.io import ReadOptions, open_corpus, open_text, read, write
-from nersery.io.annotation_tools.label_studio import of_task
+from nersery.io.annotation_tools.label_studio import from_task
 from tests.standins import Memory
 
 PERSON = {"start": 0, "end": 12, "text": "Ada Lovelace"}
@@ -200,7 +200,7 @@ def test_does_not_compare_the_labels_of_a_task_with_each_other() -> None:
 
     labels = [Label(value={"start": at, "end": at + 1, "labels": ["X"]}) for at in range(3)]
     task = {"data": {"text": "abc"}, "annotations": [{"result": labels}]}
-    assert len(of_task(task, 1, labelled=True)["spans"]) == 3
+    assert len(from_task(task, 1, labelled=True)["spans"]) == 3
 
 
 def test_each_line_of_a_text_is_a_sentence(tmp_path: Path) -> None:

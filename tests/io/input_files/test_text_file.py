@@ -258,7 +258,7 @@ def test_strips_one_byte_order_mark(tmp_path: Path) -> None:
             "\ufeffa\n\ufeffb\n".encode(encoding.removesuffix("-sig") if encoding != "utf-16" else "utf-16-le")
         )
         file = TextFile(path, encoding)
-        assert (list(file.lines()), file.whole()) == (["a\n", "\ufeffb\n"], "a\n\ufeffb\n")
+        assert (list(file.lines()), file.read()) == (["a\n", "\ufeffb\n"], "a\n\ufeffb\n")
         assert (file.name, file.stem) == (str(path), "x")
 
 
@@ -310,10 +310,10 @@ def test_truncates_long_lines_and_reports_overlong_ones(tmp_path: Path, monkeypa
         "check that this is a file of text; put each sentence on a line of its own",
     )
     monkeypatch.setattr("nersery.io.input_files.text_file.MOST_IN_MEMORY", 13)
-    assert TextFile(path).whole() == "ab\nabcdef\nabc"
+    assert TextFile(path).read() == "ab\nabcdef\nabc"
     monkeypatch.setattr("nersery.io.input_files.text_file.MOST_IN_MEMORY", 12)
     with pytest.raises(DataError, match=f"{path}: the text has more than 12 characters, .*\\nFix: split it into"):
-        TextFile(path).whole()
+        TextFile(path).read()
 
 
 def test_changes_an_endless_sentence_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,19 +15,19 @@ from nersery import Sentence, io
 from nersery.core.errors import DiskError
 from nersery.crosslingual.parallel_corpus.bitext import Bitext
 from nersery.crosslingual.parallel_corpus.sides import open_side
-from nersery.io.temporary_tables.ids import Ids, temporary_table
+from nersery.io.temporary_tables.ids import SeenIds, temporary_table
 
 
 @given(st.lists(st.text(st.characters(), max_size=2)), st.integers(0, 5))
 def test_finds_the_same_duplicates_whatever_the_memory(names: list[str], in_memory: int) -> None:
-    ids, first = Ids(in_memory), {}
+    ids, first = SeenIds(in_memory), {}
     for line, name in enumerate(names, start=1):
         assert ids.add(name, line, f"{line}.conll") == first.get(name)
         first.setdefault(name, (line, f"{line}.conll"))
 
 
 def test_only_so_many_ids_are_kept_in_memory() -> None:
-    ids = Ids(in_memory=10)
+    ids = SeenIds(in_memory=10)
     for line in range(100):
         assert ids.add(str(line), line) is None
     assert len(ids._lines) <= 10
@@ -58,7 +58,7 @@ def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_reports_a_full_disk_with_the_folder(full_disk: Path) -> None:
-    ids = Ids(in_memory=0)
+    ids = SeenIds(in_memory=0)
     with pytest.raises(DiskError, match=f"temporary file .* cannot be written in {full_disk}: .* is full.*TMPDIR"):
         any(ids.add(str(line), line) for line in range(10_000))
 

@@ -11,7 +11,7 @@ from nersery.core.sentence import Sentence
 from nersery.crosslingual.parallel_corpus.sides import Lines
 from nersery.io.base import Findings, Source
 from nersery.io.input_files.folder import FolderSource
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import SeenIds
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 
 UNPAIRED = "the other side has no sentence of that id"
@@ -64,7 +64,7 @@ def _digest(source: Source) -> tuple[int, int]:
 
 def _shared_id(sides: Sequence[Source]) -> str:
     """An id that two files have in common; empty if there is none."""
-    ids = Ids()
+    ids = SeenIds()
     for number, source in enumerate(sides):
         for side in source.in_order():
             if isinstance(side, Sentence) and ids.add(side.id, number) not in (None, (number, "")):

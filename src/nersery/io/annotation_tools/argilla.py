@@ -28,7 +28,7 @@ def is_record(value: Any) -> bool:
     return names_parts or {"fields", "responses"} <= value.keys() or {"annotation_agent", "prediction"} <= value.keys()
 
 
-def of_record(value: JsonObject, line: int, *, labelled: bool) -> JsonObject:
+def from_record(value: JsonObject, line: int, *, labelled: bool) -> JsonObject:
     """The text of a record, with its labels under ``label``.
 
     Raises:

@@ -51,7 +51,7 @@ class BratSource(StandoffSource):
                 raise DataError(issue, fix="copy it there, or name another file")
 
     def documents(self, findings: Findings) -> Iterator[Document]:
-        text = self._text.whole()
+        text = self._text.read()
         lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(self.file.lines(), start=1)]
         triggers = {match[1] for _, line in lines if (match := _TRIGGER.match(line))}
         labels = [

@@ -45,7 +45,7 @@ def holds_texts(value: Any) -> bool:
     """
     if not isinstance(value, dict) or has_text(value) or value.keys() & {"words", "tokens"} or is_record(value):
         return False
-    if is_cut(value) or (isinstance(value.get("data"), dict) and value.keys() & {*ANNOTATIONS, "predictions"}):
+    if is_in_pieces(value) or (isinstance(value.get("data"), dict) and value.keys() & {*ANNOTATIONS, "predictions"}):
         return False  # a sentence of Snips, or a task of Label Studio
     return any(_is_labelled(content) or _are_texts(content) or holds_texts(content) for content in value.values())
 
@@ -65,7 +65,7 @@ def texts_in(text: str, at: int = 0) -> Iterator[tuple[int, Any]]:
 
 def _are_texts(content: Any) -> bool:
     """Whether some items of a list are texts, or hold texts, which makes them broken, so that they are noticed."""
-    known = (is_pair, _is_text, is_cut, holds_texts)
+    known = (is_pair, _is_text, is_in_pieces, holds_texts)
     return isinstance(content, list) and any(is_known(item) for item in content for is_known in known)
 
 
@@ -73,27 +73,27 @@ def _is_text(value: Any) -> bool:
     """Whether a value is an object with a text that is not a mention in another text."""
     if not isinstance(value, dict) or not has_text(value):
         return False
-    return not _has_places(value) or any(isinstance(content, list) for content in value.values())
+    return not _has_offsets(value) or any(isinstance(content, list) for content in value.values())
 
 
 def _is_labelled(value: Any) -> bool:
     return isinstance(value, dict) and has_text(value) and any(isinstance(value.get(key), list) for key in LABEL_KEYS)
 
 
-def usual_form(value: JsonObject) -> JsonObject:
+def normalized_object(value: JsonObject) -> JsonObject:
     """An object with its text under ``text``, and with labels in objects with ``start``, ``end``, ``label``, ``text``.
 
     Values of another form stay as they are.
     """
-    if is_cut(value):
+    if is_in_pieces(value):
         value = _joined(value)
     text_keys = [key for key in TEXTS if isinstance(value.get(key), str)]
     if "text" not in value and len(text_keys) == 1:
         value = {"text" if key == text_keys[0] else key: content for key, content in value.items()}
-    return {key: _usual_labels(content) for key, content in value.items()}
+    return {key: _normalized_value(content) for key, content in value.items()}
 
 
-def is_cut(value: Any) -> bool:
+def is_in_pieces(value: Any) -> bool:
     """Whether an object has a text in pieces under ``data``, some with a type, as in Snips and Dialogflow."""
     pieces = value.get("data") if isinstance(value, dict) else None
     if not isinstance(pieces, list) or not pieces or not all(isinstance(piece, dict) for piece in pieces):
@@ -118,9 +118,9 @@ def _joined(value: JsonObject) -> JsonObject:
     return {key: content for key, content in value.items() if key != "data"} | {"text": text, "spans": labels}
 
 
-def _usual_labels(content: Any) -> Any:
+def _normalized_value(content: Any) -> Any:
     if isinstance(content, list):
-        return [label for item in content for label in _usual(item)]
+        return [label for item in content for label in _normalized_label(item)]
     return _of_types(content) if isinstance(content, dict) else content
 
 
@@ -134,7 +134,7 @@ def _of_types(content: JsonObject) -> Any:
     return [{"start": first, "end": last + 1, "label": type_, "text": text} for type_, text, (first, last) in triples]
 
 
-def _usual(label: Any) -> Iterator[Any]:
+def _normalized_label(label: Any) -> Iterator[Any]:
     """A label, or, in Dataturks, one for each of its points."""
     if not isinstance(label, dict):
         yield label
@@ -197,7 +197,11 @@ def seeming_label(content: Any) -> Any:
     if isinstance(content, list):
         are_tags = OUTSIDE in content and all(isinstance(tag, str) and looks_like_tag(tag) for tag in content)
         return next((item for item in content if are_tags or _seems_label(item)), None)
-    if not isinstance(content, dict) or is_label(content) or (content and all(map(_are_places, content.values()))):
+    if (
+        not isinstance(content, dict)
+        or is_label(content)
+        or (content and all(map(_are_integer_pairs, content.values())))
+    ):
         return content if isinstance(content, dict) else None
     return next((label for inner in content.values() if (label := seeming_label(inner)) is not None), None)
 
@@ -230,16 +234,18 @@ def _seems_label(value: Any) -> bool:
         return False
     inner = [part for content in value.values() for part in (content if isinstance(content, list) else [content])]
     if any(
-        is_integer_pair(content) or _are_places(content) for key, content in value.items() if _PLACE_KEY.search(key)
+        is_integer_pair(content) or _are_integer_pairs(content)
+        for key, content in value.items()
+        if _PLACE_KEY.search(key)
     ):
         return True
-    return any(_has_places(part) for part in (value, *inner) if isinstance(part, dict))
+    return any(_has_offsets(part) for part in (value, *inner) if isinstance(part, dict))
 
 
-def _are_places(value: Any) -> bool:
+def _are_integer_pairs(value: Any) -> bool:
     return isinstance(value, list) and value != [] and all(map(is_integer_pair, value))
 
 
-def _has_places(value: JsonObject) -> bool:
+def _has_offsets(value: JsonObject) -> bool:
     integer_keys = [key for key, number in value.items() if type(number) is int]
     return any(map(_START_KEY.search, integer_keys)) and any(map(_END_KEY.search, integer_keys))

@@ -19,7 +19,7 @@ from typing import Any
 
 from nersery.core.errors import Issue, shown
 from nersery.core.sentence import Sentence
-from nersery.io.annotation_tools.argilla import is_record, of_record
+from nersery.io.annotation_tools.argilla import from_record, is_record
 from nersery.io.annotation_tools.json_forms import (
     ENDS,
     LABEL_KEYS,
@@ -30,24 +30,24 @@ from nersery.io.annotation_tools.json_forms import (
     has_text,
     holds_texts,
     inner_label,
-    is_cut,
+    is_in_pieces,
     is_label,
     is_pair,
+    normalized_object,
     seeming_label,
     texts_in,
-    usual_form,
 )
-from nersery.io.annotation_tools.label_studio import of_task
+from nersery.io.annotation_tools.label_studio import from_task
 from nersery.io.annotation_tools.labelled_text import CharacterSpan, Document, LabelledSpan
 from nersery.io.annotation_tools.several_answers import SEVERAL, Answers
 from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, strict_layout
-from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
+from nersery.io.annotation_tools.unannotated import issue_of_unannotated, note_if_unannotated
 from nersery.io.base import Findings, Writer, unreadable_sentence
 from nersery.io.columns_and_rows.json_files import first_value, layout_of, values_of
 from nersery.io.columns_and_rows.objects import BrokenError, JsonObject, is_integer_pair, parsed, wrong_object
 from nersery.io.columns_and_rows.rows import holds_words
 from nersery.io.formats import FileHead, Format
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import SeenIds
 
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""
@@ -83,7 +83,7 @@ def holds_spans(line: str) -> bool | None:
     if isinstance(value.get("text"), list):
         return False
     has_any = "text" in value or has_text(value) or isinstance(value.get("data"), dict)
-    return has_any or is_cut(value) or holds_texts(value) or None
+    return has_any or is_in_pieces(value) or holds_texts(value) or None
 
 
 class SpansSource(StandoffSource):
@@ -102,7 +102,7 @@ class SpansSource(StandoffSource):
         return f"spans of text{left_out}"
 
     def documents(self, findings: Findings) -> Iterator[Document]:
-        number, written_ids, answers = 0, Ids(), Answers()
+        number, written_ids, answers = 0, SeenIds(), Answers()
         for line, given in values_of(self.file):
             try:
                 value = parsed(given, line)
@@ -118,7 +118,7 @@ class SpansSource(StandoffSource):
                 )
 
     def _documents(
-        self, value: Any, id: str, line: int, findings: Findings, written_ids: Ids, answers: Answers
+        self, value: Any, id: str, line: int, findings: Findings, written_ids: SeenIds, answers: Answers
     ) -> Iterator[Document]:
         try:
             value = {"text": value[0], **value[1]} if is_pair(value) else value
@@ -137,7 +137,7 @@ class SpansSource(StandoffSource):
                 value, wrong = _without_wrong(value)
                 findings.noted += Counter({WRONG: wrong, SEVERAL: int(answers.begins_several(value, line))})
                 document = _document(value, id, line, labelled=self.labelled, split=self.options.split)
-                if self.labelled and not document.spans and (doubt := doubt_of(value)):
+                if self.labelled and not document.spans and (doubt := note_if_unannotated(value)):
                     findings.noted[doubt] += 1
                 if any(span.written for span in document.spans):
                     findings.noted[LAST_CHARACTERS] += 1
@@ -154,7 +154,7 @@ def _left_out(first: tuple[int, Any]) -> list[str]:
         if not isinstance(value, dict):
             return []
         is_task = isinstance(value.get("data"), dict)
-        text = (of_task(value, line, labelled=False) if is_task else usual_form(value)).get("text")
+        text = (from_task(value, line, labelled=False) if is_task else normalized_object(value)).get("text")
     except BrokenError:  # `documents` reports what is wrong
         return []
     if text is None:
@@ -194,9 +194,9 @@ def _document(value: JsonObject, id: str, line: int, *, labelled: bool, split: s
     """The document of an object. Raise `BrokenError` if it is none, or with ``labelled`` if it is unannotated."""
     written = _written(value)
     if isinstance(value.get("data"), dict):
-        value = of_task(value, line, labelled=labelled)
+        value = from_task(value, line, labelled=labelled)
     else:
-        value = usual_form(of_record(value, line, labelled=labelled) if is_record(value) else value)
+        value = normalized_object(from_record(value, line, labelled=labelled) if is_record(value) else value)
     text = value.get("text")
     if text is None and "paragraphs" in value:
         fix = "make a DocBin of it: spacy convert"
@@ -364,7 +364,7 @@ def _recognises(head: FileHead) -> bool:
         return holds
     value = first_value(head.file)
     if layout == "object":
-        return isinstance(value, dict) and (has_text(value) or is_cut(value) or holds_texts(value))
+        return isinstance(value, dict) and (has_text(value) or is_in_pieces(value) or holds_texts(value))
     return not holds_words(value) or holds_spans(json.dumps(value)) is True
 
 

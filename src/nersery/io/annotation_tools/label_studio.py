@@ -17,7 +17,7 @@ _PLAIN_TEXT = "label the text under <Text> in Label Studio, not under <HyperText
 _COMPLETE = "give each marked text a type in Label Studio, or delete the mark, and export again"
 
 
-def of_task(task: JsonObject, line: int, *, labelled: bool) -> JsonObject:
+def from_task(task: JsonObject, line: int, *, labelled: bool) -> JsonObject:
     """The text and the labels of a task of Label Studio. An unannotated one has none, or is broken if ``labelled``."""
     completed: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
     completed = [item for item in completed if isinstance(item, dict) and not item.get("was_cancelled")]

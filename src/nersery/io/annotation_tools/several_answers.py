@@ -6,7 +6,7 @@ from nersery.core.errors import Issue
 from nersery.io.annotation_tools.json_forms import TEXTS
 from nersery.io.base import digest_of
 from nersery.io.columns_and_rows.objects import BrokenError, JsonObject
-from nersery.io.temporary_tables.ids import Ids
+from nersery.io.temporary_tables.ids import SeenIds
 
 SEVERAL = (
     "texts with several answers in Prodigy: {}. Each answer is read as a text of its own: keep one answer for each "
@@ -23,7 +23,7 @@ class Answers:
     """The answers in one pass over a file."""
 
     def __init__(self) -> None:
-        self._tasks, self._labels, self._several = Ids(), Ids(), Ids()
+        self._tasks, self._labels, self._several = SeenIds(), SeenIds(), SeenIds()
 
     def is_known(self, value: JsonObject, line: int) -> bool:
         """Whether an annotation in Label Studio's JSON-MIN has the labels of an earlier one of the same task.

@@ -28,7 +28,7 @@ def issue_of_unannotated(value: JsonObject, line: int) -> Issue | None:
     return None
 
 
-def doubt_of(value: JsonObject) -> str:
+def note_if_unannotated(value: JsonObject) -> str:
     """A note on texts without labels, such as this one, that may be unannotated; empty without such a doubt."""
     if "Comments" in value or value.get("annotation_approver", "") is None:  # the latter in old versions
         return OF_DOCCANO

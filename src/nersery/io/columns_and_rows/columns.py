@@ -222,7 +222,7 @@ def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> 
     return any(OUTSIDE in column and (not strict or any(map(looks_like_tag, _tagged(column)))) for column in columns)
 
 
-def doubt(file: TextFile) -> DataError:
+def ambiguity_error(file: TextFile) -> DataError:
     """The error for a file that `resembles_columns` but may be something else."""
     message = "some lines are a word and its tag, others are not: this may be text or broken columns"
     fix = "name the format: --format conll shows the wrong lines, --format text reads each line as a sentence"
@@ -245,7 +245,7 @@ def check_named_columns(file: TextFile, options: ReadOptions, width: int) -> Non
 def _refuse_other_column(file: TextFile, columns: Sequence[Sequence[str]], options: ReadOptions) -> None:
     """Raise `DataError` if the column that the user names for tags has nearly none, but another one has tags."""
     named = (options.tag_column or 0) - 1
-    mends = any(REPAIRS[name].mend for name in options.repair)
+    mends = any(REPAIRS[name].repair_tags for name in options.repair)
     if mends or _looks_like_tags(columns[named], 1 - NEARLY_ALL, broken=True):
         return
     others = _tag_positions(columns, replace(options, tag_column=None), _SURE_EVIDENCE)

@@ -30,7 +30,7 @@ def layout_of(file: TextFile) -> Literal["array", "object", "lines"]:
     if _OBJECT.match(beginning):
         return "object"
     may_go_on = beginning.startswith("{") and file.path.suffix.lower() == ".json" and not _is_json(lines[0])
-    return "object" if may_go_on and _is_json(file.whole()) else "lines"
+    return "object" if may_go_on and _is_json(file.read()) else "lines"
 
 
 def _is_json(text: str) -> bool:
@@ -49,11 +49,11 @@ def values_of(file: TextFile) -> Iterator[tuple[int, Any]]:
     """
     layout = layout_of(file)
     if layout == "array":
-        text = file.whole()
+        text = file.read()
         for line, value in array_values(text, text.index("["), file.name):
             yield line, ENCODER.encode(value) if isinstance(value, str) else value  # a text would be taken for JSON
     elif layout == "object":
-        yield 1, file.whole()
+        yield 1, file.read()
     else:
         yield from ((line, text) for line, text in enumerate(file.lines(), start=1) if text.strip(BLANKS))
 

@@ -20,7 +20,7 @@ from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.system.files import address_in, advice_for, advice_for_address, advice_for_missing, naming_the_file
 from nersery.core.wording import either
 from nersery.io.input_files import binary
-from nersery.io.input_files.garbled import note_of_garbled
+from nersery.io.input_files.mojibake import note_of_mojibake
 
 STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
@@ -153,7 +153,7 @@ class TextFile:
                 if begins := part.endswith("\n"):
                     number, left_out = number + 1, 0
 
-    def whole(self) -> str:
+    def read(self) -> str:
         """The whole text.
 
         Raises:
@@ -197,11 +197,11 @@ class TextFile:
         non_ascii = [line for line in self._beginning(MOST_BYTES).splitlines() if not line.isascii()]
         return sum(map(is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
 
-    def note_of_garbled(self) -> str:
+    def note_of_mojibake(self) -> str:
         """A note on a file in UTF-8 whose beginning is garbled; empty for other files."""
         if not self.encoding.startswith("utf-8"):
             return ""
-        return note_of_garbled(self._beginning(MOST_SEARCHED).decode("utf-8", "ignore"))
+        return note_of_mojibake(self._beginning(MOST_SEARCHED).decode("utf-8", "ignore"))
 
     def unreadable(self, error: OSError) -> DataError:
         """The error that says why the file cannot be read."""

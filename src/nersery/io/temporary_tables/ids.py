@@ -18,10 +18,10 @@ FLAGS = 1 << 24
 """The number of hash values, with one byte for each. Because of these, few new ids are looked up in the file."""
 
 
-class Ids:
+class SeenIds:
     """The ids seen so far, each with its line and file.
 
-    >>> ids = Ids()
+    >>> ids = SeenIds()
     >>> ids.add("a", 1), ids.add("b", 2), ids.add("a", 3)
     (None, None, (1, ''))
     """
@@ -65,7 +65,7 @@ class Ids:
 
 def with_distinct_ids(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """The sentences, one by one. Raise `DataError` if two have the same id; the empty id may occur often."""
-    ids = Ids()
+    ids = SeenIds()
     for number, sentence in enumerate(sentences, start=1):
         if sentence.id and ids.add(sentence.id, number) is not None:
             raise repeated_id(sentence.id)

@@ -96,7 +96,7 @@ class SentenceTable(Sequence[Sentence]):
         number = self.number_of(id)
         return None if number is None else self[number]
 
-    def find_by(self, id: str, types: Iterable[str]) -> None:
+    def set_types(self, id: str, types: Iterable[str]) -> None:
         """Change the types by which `containing` finds a sentence."""
         with self._lock, naming_the_temporary_folder():
             self._table.execute("update sentences set types = ? where id = ?", (_lines(types), id))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nersery import io
-from nersery.io.input_files.garbled import note_of_garbled
+from nersery.io.input_files.mojibake import note_of_mojibake
 
 NAMES = "José B-PER\nMüller I-PER\nin O\nMünchen B-LOC\n\nहिन्दी O\n"
 
@@ -36,7 +36,7 @@ def test_notes_garbled_text_and_its_probable_original(
 )
 def test_the_command_restores_the_text(text: str, encoding: str):
     garbled = text.encode().decode(encoding)
-    target = note_of_garbled(garbled).split(" -t ")[1].split()[0]
+    target = note_of_mojibake(garbled).split(" -t ")[1].split()[0]
     assert garbled.encode(target) == text.encode()
 
 

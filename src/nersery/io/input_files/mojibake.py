@@ -1,4 +1,4 @@
-"""Text in UTF-8 that was read in another encoding and saved again, so that é became Ã©."""
+"""Mojibake: text in UTF-8 that was read in another encoding and saved again, so that é became Ã©."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def restored(text: str) -> str:
         return ""
 
 
-def note_of_garbled(text: str) -> str:
+def note_of_mojibake(text: str) -> str:
     """A note on a text that is mostly garbled; empty for other texts.
 
-    >>> note_of_garbled("JosÃ© MÃ¼ller, RenÃ©")[-61:]
+    >>> note_of_mojibake("JosÃ© MÃ¼ller, RenÃ©")[-61:]
     'If so, restore them: iconv -f utf-8 -t windows-1252 old > new'
     """
     places = _PLACE.findall(text)
