@@ -28,9 +28,9 @@ from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 Example = TypeVar("Example")
 DEV_ROWS = 16
 """Pairs per pass when the loss on dev is measured."""
-JOINED = "encoder-decoder"
+COMPOSED_MODEL = "encoder-decoder"
 """The model type of an EncoderDecoderModel, such as two BERTs."""
-MOST_APART = 0.05
+MOST_SPLIT = 0.05
 """Warn from this share of words that the model writes as several."""
 
 
@@ -74,9 +74,9 @@ class Seq2Seq:
         self.network: Any = source.model("AutoModelForSeq2SeqLM", whole=True).to(pick_device(device)).eval()
         read, learnt = position_count(self.network), self.tokenization.subwords.tokenizer.model_max_length
         self.longest = int(min(read or learnt, learnt))
-        self._try()
+        self._check_generation()
 
-    def _try(self) -> None:
+    def _check_generation(self) -> None:
         """Write a few subwords. Some models of transformers cannot, which should show before hours of fine-tuning."""
         (word,) = self.tokenization.subwords.subwords(["a"])
         request = SamplingRequest(word, word[:1], -1, random.Random(0))
@@ -106,7 +106,7 @@ class Seq2Seq:
             SettingsError: If the model cannot be extended.
         """
         instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_GAPS}'
-        self.tokenization.learn(add_rows(self.network, self.tokenization.subwords, descriptions, instead=instead))
+        self.tokenization.add_names(add_rows(self.network, self.tokenization.subwords, descriptions, instead=instead))
 
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
         """Words as the model writes them. Not every vocabulary can write all words."""
@@ -246,7 +246,7 @@ def tokenization_of(source: ModelSource, language: str = "") -> Seq2SeqTokenizat
             f'the model "{source.name}" is {kind}, not an encoder-decoder, so it cannot turn one text into another. '
             f"Name an encoder-decoder, e.g. {WITH_GAPS}"
         )
-    if config.model_type == JOINED:
+    if config.model_type == COMPOSED_MODEL:
         raise MissingResourceError(
             f'the model "{source.name}" combines a separate encoder and decoder (EncoderDecoderModel), so tag tokens '
             "cannot be added to its vocabulary. Name an encoder-decoder that was pretrained as one model, e.g. "
@@ -288,7 +288,7 @@ def warn_of_words_apart(model: Seq2Seq, gold: Iterable[Sentence]) -> None:
     """Warn if the model writes many words as several, because its new words will be split in the same way."""
     words = [word for sentence in gold for word in sentence.words]
     apart = [word for word in words if len(model.parts(word)) > 1]
-    if len(apart) > MOST_APART * len(words):
+    if len(apart) > MOST_SPLIT * len(words):
         warn(
             f'the model "{model.source.name}" splits {100 * len(apart) / len(words):.0f} % of the words, '
             f'e.g. "{apart[0]}" into "{" ".join(model.parts(apart[0]))}", and its new words will be split the same '

@@ -74,7 +74,7 @@ class Seq2SeqTokenization:
         self._frames: dict[str, LanguageTokens] = {}
         self._parts: dict[str, tuple[str, ...]] = {}
 
-    def learn(self, tokens: Mapping[str, int]) -> None:
+    def add_names(self, tokens: Mapping[str, int]) -> None:
         """Register new tokens of the model."""
         self._names |= {number: token for token, number in tokens.items()}
 

@@ -55,7 +55,7 @@ class SubwordEncoder:
             raise SettingsError(
                 f"a window of {self.max_subwords} subwords has no room for a word. Use a larger max_subwords"
             )
-        self._lead = _lead(tokenizer)
+        self._leading_space = _leading_space(tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)  # a unigram vocabulary also finds them in words
         self._cache: dict[str, tuple[int, ...]] = {}
         self.token_ids: dict[str, tuple[int, ...]] = {}
@@ -81,7 +81,7 @@ class SubwordEncoder:
             self._cache.update((word, self.token_ids[word]) for word in new if word.startswith(TOKEN_PREFIX))
             new = [word for word in new if not word.startswith(TOKEN_PREFIX)]
         if new:
-            led = [self._lead + word for word in new]
+            led = [self._leading_space + word for word in new]
             encoded = self.tokenizer(led, add_special_tokens=False, verbose=False)["input_ids"]  # of long words
             unknown = self.tokenizer.unk_token_id
             nothing = (unknown if unknown is not None else self.pad,)
@@ -107,7 +107,7 @@ class SubwordEncoder:
     def is_nothing(self, word: str) -> bool:
         """Whether the tokenizer turns a word into nothing, as tokenizers for text do with control characters."""
         unknown = self.subwords([word])[0] in ((self.tokenizer.unk_token_id,), (self.pad,))
-        return unknown and not self.tokenizer(self._lead + word, add_special_tokens=False)["input_ids"]
+        return unknown and not self.tokenizer(self._leading_space + word, add_special_tokens=False)["input_ids"]
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
         """Evidence that the vocabulary was made for other languages than that of the words; empty if it suits them.
@@ -186,7 +186,7 @@ def frame(encode: Callable[..., Any]) -> tuple[tuple[int, ...], tuple[int, ...]]
     return (), ()
 
 
-def _lead(tokenizer: Any) -> str:
+def _leading_space(tokenizer: Any) -> str:
     """The space that a word needs in front of it to get the same subwords as within a sentence, as in GPT-2, RoBERTa
     and Gemma; empty for other models.
     """
