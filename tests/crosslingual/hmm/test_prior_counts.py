@@ -9,10 +9,10 @@ from nersery.crosslingual.hmm.vocabulary import Vocabulary
 
 @pytest.mark.parametrize("known", [1, 1 << 14])
 def test_finds_the_commonest_word_of_each_prefix(monkeypatch, known):
-    monkeypatch.setattr(prior_counts, "KNOWN", known)
+    monkeypatch.setattr(prior_counts, "MOST_REMEMBERED", known)
     vocabulary, words = Vocabulary(), WordCounts()
-    vocabulary.grow(("Earlier",))
+    vocabulary.add(("Earlier",))
     for sentence in (("houses", "House", "tree"), ("House", "tree", "river"), ("Trees", "Tree", "Tree")):
-        vocabulary.grow(sentence)
+        vocabulary.add(sentence)
         words.update(sentence)
     assert [*words.commonest(vocabulary)] == ["earl", "House", "tree", "river"], "of equals the last"

@@ -41,10 +41,10 @@ def test_settings_change_case_and_length_of_prefixes():
 
 @pytest.mark.parametrize("known", [1, 1 << 14])
 def test_a_vocabulary_grows_and_looks_up(monkeypatch, known):
-    monkeypatch.setattr(module, "KNOWN", known)
+    monkeypatch.setattr(module, "MOST_REMEMBERED", known)
     vocabulary = Vocabulary()
     assert vocabulary.look_up(["tree"]).tolist() == [UNKNOWN]
-    assert vocabulary.grow(("House", "houses", "tree")) == [0, 0, 1]
-    assert vocabulary.grow(("tree",)) == [1]
+    assert vocabulary.add(("House", "houses", "tree")) == [0, 0, 1]
+    assert vocabulary.add(("tree",)) == [1]
     assert vocabulary.look_up(["housing", "river", "Tree"]).tolist() == [0, UNKNOWN, 1]
     assert len(vocabulary) == 2

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_components.symmetrization import LEAST, Point, Points
-from nersery.crosslingual.hmm.lexicon import looked_up, pair_keys
+from nersery.crosslingual.hmm.lexicon import look_up_keys, pair_keys
 from nersery.io.pharaoh import parse_alignment
 
 Corpus = Sequence[Sequence[int]]
@@ -299,6 +299,6 @@ class TranslationTable:
         Shape: (words, translation). The rest of each column belongs to the null word.
         """
         left, right = np.array([*words, 0], np.int64), np.array(translation, np.int64)
-        probabilities, _ = looked_up(self.keys, self.values, pair_keys(left[:, None], right))
+        probabilities, _ = look_up_keys(self.keys, self.values, pair_keys(left[:, None], right))
         posteriors: NDArray[np.float64] = probabilities / np.maximum(probabilities.sum(0), np.finfo(float).tiny)
         return posteriors[:-1]

@@ -92,8 +92,8 @@ class External(Aligner):
         self.check()
         pairs = by_digest.values()
         source, target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
-        sources = [source.grow(pair.source) for pair in pairs]
-        targets = [target.grow(pair.target) for pair in pairs]
+        sources = [source.add(pair.source) for pair in pairs]
+        targets = [target.add(pair.target) for pair in pairs]
         if not pairs:
             return {}
         with tempfile.TemporaryDirectory(prefix="nersery-") as folder:

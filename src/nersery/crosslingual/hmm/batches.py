@@ -30,7 +30,7 @@ class NumberedSentences:
 
     def append(self, words: Sequence[str]) -> None:
         """Add a sentence, and add its new prefixes to the vocabulary."""
-        self._stored.write(self._size, np.array(self._vocabulary.grow(words), np.int32))
+        self._stored.write(self._size, np.array(self._vocabulary.add(words), np.int32))
         self._lengths.append(len(words))
         self._size += len(words)
 

@@ -75,9 +75,9 @@ class Rates:
     """The factors that turn counts into probabilities, and the values for unknown prefixes and for padding."""
 
     def __init__(
-        self, totals: tuple[Values, Values], parameters: Parameters, null: float, kind: type[np.floating]
+        self, totals: tuple[Values, Values], parameters: Parameters, null: float, dtype: type[np.floating]
     ) -> None:
-        self._totals, self._null, self._kind = totals, null, kind
+        self._totals, self._null, self._dtype = totals, null, dtype
         self._null_probabilities = parameters.source_null, parameters.target_null
         self._rarest = [null * float(values.min(initial=1)) for values in self._null_probabilities]
 
@@ -103,7 +103,7 @@ class Rates:
     def _completed(self, values: Values, prefixes: Prefixes, unknown: float, padding: float) -> Array:
         values[prefixes == UNKNOWN] = unknown
         values[prefixes == PADDING] = padding
-        return values.astype(self._kind, copy=False)
+        return values.astype(self._dtype, copy=False)
 
 
 def _of_prefixes(values: Values, prefixes: Prefixes) -> Values:
@@ -126,8 +126,8 @@ def hmm_posteriors(emissions: Emissions, batch: Batch, jumps: Parameters) -> Pos
     """Those of the hidden Markov model, in both directions."""
     sources, targets = batch.lengths
     forward, forward_jumps = hidden_markov.posteriors(emissions.forward, emissions.target_null, jumps.forward, sources)
-    turned = np.ascontiguousarray(emissions.backward.transpose(2, 1, 0))
-    backward, backward_jumps = hidden_markov.posteriors(turned, emissions.source_null, jumps.backward, targets)
+    by_source_word = np.ascontiguousarray(emissions.backward.transpose(2, 1, 0))
+    backward, backward_jumps = hidden_markov.posteriors(by_source_word, emissions.source_null, jumps.backward, targets)
     return Posteriors(forward, backward.transpose(2, 1, 0), forward_jumps, backward_jumps)
 
 
@@ -150,29 +150,29 @@ def learn(
     null = uses[0] / max(uses[0].sum(), 1), uses[1] / max(uses[1].sum(), 1)
     parameters = Parameters(*null, known.forward, known.backward)
     del null
-    count = steps.ibm1 + steps.hmm
+    step_count = steps.ibm1 + steps.hmm
     if progress is not None:
-        progress.total = (progress.total or 0) + count * len(sources)
-    for step in range(count):
+        progress.total = (progress.total or 0) + step_count * len(sources)
+    for step in range(step_count):
         release_memory()
-        seen = _seen(lexicon, parameters, steps, step, progress)
+        expected = _expected_counts(lexicon, parameters, steps, step, progress)
         parameters = Parameters(
-            _smoothed(seen.source_null, uses[0]),
-            _smoothed(seen.target_null, uses[1]),
-            parameters.forward if step < steps.ibm1 else hidden_markov.normalized(seen.forward),
-            parameters.backward if step < steps.ibm1 else hidden_markov.normalized(seen.backward),
+            _smoothed(expected.source_null, uses[0]),
+            _smoothed(expected.target_null, uses[1]),
+            parameters.forward if step < steps.ibm1 else hidden_markov.normalized(expected.forward),
+            parameters.backward if step < steps.ibm1 else hidden_markov.normalized(expected.backward),
         )
-        del seen  # the start of the next step takes the most memory
-    keys, counts = lexicon.frequent(2 * DEFAULT_PRIOR, is_linked=count > 0)  # nothing was learnt about most pairs
+        del expected  # the start of the next step takes the most memory
+    keys, counts = lexicon.frequent(2 * DEFAULT_PRIOR, is_linked=step_count > 0)  # nothing was learnt about most pairs
     return Lexicon(**vars(parameters), keys=keys, counts=counts, source_uses=uses[0], target_uses=uses[1])
 
 
-def _seen(
+def _expected_counts(
     lexicon: SlicedLexicon, parameters: Parameters, steps: Steps, step: int, progress: Progress | None
 ) -> Parameters:
-    """Pass over the pairs once: link the words, and count jumps and links to the null word."""
+    """The E-step, one pass over the pairs: link the words, and count jumps and links to the null word."""
     rates = Rates(lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
-    seen = Parameters(*map(np.zeros_like, vars(parameters).values()))
+    expected = Parameters(*map(np.zeros_like, vars(parameters).values()))
     for batch, parts in lexicon.batches():
         emissions = rates.emissions(batch, lexicon.counts(batch, parts))
         if step < steps.ibm1:
@@ -181,21 +181,21 @@ def _seen(
         else:
             posteriors = hmm_posteriors(emissions, batch, parameters)
             lexicon.link(parts, posteriors.forward * posteriors.backward)  # otherwise rare words collect leftover words
-        _add(seen, batch, posteriors)
+        _add_counts(expected, batch, posteriors)
         if progress is not None:
             progress.advance(len(batch.source), note=f"step {step + 1} of {steps.ibm1 + steps.hmm}")
-    return seen
+    return expected
 
 
-def _add(seen: Parameters, batch: Batch, posteriors: Posteriors) -> None:
+def _add_counts(expected: Parameters, batch: Batch, posteriors: Posteriors) -> None:
     for null, words, rest in (
-        (seen.source_null, batch.source, 1 - posteriors.backward.sum(0)),
-        (seen.target_null, batch.target, 1 - posteriors.forward.sum(2).T),
+        (expected.source_null, batch.source, 1 - posteriors.backward.sum(0)),
+        (expected.target_null, batch.target, 1 - posteriors.forward.sum(2).T),
     ):
         real = words >= 0
         np.add.at(null, words[real], np.clip(rest[real], 0, 1).astype(np.float64))
-    np.add(seen.forward, posteriors.forward_jumps, out=seen.forward)
-    np.add(seen.backward, posteriors.backward_jumps, out=seen.backward)
+    np.add(expected.forward, posteriors.forward_jumps, out=expected.forward)
+    np.add(expected.backward, posteriors.backward_jumps, out=expected.backward)
 
 
 def _smoothed(null: NDArray[np.float64], uses: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -48,35 +48,36 @@ def posteriors(
         Shape: (2 * FURTHEST + 1).
     """
     words, _, states = emissions.shape
-    kind = emissions.dtype
+    dtype = emissions.dtype
     positions = np.arange(states)
-    distances = np.clip(positions - positions[:, None], -FURTHEST, FURTHEST) + FURTHEST  # the index of each jump
-    leap = jumps.astype(kind)[distances]
-    back = np.ascontiguousarray(leap.T)
-    real = (positions < lengths[:, None]).astype(kind)
+    jump_of = np.clip(positions - positions[:, None], -FURTHEST, FURTHEST) + FURTHEST  # the index of each jump
+    transitions = jumps.astype(dtype)[jump_of]
+    transitions_back = np.ascontiguousarray(transitions.T)
+    exists = (positions < lengths[:, None]).astype(dtype)
     # Sentences differ in length, so the jumps from each position are normalized to 1 over the positions that exist.
-    weight = real / np.maximum(real @ back, _TINY)
+    normalizers = exists / np.maximum(exists @ transitions_back, _TINY)
     null = null[:, :, None]
-    linked, reached, future, arrivals = (np.empty_like(emissions) for _ in range(4))
-    scales = np.empty(null.shape, kind)
-    before = real / lengths[:, None].astype(kind)
+    # `linked` has the forward probabilities of words that are not aligned to the null word; then their posteriors.
+    linked, forward, backward, arrivals = (np.empty_like(emissions) for _ in range(4))
+    scales = np.empty(null.shape, dtype)
+    previous = exists / lengths[:, None].astype(dtype)
     for word in range(words):
-        start = before if word == 0 else (before * weight) @ leap
-        np.multiply(start, emissions[word], out=linked[word])
-        now = np.multiply(before, null[word], out=reached[word])
-        now += linked[word]
-        scales[word] = np.maximum(now.sum(1, keepdims=True), _TINY)  # otherwise long sentences would underflow
-        now /= scales[word]
-        before = now
-    future[-1:] = 1
+        predicted = previous if word == 0 else (previous * normalizers) @ transitions
+        np.multiply(predicted, emissions[word], out=linked[word])
+        np.multiply(previous, null[word], out=forward[word])
+        forward[word] += linked[word]
+        scales[word] = np.maximum(forward[word].sum(1, keepdims=True), _TINY)  # else long sentences would underflow
+        forward[word] /= scales[word]
+        previous = forward[word]
+    backward[-1:] = 1
     for word in range(words - 1, 0, -1):
-        arrival = np.multiply(emissions[word], future[word], out=arrivals[word])
-        arrival /= scales[word]
-        np.multiply(arrival @ back, weight, out=future[word - 1])
-        future[word - 1] += future[word] * (null[word] / scales[word])
-    linked *= future
+        np.multiply(emissions[word], backward[word], out=arrivals[word])
+        arrivals[word] /= scales[word]
+        np.multiply(arrivals[word] @ transitions_back, normalizers, out=backward[word - 1])
+        backward[word - 1] += backward[word] * (null[word] / scales[word])
+    linked *= backward
     linked /= scales
     # How often each jump was taken, summed over words and sentences by one matrix product.
-    departures = (reached[:-1] * weight).reshape(-1, states)
-    taken = leap * (departures.T @ arrivals[1:].reshape(-1, states))
-    return linked, np.asarray(np.bincount(distances.ravel(), taken.ravel(), len(jumps)), np.float64)
+    departures = (forward[:-1] * normalizers).reshape(-1, states)
+    taken = transitions * (departures.T @ arrivals[1:].reshape(-1, states))
+    return linked, np.asarray(np.bincount(jump_of.ravel(), taken.ravel(), len(jumps)), np.float64)

@@ -70,7 +70,7 @@ class Lexicon(Parameters):
     def totals(self) -> tuple[Values, Values]:
         """The sum of the counts of each source prefix, and of each target prefix."""
         sources, targets = np.zeros_like(self.source_uses), np.zeros_like(self.target_uses)
-        add_up(self.keys, self.counts, sources, targets)
+        add_to_totals(self.keys, self.counts, sources, targets)
         return sources, targets
 
     def look_up(self, source: Numbers, target: Numbers) -> tuple[Values, NDArray[np.bool_]]:
@@ -83,7 +83,7 @@ class Lexicon(Parameters):
         Shape: twice (target words, sentences, source words).
         """
         wanted = pair_keys(source[:, :, None], target[:, None, :])
-        return looked_up(self.keys, self.counts, np.ascontiguousarray(wanted.transpose(2, 0, 1)))
+        return look_up_keys(self.keys, self.counts, np.ascontiguousarray(wanted.transpose(2, 0, 1)))
 
     def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
         """Save the lexicon in a folder, in place of any that is there.
@@ -179,7 +179,7 @@ def empty_lexicon() -> Lexicon:
     return Lexicon(empty, empty, jumps, jumps, np.zeros(0, np.int64), empty, empty, empty)
 
 
-def looked_up(keys: Numbers, values: Values, wanted: Numbers) -> tuple[Values, NDArray[np.bool_]]:
+def look_up_keys(keys: Numbers, values: Values, wanted: Numbers) -> tuple[Values, NDArray[np.bool_]]:
     """The value of each wanted key, 0 if it has none, and whether it has one. Shape: twice that of ``wanted``.
 
     Args:
@@ -198,14 +198,14 @@ def pair_keys(source: Numbers, target: Numbers) -> Numbers:
     return (source << _SHIFT) + target
 
 
-def add_up(keys: Numbers, counts: Values, of_source: Values, of_target: Values) -> None:
+def add_to_totals(keys: Numbers, counts: Values, of_source: Values, of_target: Values) -> None:
     """Add the count of each pair of prefixes to the totals of both prefixes."""
     for start in range(0, len(keys), _CHUNK):
         part = slice(start, start + _CHUNK)
-        for prefixes, totals in zip(prefixes_of(keys[part]), (of_source, of_target), strict=True):
+        for prefixes, totals in zip(split_keys(keys[part]), (of_source, of_target), strict=True):
             np.add.at(totals, prefixes, counts[part])
 
 
-def prefixes_of(keys: Numbers) -> tuple[Numbers, Numbers]:
+def split_keys(keys: Numbers) -> tuple[Numbers, Numbers]:
     """The numbers of the source prefix and the target prefix of each pair."""
     return keys >> _SHIFT, keys & ((1 << _SHIFT) - 1)

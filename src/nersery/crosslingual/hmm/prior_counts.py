@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from nersery.crosslingual.hmm.lexicon import Values, prefixes_of
+from nersery.crosslingual.hmm.lexicon import Values, split_keys
 from nersery.crosslingual.hmm.string_similarity import WordFeatures
 from nersery.crosslingual.hmm.texts import UNKNOWN, SymbolTable
-from nersery.crosslingual.hmm.vocabulary import KNOWN, Numbers, Vocabulary
+from nersery.crosslingual.hmm.vocabulary import MOST_REMEMBERED, Numbers, Vocabulary
 
 DEFAULT_PRIOR = 1e-4
 """How often the prefixes of any pair count as linked before learning."""
@@ -42,7 +42,7 @@ class PriorCounts:
         """The prior counts of sorted keys, which must contain all suggested keys between the first and the last."""
         priors = np.full(len(keys), DEFAULT_PRIOR)
         if self._string_similarity:
-            rows = (side.start + prefixes for side, prefixes in zip(self._rows, prefixes_of(keys), strict=True))
+            rows = (side.start + prefixes for side, prefixes in zip(self._rows, split_keys(keys), strict=True))
             priors += self._string_similarity * self._features.similarity(*rows)
         start, end = np.searchsorted(self._keys, keys[:1]).sum(), np.searchsorted(self._keys, keys[-1:], "right").sum()
         np.add.at(priors, np.searchsorted(keys, self._keys[start:end]), self._counts[start:end])
@@ -59,7 +59,7 @@ class WordCounts:
     def update(self, words: Sequence[str]) -> None:
         """Count some words."""
         self._latest.update(words)
-        if len(self._latest) >= KNOWN:
+        if len(self._latest) >= MOST_REMEMBERED:
             self._put_away()
 
     def _put_away(self) -> None:
@@ -79,7 +79,7 @@ class WordCounts:
         words, counts = self._words, self._counts
         best = array("i", [UNKNOWN]) * len(vocabulary)
         for number, word in enumerate(words):
-            (prefix,) = vocabulary.grow((word,))
+            (prefix,) = vocabulary.add((word,))
             current = best[prefix]
             if current == UNKNOWN or (counts[number], word) > (counts[current], words[current]):
                 best[prefix] = number

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery.crosslingual.hmm.batches import Batch, Batches
-from nersery.crosslingual.hmm.lexicon import Lexicon, Values, add_up, pair_keys, prefixes_of
+from nersery.crosslingual.hmm.lexicon import Lexicon, Values, add_to_totals, pair_keys, split_keys
 from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR
 from nersery.crosslingual.hmm.temporary_array import TemporaryArray, check_room
 from nersery.crosslingual.hmm.vocabulary import Numbers
@@ -101,7 +101,7 @@ class SlicedLexicon:
             priors[place : place + SLICE] = prior_counts(keys[place : place + SLICE])
         priors[np.searchsorted(keys, known)] = counts
         unusual = np.flatnonzero(priors != DEFAULT_PRIOR)
-        sources, targets = prefixes_of(keys)
+        sources, targets = split_keys(keys)
         targets_of = np.bincount(sources - self._first_prefixes[number])
         self._targets_of[self._first_prefixes[number] :][: len(targets_of)] = targets_of
         self._targets.write(start, targets)
@@ -144,7 +144,7 @@ class SlicedLexicon:
         """
         of_source, of_target = map(np.zeros, self._prefix_counts)
         for number, (keys, counts) in enumerate(self._slices(is_linked=is_linked)):
-            add_up(keys, counts, of_source, of_target)
+            add_to_totals(keys, counts, of_source, of_target)
             values = np.append(counts, 0).astype(np.float32)
             for chunk in self._chunks(number):
                 self._values.write(chunk[0], values[self._places.read(*chunk)])

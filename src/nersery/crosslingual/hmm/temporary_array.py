@@ -52,23 +52,23 @@ class TemporaryArray:
         over: Numbers whose file is overwritten. Those that are still to be read must lie behind the written bytes.
     """
 
-    def __init__(self, kind: DTypeLike, over: TemporaryArray | None = None) -> None:
-        self._kind = np.dtype(kind)
+    def __init__(self, dtype: DTypeLike, over: TemporaryArray | None = None) -> None:
+        self._dtype = np.dtype(dtype)
         self._file: _ClosedFile = _ClosedFile(IN_MEMORY, prefix="nersery-") if over is None else over._file
 
     def read(self, start: int, count: int) -> NDArray[Any]:
         """Read some of the numbers that were written before."""
-        numbers = np.empty(count, self._kind)
-        self._file.seek(start * self._kind.itemsize)
+        numbers = np.empty(count, self._dtype)
+        self._file.seek(start * self._dtype.itemsize)
         self._file.readinto(numbers.view(np.uint8).data)
         return numbers
 
     def truncate(self, count: int) -> None:
         """Free the disk space of all but the first numbers."""
-        self._file.truncate(count * self._kind.itemsize)
+        self._file.truncate(count * self._dtype.itemsize)
 
     def write(self, start: int, numbers: NDArray[Any]) -> None:
         """Write numbers at their place, one row after the other."""
         with naming_the_file(Path(gettempdir())):
-            self._file.seek(start * self._kind.itemsize)
-            self._file.write(np.ascontiguousarray(numbers, self._kind).data)
+            self._file.seek(start * self._dtype.itemsize)
+            self._file.write(np.ascontiguousarray(numbers, self._dtype).data)

@@ -81,7 +81,7 @@ class SymbolTable:
             self._slots[slot] = len(self._texts)
             self._texts.append_packed(packed)
             if 3 * len(self._texts) > 2 * len(self._slots):
-                self._spread()
+                self._rehash()
             return len(self._texts) - 1
         return self._slots[slot]
 
@@ -96,7 +96,8 @@ class SymbolTable:
             slot = (slot + 1) & last
         return slot
 
-    def _spread(self) -> None:
+    def _rehash(self) -> None:
+        """Double the number of slots."""
         self._slots = array("i", [_EMPTY]) * (2 * len(self._slots))
         for number in range(len(self._texts)):
             self._slots[self._slot(self._texts.packed(number))] = number

@@ -13,7 +13,7 @@ from nersery.crosslingual.hmm.texts import UNKNOWN, SymbolTable
 
 _VIRAMA = 9
 """The combining class of the sign that joins a consonant to the next one."""
-KNOWN = 1 << 14
+MOST_REMEMBERED = 1 << 14
 """Maximum number of words whose prefixes are remembered."""
 _JOINERS = "\u200c\u200d"
 
@@ -69,7 +69,7 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.prefixes)
 
-    def grow(self, words: Sequence[str]) -> list[int]:
+    def add(self, words: Sequence[str]) -> list[int]:
         """The numbers of the words' prefixes. New prefixes are added."""
         return [self._number(word, self.prefixes.add) for word in words]
 
@@ -81,7 +81,7 @@ class Vocabulary:
         number = self._known.get(word, UNKNOWN)
         if number == UNKNOWN:
             number = of_prefix(word_prefix(word, self.lower, self.prefix))
-            if len(self._known) >= KNOWN:  # frequent words soon return
+            if len(self._known) >= MOST_REMEMBERED:  # frequent words soon return
                 self._known.clear()
             self._known[word] = number
         return number
