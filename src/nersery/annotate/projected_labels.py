@@ -17,7 +17,7 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.core.settings.typed_settings import FileName, ModelName, hidden, validated
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
-from nersery.crosslingual.aligners.base import Aligner, checked
+from nersery.crosslingual.aligners.base import Aligner, checked_alignments
 from nersery.crosslingual.label_projection.projection import Projection, Translation
 from nersery.crosslingual.parallel_corpus.bitext import LINE_BY_LINE
 from nersery.crosslingual.parallel_corpus.divergence import Features, differing_blank_lines, first_divergence
@@ -126,7 +126,7 @@ class ProjectedLabels(Annotator):
             pair.id: replace(alignment, sentence=None)
             if isinstance(alignment, Reject)
             else Translation(source, alignment)
-            for pair, source, alignment in zip(pairs, sources, checked(aligner, pairs), strict=True)
+            for pair, source, alignment in zip(pairs, sources, checked_alignments(aligner, pairs), strict=True)
         }
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:

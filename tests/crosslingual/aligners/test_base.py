@@ -13,7 +13,7 @@ from nersery import Corpus, Sentence
 from nersery.core.alignments import Link
 from nersery.core.errors import ContractError, MethodError
 from nersery.core.outcome import Reject
-from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair, checked
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair, checked_alignments
 
 TEXT = Corpus([Sentence(("a", "b")), Sentence(("c",))])
 
@@ -58,4 +58,4 @@ def test_answers_that_are_no_links_between_the_words_are_an_error(answer: Any) -
             return [answer] * len(pairs)
 
     with pytest.raises(MethodError, match=r"Wrong answered with .*, expected links such as \(Link\(0, 0, 0\.8\),\)"):
-        checked(Wrong(), [Pair(("a", "b"), ("c",), "1")])
+        checked_alignments(Wrong(), [Pair(("a", "b"), ("c",), "1")])

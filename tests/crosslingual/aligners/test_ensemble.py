@@ -46,7 +46,7 @@ def voting(*answers, weights=None, **settings):
         **settings,
     )
     ensemble._aligners = {name: Fixed(answer) for name, answer in zip(names, answers, strict=True)}
-    ensemble._inform()
+    ensemble._pass_suggestions()
     return ensemble
 
 
@@ -152,7 +152,7 @@ def informed(pairs, oracle, **settings):
     """An ensemble of the oracle and a statistical aligner that learns only from suggestions."""
     ensemble = Ensemble(members={"statistical": UNTAUGHT, "oracle": {"method": "statistical"}}, **settings)
     ensemble._aligners["oracle"] = oracle
-    ensemble._inform()
+    ensemble._pass_suggestions()
     ensemble.fit(pairs)
     return ensemble
 

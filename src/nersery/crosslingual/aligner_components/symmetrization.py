@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Point = tuple[int, int]
 """A position in the source and a position in the target."""
 Points = set[Point]
-LEAST = 1e-6
+LEAST_PROBABILITY = 1e-6
 """The probability of links that a heuristic adds although one direction finds them impossible."""
 Heuristic = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 
@@ -62,9 +62,9 @@ def mutually_best(probabilities: NDArray[np.floating], threshold: float) -> NDAr
         & (probabilities == probabilities.max(1, keepdims=True, initial=0))
     )
     while True:
-        around = np.pad(linked, 1)
-        beside = around[:-2, 1:-1] | around[2:, 1:-1] | around[1:-1, :-2] | around[1:-1, 2:]
-        grown: NDArray[np.bool_] = linked | (likely & beside)
+        border = np.pad(linked, 1)
+        neighbours = border[:-2, 1:-1] | border[2:, 1:-1] | border[1:-1, :-2] | border[1:-1, 2:]
+        grown: NDArray[np.bool_] = linked | (likely & neighbours)
         if (grown == linked).all():
             return grown
         linked = grown

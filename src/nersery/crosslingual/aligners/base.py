@@ -86,14 +86,14 @@ class Aligner(Method, ABC):
         """
 
 
-def aligned(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
+def alignments_of(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
     """The outcome of each pair. Raises `ContractError` if the aligner returns more or fewer outcomes than pairs."""
     return one_for_each(name_of(aligner), pairs, aligner.align([*pairs]), "alignments")
 
 
-def checked(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
-    """Like `aligned`. Raises `MethodError` if an outcome is neither a reject nor links between words of its pair."""
-    name, outcomes = name_of(aligner), aligned(aligner, pairs)
+def checked_alignments(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
+    """As `alignments_of`, but raises `MethodError` for anything but rejects and links between words of the pair."""
+    name, outcomes = name_of(aligner), alignments_of(aligner, pairs)
     for pair, outcome in zip(pairs, outcomes, strict=True):
         if not isinstance(outcome, Reject) and not _links_words_of(pair, outcome):
             words = f"the {len(pair.source)} source and {len(pair.target)} target words"
@@ -151,7 +151,7 @@ class AlignStage(Stage[Row, Row]):
         method.fit(self.pairs, in_job(self.training, folder, progress))
 
         def align_rows(rows: Sequence[Row]) -> list[Alignment | Reject]:
-            outcomes = checked(method, [pair_of(row) for row in rows])
+            outcomes = checked_alignments(method, [pair_of(row) for row in rows])
             return [_with_target(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
 
         return align_rows  # type: ignore[return-value]  # the job only requires that it can be encoded

@@ -22,7 +22,7 @@ from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligner_components.characters import JoinedPairs, character_links, joined_pair
 from nersery.crosslingual.aligner_components.symmetrization import mutually_best
-from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, aligned
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, alignments_of
 from nersery.crosslingual.label_projection.projection import alignment_issue
 from nersery.io.word_splitting.scripts_without_spaces import is_character
 from nersery.models.bundled_models.bundled import MULTILINGUAL
@@ -45,7 +45,7 @@ WEIGHTS = {"statistical": 8.0, "softmax": 2.0, "argmax": 1.0, "itermax": 1.0}
 PAIRS_AT_ONCE = 256
 MOST_REMEMBERED = 2048
 """Number of first pairs to remember, enough for the default of `Ensemble.learn_from`; their links take some 25 MB."""
-FAINT = 0.02
+SUGGESTED_ABOVE = 0.02
 """Only links with a higher probability are suggested."""
 
 
@@ -89,7 +89,7 @@ class Ensemble(Aligner, ModelSettings):
     learn_from: CountOrZero = 2000
     join: bool = True
     _aligners: dict[str, Aligner] = hidden(default_factory=dict)
-    _informed: frozenset[str] = hidden(default=frozenset())
+    _with_suggestions: frozenset[str] = hidden(default=frozenset())
     _first: dict[Pair, Answers] = hidden(default_factory=dict)
     _latest: dict[Pair, Answers] = hidden(default_factory=dict)
     _is_checked: bool = hidden(default=False)
@@ -110,14 +110,14 @@ class Ensemble(Aligner, ModelSettings):
         self._aligners = {}
         for name, table in tables.items():
             try:
-                self._aligners[name] = self._member(name, table)
+                self._aligners[name] = self._create_member(name, table)
             except SettingsError as error:
                 issues += [f"members.{name}: {line}" for line in str(error).split("\n")]
         if issues:
             raise SettingsError("\n".join(issues))
-        self._inform()
+        self._pass_suggestions()
 
-    def _member(self, name: str, table: Mapping[str, Any]) -> Aligner:
+    def _create_member(self, name: str, table: Mapping[str, Any]) -> Aligner:
         method = table.get("method", name)
         if method == "ensemble":
             raise SettingsError("an ensemble cannot be a member of an ensemble. Name its members here instead")
@@ -129,15 +129,15 @@ class Ensemble(Aligner, ModelSettings):
         settings = {key: value for key, value in table.items() if key != "method"}
         return create("align", method, {**shared, **settings})
 
-    def _inform(self) -> None:
+    def _pass_suggestions(self) -> None:
         """Give the suggestions of the others to the members that use them."""
-        suggestions = Suggestions(self._suggested, self.counts, self.trust, self.learn_from)
-        informed = {name for name, aligner in self._aligners.items() if aligner.use_suggestions(suggestions)}
-        if len(informed) == len(self._aligners):  # no member is left to suggest anything
-            for name in informed:
+        suggestions = Suggestions(self._suggest, self.counts, self.trust, self.learn_from)
+        with_suggestions = {name for name, aligner in self._aligners.items() if aligner.use_suggestions(suggestions)}
+        if len(with_suggestions) == len(self._aligners):  # no member is left to suggest anything
+            for name in with_suggestions:
                 self._aligners[name].use_suggestions(None)
-            informed = set()
-        self._informed = frozenset(informed)
+            with_suggestions = set()
+        self._with_suggestions = frozenset(with_suggestions)
 
     def check(self) -> None:
         if self._is_checked:
@@ -150,7 +150,7 @@ class Ensemble(Aligner, ModelSettings):
                 raise
             warn(f"the ensemble consists only of the statistical aligner: {error}")
             self._aligners = {"statistical": self._aligners["statistical"]}
-            self._inform()
+            self._pass_suggestions()
         self._is_checked = True
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
@@ -160,22 +160,22 @@ class Ensemble(Aligner, ModelSettings):
         learnt_path(self, pairs, training.folder)
         if self._tokenize is not None and _has_characters(pairs):
             pairs = JoinedPairs(pairs, self._tokenize)
-        for name in sorted(self._aligners, key=self._informed.__contains__):
+        for name in sorted(self._aligners, key=lambda name: name in self._with_suggestions):
             self._aligners[name].fit(pairs, training.within(name))
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links of each pair; a pair that no member can align is rejected."""
         self.check()
-        return [outcome for batch in batched(pairs, PAIRS_AT_ONCE) for outcome in self._joined(batch)]
+        return [outcome for batch in batched(pairs, PAIRS_AT_ONCE) for outcome in self._align_batch(batch)]
 
-    def _joined(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
+    def _align_batch(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links of a batch; characters are joined into longer words for the alignment."""
         if self._tokenize is None or not _has_characters(pairs):
-            return self._decided(pairs)
+            return self._voted(pairs)
         joined = [joined_pair(pair, self._tokenize) for pair in pairs]
         return [
             outcome if isinstance(outcome, Reject) else character_links(outcome, source, target)
-            for outcome, (_, source, target) in zip(self._decided([pair for pair, *_ in joined]), joined, strict=True)
+            for outcome, (_, source, target) in zip(self._voted([pair for pair, *_ in joined]), joined, strict=True)
         ]
 
     @cached_property
@@ -184,34 +184,38 @@ class Ensemble(Aligner, ModelSettings):
         has_model = any(isinstance(aligner, ModelSettings) for aligner in self._aligners.values())
         return self.source.tokenizer().tokenize if self.join and has_model else None
 
-    def _decided(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
+    def _voted(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         answers = dict(self._links_without_suggestions(pairs))
-        answers |= {name: aligned(self._aligners[name], pairs) for name in self._aligners if name in self._informed}
+        answers |= {
+            name: alignments_of(self._aligners[name], pairs)
+            for name in self._aligners
+            if name in self._with_suggestions
+        }
         votes = self._votes(pairs, answers)
         return [
             vote if isinstance(vote, Reject) else _links(vote, mutually_best(vote, self.threshold)) for vote in votes
         ]
 
-    def _suggested(self, pairs: Sequence[Pair]) -> list[Alignment]:
+    def _suggest(self, pairs: Sequence[Pair]) -> list[Alignment]:
         """The vote of the members that use no suggestions; no links for a pair that they reject."""
         votes = self._votes(pairs, self._links_without_suggestions(pairs))
-        return [() if isinstance(vote, Reject) else _links(vote, vote > FAINT) for vote in votes]
+        return [() if isinstance(vote, Reject) else _links(vote, vote > SUGGESTED_ABOVE) for vote in votes]
 
     def _links_without_suggestions(self, pairs: Sequence[Pair]) -> Mapping[str, Sequence[Alignment | Reject]]:
         """The links of the members that use no suggestions.
 
         They are remembered for the latest pairs, and for the first ones, from which the other members learn.
         """
-        uninformed = [name for name in self._aligners if name not in self._informed]
+        without_suggestions = [name for name in self._aligners if name not in self._with_suggestions]
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._first and pair not in self._latest]
-        if new and uninformed:
-            answers = zip(*(aligned(self._aligners[name], new) for name in uninformed), strict=True)
+        if new and without_suggestions:
+            answers = zip(*(alignments_of(self._aligners[name], new) for name in without_suggestions), strict=True)
             kept = {pair: self._latest[pair] for pair in pairs if pair in self._latest}
             self._latest = kept | dict(zip(new, answers, strict=True))
             room = max(0, MOST_REMEMBERED - len(self._first))
             self._first |= {pair: self._latest[pair] for pair in new[:room]}
         known = [self._first.get(pair) or self._latest.get(pair, ()) for pair in pairs]
-        return {name: [answers[place] for answers in known] for place, name in enumerate(uninformed)}
+        return {name: [answers[index] for answers in known] for index, name in enumerate(without_suggestions)}
 
     def _votes(
         self, pairs: Sequence[Pair], answers: Mapping[str, Sequence[Alignment | Reject]]

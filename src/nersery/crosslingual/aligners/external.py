@@ -21,7 +21,7 @@ from nersery.core.settings.typed_settings import hidden
 from nersery.core.system.files import written_atomically
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
-from nersery.crosslingual.aligner_components.external_programs import PROGRAMS, AnswerError
+from nersery.crosslingual.aligner_components.external_programs import PROGRAMS, OutputError
 from nersery.crosslingual.aligner_components.symmetrization import Heuristic, symmetrize
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
@@ -63,7 +63,7 @@ class External(Aligner):
     lower: bool = True
     prefix: CountOrZero = 4
     arguments: tuple[str, ...] = ()
-    _answer: _Answer | None = hidden(default=None)
+    _stored: _StoredLinks | None = hidden(default=None)
 
     def check(self) -> None:
         PROGRAMS[self.program].find()
@@ -79,16 +79,16 @@ class External(Aligner):
         """
         learnt = learnt_path(self, pairs, training.folder)
         if learnt is not None and learnt.exists():
-            self._answer = _Answer(**load_file(learnt))
+            self._stored = _StoredLinks(**load_file(learnt))
             return
-        self._answer = _Answer.of(
-            self._from_program({_digest(pair): pair for pair in pairs if not self._refused(pair)})
+        self._stored = _StoredLinks.of(
+            self._run_program({_digest(pair): pair for pair in pairs if not self._skip_reason(pair)})
         )
         if learnt is not None:
             with written_atomically(learnt) as unfinished:
-                save_file(vars(self._answer), unfinished)
+                save_file(vars(self._stored), unfinished)
 
-    def _from_program(self, by_digest: Mapping[int, Pair]) -> dict[int, Alignment]:
+    def _run_program(self, by_digest: Mapping[int, Pair]) -> dict[int, Alignment]:
         self.check()
         pairs = by_digest.values()
         source, target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
@@ -99,10 +99,10 @@ class External(Aligner):
         with tempfile.TemporaryDirectory(prefix="nersery-") as folder:
             try:
                 program = PROGRAMS[self.program]
-                ways = program.run(sources, targets, Path(folder), self.arguments)
-                points = [sorted(symmetrize(*both, self.symmetrize)) for both in zip(*ways, strict=True)]
+                directions = program.run(sources, targets, Path(folder), self.arguments)
+                points = [sorted(symmetrize(*both, self.symmetrize)) for both in zip(*directions, strict=True)]
                 probabilities = program.probabilities(points, sources, targets, Path(folder))
-            except AnswerError as error:
+            except OutputError as error:
                 fix = "check the version of the program, and whether arguments change its output"
                 raise DataError(Issue(str(error), f"the answer of {self.program}", error.line), fix=fix) from error
         return {
@@ -110,7 +110,7 @@ class External(Aligner):
             for digest, chosen, chances in zip(by_digest, points, probabilities, strict=True)
         }
 
-    def _refused(self, pair: Pair) -> str:
+    def _skip_reason(self, pair: Pair) -> str:
         """Why a pair is not given to the program; empty if it is."""
         lengths = sorted((len(pair.source), len(pair.target)))
         program = PROGRAMS[self.program]
@@ -124,22 +124,22 @@ class External(Aligner):
         Raises:
             UnfittedError: If `fit` was not called.
         """
-        if self._answer is None:
+        if self._stored is None:
             raise unfitted(self, "align", "fit with all pairs")
-        return [self._found(pair) for pair in pairs]
+        return [self._outcome(pair) for pair in pairs]
 
-    def _found(self, pair: Pair) -> Alignment | Reject:
-        assert self._answer is not None
+    def _outcome(self, pair: Pair) -> Alignment | Reject:
+        assert self._stored is not None
         if not pair.source or not pair.target:
             return ()
-        if refused := self._refused(pair):
-            return Reject(refused)
-        alignment = self._answer.alignment(_digest(pair))
+        if reason := self._skip_reason(pair):
+            return Reject(reason)
+        alignment = self._stored.alignment(_digest(pair))
         return Reject(UNSEEN) if alignment is None else alignment
 
 
 @dataclass
-class _Answer:
+class _StoredLinks:
     """A program's links of each pair, in arrays that need little memory.
 
     Args:
@@ -155,7 +155,7 @@ class _Answer:
     probabilities: NDArray[np.float64]
 
     @classmethod
-    def of(cls, alignments: Mapping[int, Alignment]) -> _Answer:
+    def of(cls, alignments: Mapping[int, Alignment]) -> _StoredLinks:
         digests = sorted(alignments)
         links = [link for digest in digests for link in alignments[digest]]
         return cls(
@@ -167,11 +167,11 @@ class _Answer:
 
     def alignment(self, digest: int) -> Alignment | None:
         """The links of a pair, None if the program did not read it."""
-        place = int(np.searchsorted(self.digests, np.uint64(digest)))
-        if place == len(self.digests) or self.digests[place] != digest:
+        index = int(np.searchsorted(self.digests, np.uint64(digest)))
+        if index == len(self.digests) or self.digests[index] != digest:
             return None
-        start = self.ends[place - 1] if place else 0
-        span = slice(start, self.ends[place])
+        start = self.ends[index - 1] if index else 0
+        span = slice(start, self.ends[index])
         both = zip(self.points[span].tolist(), self.probabilities[span].tolist(), strict=True)
         return tuple(Link(source, target, probability) for (source, target), probability in both)
 

@@ -22,7 +22,13 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import advise
 from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligner_components.padded_shapes import Shape, padded_shapes
-from nersery.crosslingual.aligner_components.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
+from nersery.crosslingual.aligner_components.symmetrization import (
+    LEAST_PROBABILITY,
+    Heuristic,
+    Point,
+    mutually_best,
+    symmetrize,
+)
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
 from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, NumberedSentences, padded
 from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, hmm_posteriors, learn
@@ -45,7 +51,7 @@ SUGGESTED_AT_ONCE = 256
 """Pairs whose suggested links are held in memory while learning."""
 FEW = 20_000
 """Number of pairs that `ensemble` aligns in ten minutes; it also needs fewer pairs to learn from."""
-UNSUGGESTED = 1e-3
+UNSUGGESTED_RATIO = 1e-3
 """How likely words without a suggested link are, compared with chance."""
 
 
@@ -111,7 +117,7 @@ class Statistical(Aligner):
         self._source, self._target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
 
     @property
-    def _spelling(self) -> dict[str, Any]:
+    def _prefix_settings(self) -> dict[str, Any]:
         """The settings that a saved lexicon must be used with."""
         return {"lower": self.lower, "prefix": self.prefix}
 
@@ -131,35 +137,35 @@ class Statistical(Aligner):
             OtherTrainingError: If the training folder belongs to other pairs or settings.
         """
         if not self.learn:
-            self._adopt(self._opened(Path(self.priors)))
+            self._use_lexicon(self._load_lexicon(Path(self.priors)))
             return
         learnt = learnt_path(self, pairs, training.folder)
         if learnt is not None and is_saved(learnt):
-            self._adopt(self._opened(learnt))
+            self._use_lexicon(self._load_lexicon(learnt))
             return
-        self._adopt(self._learnt(pairs, training.progress))
+        self._use_lexicon(self._learn_lexicon(pairs, training.progress))
         release_memory()
         if learnt is not None:
             self.save(learnt)
 
-    def _learnt(self, pairs: Pairs, progress: Progress | None) -> Lexicon:
+    def _learn_lexicon(self, pairs: Pairs, progress: Progress | None) -> Lexicon:
         self._advise(len(pairs))
-        self._source, self._target = (Vocabulary(**self._spelling) for _ in range(2))
-        known = self._opened(Path(self.priors)) if self.priors else empty_lexicon()
+        self._source, self._target = (Vocabulary(**self._prefix_settings) for _ in range(2))
+        known = self._load_lexicon(Path(self.priors)) if self.priors else empty_lexicon()
         sources, targets = NumberedSentences(self._source), NumberedSentences(self._target)
-        words = WordCounts(), WordCounts()
+        word_counts = WordCounts(), WordCounts()
         for pair in self._examples(pairs):
             sources.append(pair.source)
             targets.append(pair.target)
             if self.string_similarity:
-                words[0].update(pair.source)
-                words[1].update(pair.target)
+                word_counts[0].update(pair.source)
+                word_counts[1].update(pair.target)
         prior_counts = PriorCounts(self.string_similarity)
         if self.string_similarity:
-            prior_counts.compare(words[0].commonest(self._source), words[1].commonest(self._target))
-        del words
+            prior_counts.compare(word_counts[0].commonest(self._source), word_counts[1].commonest(self._target))
+        del word_counts
         if self._suggestions is not None and self._suggestions.counts:
-            prior_counts.add(*self._suggested(pairs, len(sources), self._suggestions))
+            prior_counts.add(*self._suggested_counts(pairs, len(sources), self._suggestions))
         prefix_counts = len(self._source), len(self._target)
         lexicon = SlicedLexicon(Batches(sources, targets), known, prior_counts.counts, prefix_counts)
         del prior_counts  # its features of the words take much memory
@@ -177,13 +183,15 @@ class Statistical(Aligner):
             )
 
     def _examples(self, pairs: Pairs) -> Iterator[Pair]:
-        spread = _spread(pairs, len(pairs), self.learn_from)
+        spread = _evenly_spread(pairs, len(pairs), self.learn_from)
         return (pair for pair in spread if pair.source and pair.target and self._can_read(pair))
 
-    def _suggested(self, pairs: Pairs, count: int, suggestions: Suggestions) -> tuple[Numbers, NDArray[np.float64]]:
+    def _suggested_counts(
+        self, pairs: Pairs, count: int, suggestions: Suggestions
+    ) -> tuple[Numbers, NDArray[np.float64]]:
         """The keys of the links that other aligners suggest, and how often each counts as linked."""
         keys, counts = [np.zeros(0, np.int64)], [np.zeros(0)]
-        examples = _spread(self._examples(pairs), count, suggestions.learn_from)
+        examples = _evenly_spread(self._examples(pairs), count, suggestions.learn_from)
         for batch in batched(examples, SUGGESTED_AT_ONCE):
             for pair, alignment in zip(batch, suggestions.suggest(batch), strict=True):
                 if alignment:
@@ -196,14 +204,15 @@ class Statistical(Aligner):
     def _can_read(self, pair: Pair) -> bool:
         return max(len(pair.source), len(pair.target)) <= self.max_words
 
-    def _adopt(self, lexicon: Lexicon) -> None:
+    def _use_lexicon(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
         self._rates = Rates(lexicon.totals, lexicon, self.null, np.float64)
 
-    def _opened(self, folder: Path) -> Lexicon:
-        lexicon, facts = Lexicon.load(folder, self._spelling)
+    def _load_lexicon(self, folder: Path) -> Lexicon:
+        lexicon, facts = Lexicon.load(folder, self._prefix_settings)
         self._source, self._target = (
-            Vocabulary(**self._spelling, prefixes=SymbolTable(map(str, facts[side]))) for side in ("source", "target")
+            Vocabulary(**self._prefix_settings, prefixes=SymbolTable(map(str, facts[side])))
+            for side in ("source", "target")
         )
         return lexicon
 
@@ -216,7 +225,7 @@ class Statistical(Aligner):
         if self._lexicon is None:
             raise unfitted(self, "save")
         vocabularies = {"source": self._source.prefixes, "target": self._target.prefixes}
-        self._lexicon.save(Path(folder), {**self._spelling, **vocabularies})
+        self._lexicon.save(Path(folder), {**self._prefix_settings, **vocabularies})
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links of each pair; a pair with more words than ``max_words`` is rejected.
@@ -225,7 +234,7 @@ class Statistical(Aligner):
             UnfittedError: If `fit` was not called and ``priors`` names no folder.
         """
         if self._lexicon is None and self.priors:
-            self._adopt(self._opened(Path(self.priors)))
+            self._use_lexicon(self._load_lexicon(Path(self.priors)))
         if self._lexicon is None:
             raise unfitted(self, "align", "fit, or name priors,")
         alignments: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
@@ -235,13 +244,13 @@ class Statistical(Aligner):
         suggested = self._suggestions.suggest(pairs) if self._suggestions is not None else [()] * len(pairs)
         for numbers, rows, shape in padded_shapes(readable, CELLS):
             group = [pairs[number] for number in numbers]
-            posteriors = self._directions(group, [suggested[number] for number in numbers], rows, shape, features)
+            posteriors = self._posteriors(group, [suggested[number] for number in numbers], rows, shape, features)
             for row, number in enumerate(numbers):
                 cells = np.s_[: len(pairs[number].target), row, : len(pairs[number].source)]
                 alignments[number] = self._links(posteriors.forward[cells].T, posteriors.backward[cells].T)
         return alignments
 
-    def _directions(
+    def _posteriors(
         self, pairs: Sequence[Pair], suggested: Sequence[Alignment], rows: int, shape: Shape, features: WordFeatures
     ) -> Posteriors:
         """The probabilities of the links of some pairs, padded to a number of rows, and of words on both sides."""
@@ -253,14 +262,16 @@ class Statistical(Aligner):
         batch = Batch(source, target)
         counts, is_known = self._lexicon.look_up(source, target)
         is_new = ~is_known & (target != PADDING).T[:, :, None] & (source != PADDING)
-        self._preset(counts, is_new, pairs, features)
+        self._set_unseen_counts(counts, is_new, pairs, features)
         emissions = self._rates.emissions(batch, counts)
         for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):
             if alignment and self._suggestions is not None:
-                _prefer(alignment, pair, row, emissions, self._suggestions.trust)
+                _scale_emissions(alignment, pair, row, emissions, self._suggestions.trust)
         return hmm_posteriors(emissions, batch, self._lexicon)
 
-    def _preset(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], features: WordFeatures) -> None:
+    def _set_unseen_counts(
+        self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], features: WordFeatures
+    ) -> None:
         """Set the prior counts of words that were never seen together, from the features of these words themselves."""
         counts[is_new] = DEFAULT_PRIOR
         if self.string_similarity and is_new.any():
@@ -283,21 +294,22 @@ class Statistical(Aligner):
             sources, targets = np.nonzero(mutually_best(agreed, self.threshold))
             points = list(zip(sources.tolist(), targets.tolist(), strict=True))
         else:
-            turned = [(source, target) for target, source in _most_probable(backward.T)]
-            points = sorted(symmetrize(_most_probable(forward), turned, self.symmetrize))
+            backward_points = [(source, target) for target, source in _most_probable(backward.T)]
+            points = sorted(symmetrize(_most_probable(forward), backward_points, self.symmetrize))
         return tuple(
-            Link(source, target, min(max(float(agreed[source, target]), LEAST), 1.0)) for source, target in points
+            Link(source, target, min(max(float(agreed[source, target]), LEAST_PROBABILITY), 1.0))
+            for source, target in points
         )
 
 
-def _prefer(alignment: Alignment, pair: Pair, row: int, emissions: Emissions, trust: float) -> None:
+def _scale_emissions(alignment: Alignment, pair: Pair, row: int, emissions: Emissions, trust: float) -> None:
     """Scale the emissions of a row by how much likelier suggested links make them than chance, in both directions."""
     probabilities = np.zeros((len(pair.target), len(pair.source)))
     for source, target, probability in alignment:
         probabilities[target, source] = probability
     cells = np.s_[: len(pair.target), row, : len(pair.source)]
-    emissions.forward[cells] *= (probabilities * len(pair.source) + UNSUGGESTED) ** trust
-    emissions.backward[cells] *= (probabilities * len(pair.target) + UNSUGGESTED) ** trust
+    emissions.forward[cells] *= (probabilities * len(pair.source) + UNSUGGESTED_RATIO) ** trust
+    emissions.backward[cells] *= (probabilities * len(pair.target) + UNSUGGESTED_RATIO) ** trust
 
 
 def _most_probable(probabilities: Array) -> list[Point]:
@@ -308,13 +320,13 @@ def _most_probable(probabilities: Array) -> list[Point]:
     return list(zip(best[words].tolist(), words.tolist(), strict=True))
 
 
-def _spread(pairs: Iterable[Pair], count: int, most: int) -> Iterator[Pair]:
+def _evenly_spread(pairs: Iterable[Pair], count: int, most: int) -> Iterator[Pair]:
     """At most ``most`` of the pairs, spread evenly over all; all of them if ``most`` is 0."""
     if not 0 < most < count:
         yield from pairs
         return
     taken = 0
-    for place, pair in enumerate(pairs):
-        if place == taken * count // most:
+    for number, pair in enumerate(pairs):
+        if number == taken * count // most:
             yield pair
             taken += 1
