@@ -21,9 +21,9 @@ from nersery.crosslingual.aligner_components.keep_lexicon import check_keep, kee
 from nersery.crosslingual.aligners.base import AlignStage
 from nersery.crosslingual.label_projection.projection import Projection, Voting
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
+from nersery.crosslingual.parallel_corpus.complete_pairs import CompletePairs
 from nersery.crosslingual.parallel_corpus.sides import open_side
-from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
-from nersery.crosslingual.parallel_corpus.word_borders import alike
+from nersery.crosslingual.parallel_corpus.word_borders import split_to_match
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.pharaoh import AlignmentFile, check_output
@@ -85,7 +85,7 @@ def align(
         check_keep(keep, aligner, output, force=job.force)
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)
     bitext = _open((target, target_reading), [(source, reading)], pair_by)
-    pairs = WholePairs(bitext)
+    pairs = CompletePairs(bitext)
     stage = replace(stage, pairs=pairs, training=Training(seed=seed))
     if keep is None:
         run_job(stage, pairs, output, job, *bitext.sides, as_json=json)
@@ -168,7 +168,7 @@ def _open(
 ) -> Bitext:
     """Open the sides of parallel text, and print what they were recognised as."""
     sides = tuple(open_side(name, reading, labelled=labelled) for name, reading in sources)
-    bitext = Bitext(*alike(open_side(*target), sides, links), pair_by)
+    bitext = Bitext(*split_to_match(open_side(*target), sides, links), pair_by)
     for side in bitext.sides:
         remark(f"{side.file.name}: {side.description}")
     remark(f"paired by {bitext.paired_by}")

@@ -18,7 +18,7 @@ from nersery.core.training_context import Training
 from nersery.crosslingual.aligners.base import Pair
 from nersery.crosslingual.aligners.embeddings import Embeddings
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, consistency, fine_tune, self_training
-from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
+from nersery.crosslingual.parallel_corpus.complete_pairs import CompletePairs
 from nersery.models.embeddings.hidden_states import LayerEncoder
 from nersery.models.pretrained.loading import ModelSource
 from nersery.models.training.trainer import History
@@ -242,7 +242,7 @@ class TestTraining:
     def test_a_worker_does_not_read_pairs_that_were_learnt_before(
         self, bilingual: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        class Read(WholePairs):
+        class Read(CompletePairs):
             """Counts the pairs that are read."""
 
             seen = 0

@@ -15,16 +15,16 @@ from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.warnings import collected_notes
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy, Row
-from nersery.crosslingual.parallel_corpus.divergence import Features, first_divergence
-from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED
-from nersery.crosslingual.parallel_corpus.sides import open_side, opened_side
-from nersery.crosslingual.parallel_corpus.whole_pairs import (
+from nersery.crosslingual.parallel_corpus.complete_pairs import (
     EMPTY_BOTH,
     EMPTY_SOURCE,
     EMPTY_TARGET,
-    WholePairs,
+    CompletePairs,
     reject_of,
 )
+from nersery.crosslingual.parallel_corpus.divergence import Features, first_divergence
+from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED
+from nersery.crosslingual.parallel_corpus.sides import open_side, opened_side
 from nersery.io.base import ReadOptions
 from nersery.io.input_files.text_file import TextFile
 
@@ -308,10 +308,10 @@ def test_a_shift_between_files_of_equal_length_is_noted(capsys: pytest.CaptureFi
     target.append(target.pop(99))
     write("s.txt", *source)
     write("t.txt", *target)
-    pairs = WholePairs(bitext("t.txt", "s.txt"), quiet=True)
+    pairs = CompletePairs(bitext("t.txt", "s.txt"), quiet=True)
     assert len(pairs) == 200
     assert not capsys.readouterr().err
-    assert WholePairs(pairs.bitext).count() == 200
+    assert CompletePairs(pairs.bitext).count() == 200
     note = capsys.readouterr().err
     assert (
         "note: s.txt has as many sentences as t.txt, but they seem to stop matching near sentence 100: 101 here, "
@@ -319,7 +319,7 @@ def test_a_shift_between_files_of_equal_length_is_noted(capsys: pytest.CaptureFi
     )
     assert "seems to be 100 there" in note
     assert "if so, correct the files so that each line is the translation of the same line" in note
-    assert WholePairs(bitext("s.txt", "s.txt", by="order")).count() == 200
+    assert CompletePairs(bitext("s.txt", "s.txt", by="order")).count() == 200
     assert not capsys.readouterr().err
 
 
@@ -346,10 +346,10 @@ def test_finds_no_divergence_if_there_is_no_evidence():
 # --- whole pairs ----------------------------------------------------------------------------------------------------
 
 
-def test_whole_pairs_are_read_again_each_time():
+def test_complete_pairs_are_read_again_each_time():
     write("en.txt", "a b", "", "c", "d")
     write("de.txt", "A B", "X", "C", "")
-    pairs = WholePairs(bitext("de.txt", "en.txt"))
+    pairs = CompletePairs(bitext("de.txt", "en.txt"))
     assert len(pairs) == 2
     assert pairs.count() == 4
     for _ in range(2):
@@ -368,7 +368,7 @@ def test_pairs_can_be_pickled_with_any_splitting(splitting: str):
     write("folder/de.txt", "Ada, hier.")
     sides = (open_side(name, ReadOptions(split=splitting)) for name in ("folder", "en.txt"))
     target, source = sides
-    pairs = WholePairs(Bitext(target, (source,)))
+    pairs = CompletePairs(Bitext(target, (source,)))
     assert list(pickle.loads(pickle.dumps(pairs))) == list(pairs)
 
 
@@ -380,7 +380,7 @@ def test_left_out_sentences_and_events_are_counted_and_noted() -> None:
     write("de.jsonl", *map(json.dumps, answers))
     source, target = open_side("en", ReadOptions(), labelled=True), open_side("de.jsonl", ReadOptions())
     with collected_notes() as notes:
-        assert [row.of for row in Bitext(source, (source,))] == [None]
+        assert [row.unpaired_source for row in Bitext(source, (source,))] == [None]
         assert len([*target.in_order()]) == 2
     assert [note for note in notes if "events" in note]
     assert target.skipped == {"answered ignore": 1}

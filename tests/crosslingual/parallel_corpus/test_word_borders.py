@@ -11,7 +11,7 @@ import pytest
 from nersery import Entity, Sentence, align, io, project
 from nersery.core.alignments import Link
 from nersery.crosslingual.parallel_corpus.sides import open_side
-from nersery.crosslingual.parallel_corpus.word_borders import alike
+from nersery.crosslingual.parallel_corpus.word_borders import split_to_match
 from nersery.io.base import ReadOptions, Source
 from tests.cli.calls import call
 
@@ -53,13 +53,13 @@ def words(side: Source) -> tuple[str, ...]:
     ],
 )
 def test_text_is_split_like_the_other_side(other: str, text: str, is_split: bool) -> None:
-    target, (source,) = alike(open_side(text, ReadOptions()), [open_side(other, ReadOptions())])
+    target, (source,) = split_to_match(open_side(text, ReadOptions()), [open_side(other, ReadOptions())])
     line = Path(text).read_text("utf-8").splitlines()[0]
     assert (words(target) != tuple(line.split())) == is_split
     assert "".join(words(target)) == line.replace(" ", "")
-    _, (turned,) = alike(open_side(other, ReadOptions()), [open_side(text, ReadOptions())])
+    _, (turned,) = split_to_match(open_side(other, ReadOptions()), [open_side(text, ReadOptions())])
     assert words(turned) == words(target)
-    again, _ = alike(open_side(other, ReadOptions()), [open_side(text, ReadOptions())])
+    again, _ = split_to_match(open_side(other, ReadOptions()), [open_side(text, ReadOptions())])
     assert words(again) == words(source)
 
 
@@ -67,7 +67,7 @@ def test_text_is_split_like_the_other_side(other: str, text: str, is_split: bool
 @pytest.mark.parametrize("other", ["separate.jsonl", "attached.jsonl", "raw.txt", "zh.txt", "zh"])
 def test_a_folder_of_text_is_split_like_one_file(other: str, text: str) -> None:
     def split(target: str, source: str) -> list[tuple[str, ...]]:
-        sides = alike(open_side(target, ReadOptions()), [open_side(source, ReadOptions())])
+        sides = split_to_match(open_side(target, ReadOptions()), [open_side(source, ReadOptions())])
         loaded = pickle.loads(pickle.dumps(sides))  # as for a worker
         return [sentence.words for side in (loaded[0], *loaded[1]) for sentence in side]
 
@@ -77,7 +77,7 @@ def test_a_folder_of_text_is_split_like_one_file(other: str, text: str) -> None:
 
 def test_a_named_split_stays() -> None:
     reading = ReadOptions(split="spaces")
-    target, _ = alike(open_side("zh.txt", reading), [open_side("separate.jsonl", ReadOptions())])
+    target, _ = split_to_match(open_side("zh.txt", reading), [open_side("separate.jsonl", ReadOptions())])
     assert words(target) == ("艾达也来了,真的来了。",)
     assert 'the split "characters" cuts them' in target.description
 

@@ -11,7 +11,7 @@ from nersery.core.settings.file_settings import content_hashes
 from nersery.core.settings.typed_settings import settings_of
 from nersery.core.system.files import write_atomic
 from nersery.crosslingual.aligners.base import Aligner, Pairs
-from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs
+from nersery.crosslingual.parallel_corpus.complete_pairs import CompletePairs
 from nersery.models.training.training_state import RECORD, read_state
 
 LEARNT = "learnt"
@@ -51,6 +51,6 @@ def training_fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:
 
 def pairs_digest(pairs: Pairs) -> str:
     """A digest that identifies the pairs; pairs in files have one already, so they are not read."""
-    if isinstance(pairs, WholePairs):
+    if isinstance(pairs, CompletePairs):
         return pairs.digest
     return io.digest_of((pair.source, pair.target) for pair in pairs)

@@ -17,9 +17,9 @@ from nersery.core.sentence import Sentence
 from nersery.core.system.files import as_path
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy, Row
+from nersery.crosslingual.parallel_corpus.complete_pairs import CompletePairs, pair_of
 from nersery.crosslingual.parallel_corpus.sides import opened_side
-from nersery.crosslingual.parallel_corpus.whole_pairs import WholePairs, pair_of
-from nersery.crosslingual.parallel_corpus.word_borders import alike
+from nersery.crosslingual.parallel_corpus.word_borders import split_to_match
 from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.pharaoh import check_first, check_output, format_alignment
 from nersery.io.reading import Sentences
@@ -203,8 +203,8 @@ def align(
     refuse_overwriting(output, source, target)
     if output is not None and job.shards is None:
         check_output(as_path(output, "output"))
-    pairs = WholePairs(
-        Bitext(*alike(opened_side(target, "target"), [opened_side(source, "source")]), pair_by), job.quiet
+    pairs = CompletePairs(
+        Bitext(*split_to_match(opened_side(target, "target"), [opened_side(source, "source")]), pair_by), job.quiet
     )
     training = Training(seed=seed)
     stage = AlignStage(method, settings, pairs=pairs, training=training, first=first, probabilities=probabilities)

@@ -19,7 +19,7 @@ from nersery.crosslingual.label_projection.projection import Projection, Task, T
 from nersery.crosslingual.label_projection.projection_tasks import Alignments, ProjectionTasks
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.sides import opened_side
-from nersery.crosslingual.parallel_corpus.word_borders import alike
+from nersery.crosslingual.parallel_corpus.word_borders import split_to_match
 from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.reading import Sentences
@@ -136,7 +136,7 @@ def project(
     refuse_overwriting(output, target, *sources, *found)
     files = [_checked(one) for one in found]
     labelled = tuple(opened_side(one, "source", labelled=True) for one in sources)
-    rows = ProjectionTasks(Bitext(*alike(opened_side(target, "target"), labelled, files), pair_by), files)
+    rows = ProjectionTasks(Bitext(*split_to_match(opened_side(target, "target"), labelled, files), pair_by), files)
     refuse_shared_ids(rows.bitext.target)
     if output is None:  # otherwise the job counts
         rows.count()

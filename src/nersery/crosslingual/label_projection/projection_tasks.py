@@ -15,9 +15,9 @@ from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence
 from nersery.core.wording import either
 from nersery.crosslingual.label_projection.projection import Projection, Task, Translation
-from nersery.crosslingual.parallel_corpus.bitext import Bitext, ShiftWatch
+from nersery.crosslingual.parallel_corpus.bitext import Bitext, ShiftDetector
+from nersery.crosslingual.parallel_corpus.complete_pairs import reject_of
 from nersery.crosslingual.parallel_corpus.sides import is_empty
-from nersery.crosslingual.parallel_corpus.whole_pairs import reject_of
 from nersery.io.pharaoh import AlignmentFile
 
 Alignments = AlignmentFile | Sequence[Alignment | Reject]
@@ -32,8 +32,8 @@ LEAST_REACHED = 0.1
 
 
 @dataclass(slots=True)
-class LinkWatch:
-    """Notices, while the links of a file are read, if they seem to belong to other sentences or to other words."""
+class LinkCounts:
+    """Counts, while the links of a file are read, lines that show whether they belong to these sentences and words."""
 
     lines: int = 0
     """Lines with links."""
@@ -54,10 +54,10 @@ class LinkWatch:
         """Record the links of a line, which must not be empty."""
         starts, ends, _ = zip(*alignment, strict=True)
         last_source, last_target = max(starts), max(ends)
-        parted = _words_between_spaces(source) if source.offsets else len(source.words)
-        if any(character.isalnum() for word in source.words[parted:] for character in word):
+        space_separated = _words_between_spaces(source) if source.offsets else len(source.words)
+        if any(character.isalnum() for word in source.words[space_separated:] for character in word):
             self.touching += 1
-            self.beyond += last_source >= parted
+            self.beyond += last_source >= space_separated
         self.lines += 1
         self.reached += last_target + 1 == len(target.words)
         self.has_first_word |= 0 in starts or 0 in ends
@@ -80,14 +80,14 @@ class ProjectionTasks:
     bitext: Bitext
     files: Sequence[Alignments]
     _types: set[str] = field(default_factory=set, init=False)
-    _watch: ShiftWatch | None = field(default=None, init=False)
-    _links: list[LinkWatch] = field(init=False)
+    _shift_detector: ShiftDetector | None = field(default=None, init=False)
+    _link_counts: list[LinkCounts] = field(init=False)
 
     def __post_init__(self) -> None:
         if len(self.files) != len(self.bitext.sources):
             counts = f"{len(self.bitext.sources)} sources and {len(self.files)} alignment files"
             raise SettingsError(f"{counts}: give one per source, in order")
-        self._links = [LinkWatch() for _ in self.files]
+        self._link_counts = [LinkCounts() for _ in self.files]
 
     @property
     def _names(self) -> list[str]:
@@ -105,7 +105,7 @@ class ProjectionTasks:
             rows = self.bitext.count()
             self._check_lengths([rows] * len(self.files))
             return rows
-        counts = Counter(row.of for row in self.bitext)
+        counts = Counter(row.unpaired_source for row in self.bitext)
         self._check_lengths([counts[None] + counts[number] for number in range(len(self.files))])
         return counts.total()
 
@@ -129,31 +129,31 @@ class ProjectionTasks:
     def outcomes(self) -> Iterator[Task | Reject]:
         """The tasks. Each call reads the files again."""
         files = [*map(iter, self.files)]
-        self._watch = ShiftWatch(self.bitext)
-        self._links = [LinkWatch() for _ in files]
+        self._shift_detector = ShiftDetector(self.bitext)
+        self._link_counts = [LinkCounts() for _ in files]
         for line, row in enumerate(self.bitext, start=1):
-            self._watch.add(row)
-            target, sources, source_number = row
+            self._shift_detector.add(row)
+            target, sources, unpaired_source = row
             for source in sources:
                 if isinstance(source, Sentence):
                     self._types.update([entity.type for entity in source.entities])
-            here = slice(None) if source_number is None else slice(source_number, source_number + 1)
+            here = slice(None) if unpaired_source is None else slice(unpaired_source, unpaired_source + 1)
             aligned = [next(file, ()) for file in files[here]]
             if reject := reject_of(row):
                 yield reject
             else:
                 assert isinstance(target, Sentence)
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
-                for watch, translation in zip(self._links[here], translations, strict=True):
+                for counts, translation in zip(self._link_counts[here], translations, strict=True):
                     if not isinstance(translation, Reject) and translation.alignment:
-                        watch.add(translation.alignment, translation.source, target, line)
+                        counts.add(translation.alignment, translation.source, target, line)
                 yield Task(target, translations)
         for file in files:  # reading to the end reports its errors
             deque(file, maxlen=0)
 
     def notes(self, tally: Tally, projection: Projection) -> Iterator[str]:
         """Notes about everything odd that was read."""
-        yield from self._watch.notes() if self._watch else ()
+        yield from self._shift_detector.notes() if self._shift_detector else ()
         if tally.written and not self._types:
             yield "no source sentence has an entity, so there was nothing to project; is the source the labelled file?"
         named = {*(projection.keep or ()), *projection.drop, *projection.rename}
@@ -165,38 +165,42 @@ class ProjectionTasks:
             return
         both_sides = either(" (--split, --language, --target-split, --target-language)", "")
         target = either(" (--target-split, --target-language)", "")
-        for name, watch, source in zip(self._names, self._links, self.bitext.sources, strict=True):
-            if watch.outside:
+        for name, counts, source in zip(self._names, self._link_counts, self.bitext.sources, strict=True):
+            if counts.outside:
                 yield (
                     f"{name} does not seem to belong to {source.file.name} and {self.bitext.target.file.name}: links "
-                    f"point outside their sentences, first in line {watch.first_outside:,} (such lines: "
-                    f"{watch.outside:,}). Name the alignments in the order of the sources, in this direction "
+                    f"point outside their sentences, first in line {counts.first_outside:,} (such lines: "
+                    f"{counts.outside:,}). Name the alignments in the order of the sources, in this direction "
                     f"(source-target), and split text into words as for `align`{both_sides}"
                 )
-        for name, watch, source in zip(self._names, self._links, self.bitext.sources, strict=True):
-            if watch.touching >= LEAST_LINES and not watch.beyond:
+        for name, counts, source in zip(self._names, self._link_counts, self.bitext.sources, strict=True):
+            if counts.touching >= LEAST_LINES and not counts.beyond:
                 yield (
                     f"{name} seems to have been aligned with words split at spaces in {source.file.name}, but its "
                     "punctuation is separate here, so labels go to wrong words. Give `align` the same file as source"
                 )
-            if not watch.outside and watch.lines >= LEAST_LINES and watch.reached < LEAST_REACHED * watch.lines:
+            if not counts.outside and counts.lines >= LEAST_LINES and counts.reached < LEAST_REACHED * counts.lines:
                 yield (
                     f"the words of {self.bitext.target.file.name} seem to differ from those that were aligned: in only "
-                    f"{watch.reached:,} of {watch.lines:,} lines of {name}, a link reaches the last word. Split "
+                    f"{counts.reached:,} of {counts.lines:,} lines of {name}, a link reaches the last word. Split "
                     f"the text into words as for `align`{target}"
                 )
 
     def _note_of_counting(self) -> str:
         """A note if files read as counting words from 0 seem to count from 1; otherwise empty."""
         shifted = [
-            (name, watch)
-            for name, file, watch in zip(self._names, self.files, self._links, strict=True)
-            if isinstance(file, AlignmentFile) and not file.first and watch.lines and not watch.has_first_word
+            (name, counts)
+            for name, file, counts in zip(self._names, self.files, self._link_counts, strict=True)
+            if isinstance(file, AlignmentFile) and not file.first and counts.lines and not counts.has_first_word
         ]
         from_one = f"do the files count from 1{either(' (--first 1)', '')}?"
-        if shifted and any(x.outside for x in self._links) and not any(x.has_first_word for x in self._links):
+        if (
+            shifted
+            and any(x.outside for x in self._link_counts)
+            and not any(x.has_first_word for x in self._link_counts)
+        ):
             return f"links point outside their sentences, and none to word 0: {from_one}"
-        names = [name for name, watch in shifted if watch.lines >= LEAST_LINES]
+        names = [name for name, counts in shifted if counts.lines >= LEAST_LINES]
         return f"no link in {' or '.join(names)} points to word 0: {from_one}" if names else ""
 
 

@@ -29,12 +29,12 @@ PairedBy = Literal["auto", "order", "id"]
 class Row(NamedTuple):
     """A row of parallel text: a target sentence and its translation in each source.
 
-    For a source sentence without a target, ``of`` is the number of its source, from 0.
+    For a source sentence without a target, ``unpaired_source`` is the number of its source, from 0.
     """
 
     target: Side
     sources: tuple[Side, ...]
-    of: int | None = None
+    unpaired_source: int | None = None
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Bitext:
         return f"{apart}: {here:,} here, {shown[0]}, seems to be {there:,} there, {shown[1]}"
 
 
-class ShiftWatch:
+class ShiftDetector:
     """Notices, while rows are read, where a target and a source of the same length run apart."""
 
     def __init__(self, bitext: Bitext) -> None:

@@ -70,13 +70,13 @@ def first_divergence(first: Features, second: Features) -> tuple[int, int] | Non
     excess, sides = len(first) - len(second), (first.arrays(), second.arrays())
     furthest = abs(excess) or MOST_SHIFT
     steps = {*range(1, min(furthest, MOST_SHIFT) + 1), furthest}
-    signs = (1,) if excess > 0 else (-1,) if excess else (1, -1)
+    directions = (1,) if excess > 0 else (-1,) if excess else (1, -1)
     fewest = FEWEST if excess else FEWEST_IF_EQUAL
-    breaks = [_break(*sides, sign * step, fewest) for step in steps for sign in signs]
-    seen = [(place, offset, gain) for place, offset, gain in breaks if gain > 0]
-    least = max((gain for *_, gain in seen), default=0.0) / 2
-    place, offset, _ = min((candidate for candidate in seen if candidate[2] >= least), default=(0, 0, 0.0))
-    return (place, offset) if seen else None
+    shifts = [_likeliest_shift(*sides, direction * step, fewest) for step in steps for direction in directions]
+    significant = [(place, offset, gain) for place, offset, gain in shifts if gain > 0]
+    least = max((gain for *_, gain in significant), default=0.0) / 2
+    place, offset, _ = min((candidate for candidate in significant if candidate[2] >= least), default=(0, 0, 0.0))
+    return (place, offset) if significant else None
 
 
 def differing_blank_lines(here: Iterable[Sentence], there: Iterable[Sentence]) -> str:
@@ -101,14 +101,14 @@ def _lines_of(sentences: Iterable[Sentence]) -> list[int]:
     return [int(sentence.id.rpartition(":")[2]) for sentence in sentences if _LINE.search(sentence.id)]
 
 
-def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[int, int, float]:
+def _likeliest_shift(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[int, int, float]:
     """The likeliest place from which the sides are shifted by an offset, the offset, and how much better they fit."""
     import numpy as np
 
     length = min(len(first[0]), len(second[0])) - abs(offset)
     if length < fewest:
         return 0, offset, 0.0
-    gain = _fit(first, second, offset, length) - _fit(first, second, 0, length)
+    gain = _line_similarities(first, second, offset, length) - _line_similarities(first, second, 0, length)
     summed = np.concatenate(([0.0], np.cumsum(gain)))
     ends = np.minimum(np.arange(length) + WINDOW, length)
     better = summed[ends] - 2 * summed[:length]  # in the window after a place, and not before the place
@@ -116,8 +116,8 @@ def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[i
     place = min(length - 1, start + int(np.argmin(summed[start : start + WINDOW])))  # where losses turn into gains
     window = gain[place : ends[place]]
     error = float(window.std()) / math.sqrt(len(window)) + 1e-9
-    is_seen = len(window) >= fewest and window.mean() / error >= LEAST_EVIDENCE
-    return place, offset, float(better[place]) if is_seen else 0.0
+    is_significant = len(window) >= fewest and window.mean() / error >= LEAST_EVIDENCE
+    return place, offset, float(better[place]) if is_significant else 0.0
 
 
 def _marks(words: Sequence[str]) -> int:
@@ -134,7 +134,7 @@ def _marks(words: Sequence[str]) -> int:
     return marks
 
 
-def _fit(first: _Arrays, second: _Arrays, offset: int, length: int) -> Any:
+def _line_similarities(first: _Arrays, second: _Arrays, offset: int, length: int) -> Any:
     """How well each of the first lines fits its line on the other side, if one side is ahead. Shape: (length,)"""
     import numpy as np
 

@@ -74,10 +74,10 @@ def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False)
     return _opened(path, options, labelled=labelled)
 
 
-def split_alike(side: Source, splitting: Splitting, remark: str) -> Source:
+def with_splitting(side: Source, splitting: Splitting, remark: str) -> Source:
     """A side whose text, or all text in its folder, is split in a way that is not named; see `Lines`."""
     if isinstance(side, FolderSource):
-        return side.changed(partial(split_alike, splitting=splitting, remark=remark))
+        return side.changed(partial(with_splitting, splitting=splitting, remark=remark))
     return side.split_by(splitting, remark) if isinstance(side, Lines) else side
 
 

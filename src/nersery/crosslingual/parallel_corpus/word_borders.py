@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from nersery.core.alignments import Alignment
 from nersery.core.outcome import Reject
-from nersery.crosslingual.parallel_corpus.sides import Lines, split_alike
+from nersery.crosslingual.parallel_corpus.sides import Lines, with_splitting
 from nersery.io.base import Source
 from nersery.io.input_files.folder import FolderSource
 from nersery.io.pharaoh import AlignmentFile
@@ -28,7 +28,9 @@ languages, and 0 if it was split at spaces.
 AS_LINKED = '; split only at spaces, because the links refer to such words (the split "{}" does not fit them)'
 
 
-def alike(target: Source, sources: Sequence[Source], links: Sequence[Links] = ()) -> tuple[Source, tuple[Source, ...]]:
+def split_to_match(
+    target: Source, sources: Sequence[Source], links: Sequence[Links] = ()
+) -> tuple[Source, tuple[Source, ...]]:
     """The sides of parallel text, split alike.
 
     Text without a named split is cut into characters if its script has no spaces, and punctuation is split off unless
@@ -51,8 +53,8 @@ def _split(side: Source, other: Source, links: Sequence[Links] = ()) -> Source:
     if splitting == "spaces" or (splitting == "punctuation" and _has_attached_punctuation(other)):
         return side
     if links and not _reach_beyond(lines, splitter(splitting, text.options.language), links):
-        return split_alike(side, "spaces", AS_LINKED.format(splitting))
-    return split_alike(side, splitting, text.note_of_split(splitting))
+        return with_splitting(side, "spaces", AS_LINKED.format(splitting))
+    return with_splitting(side, splitting, text.note_of_split(splitting))
 
 
 def _texts(side: Source) -> Iterator[Lines]:

@@ -14,7 +14,7 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.settings.typed_settings import hidden
 from nersery.core.warnings import warn
-from nersery.crosslingual.parallel_corpus.bitext import Bitext, Row, ShiftWatch
+from nersery.crosslingual.parallel_corpus.bitext import Bitext, Row, ShiftDetector
 from nersery.crosslingual.parallel_corpus.sides import Side, is_empty
 
 EMPTY_SOURCE = "empty line in the source"
@@ -23,7 +23,7 @@ EMPTY_BOTH = "empty line on both sides"
 
 
 @dataclass
-class WholePairs:
+class CompletePairs:
     """The complete rows of parallel text with one source, as pairs of words. Each iteration reads the text again.
 
     Args:
@@ -32,7 +32,7 @@ class WholePairs:
 
     bitext: Bitext
     quiet: bool = False
-    _whole: int | None = hidden(default=None)
+    _complete: int | None = hidden(default=None)
 
     @cached_property
     def digest(self) -> str:
@@ -45,21 +45,21 @@ class WholePairs:
 
     def count(self) -> int:
         """The number of rows, complete or not. This reads all of them."""
-        rows = self._whole = 0
-        watch = ShiftWatch(self.bitext)
+        rows = self._complete = 0
+        detector = ShiftDetector(self.bitext)
         for rows, row in enumerate(self.bitext, start=1):  # noqa: B007 - it is counted
-            self._whole += reject_of(row) is None
-            watch.add(row)
-        for note in () if self.quiet else watch.notes():
+            self._complete += reject_of(row) is None
+            detector.add(row)
+        for note in () if self.quiet else detector.notes():
             warn(note)
         return rows
 
     def __len__(self) -> int:
         """The number of complete pairs. This reads the text, unless the rows have been counted."""
-        if self._whole is None:
+        if self._complete is None:
             self.count()
-        assert self._whole is not None
-        return self._whole
+        assert self._complete is not None
+        return self._complete
 
     def __iter__(self) -> Iterator[Pair]:
         return (pair_of(row) for row in self.bitext if reject_of(row) is None)
