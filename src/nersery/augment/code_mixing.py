@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import NO_ENTITIES, Augmenter
-from nersery.augment.words.gazetteer import Gazetteer, Mention, known, spaces_in_mentions, with_ending, without_ending
+from nersery.augment.words.gazetteer import (
+    Gazetteer,
+    Mention,
+    has_embedding,
+    spaces_in_mentions,
+    with_ending,
+    without_ending,
+)
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.registry import unfitted
@@ -36,9 +43,9 @@ Nearest = Mapping[str, Mention]
 SENTENCE_ENCODER = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 """A model that is made for the mean over subwords, which we use."""
 WITHOUT_LANGUAGE = "no language"
-NOTHING_TO_PUT_IN = "no entity of its types in another language"
+NO_FOREIGN_ENTITY = "no entity of its types in another language"
 UNKNOWN = "no known word in its mentions"
-FIX = (
+NAME_THE_LANGUAGES = (
     'name the language of each sentence: in a recipe, with a file per language, train = { en = "en.conll", hi = '
     '"hi.conll" } under [data]; elsewhere, with one JSONL file of all languages, whose sentences have the field '
     '"language" (to add it to a file: nersery dataset convert hi.conll hi.jsonl --language hi)'
@@ -87,9 +94,9 @@ class CodeMixing(Augmenter, ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self._searches and not self.vectors:
+        if self._uses_search and not self.vectors:
             self.model = self.model or bundled.MULTILINGUAL
-        elif self._searches and self.model:
+        elif self._uses_search and self.model:
             raise SettingsError(
                 'similarity "ess" reads either vectors or a model, but both are given. Remove one: vectors are files '
                 f'of aligned word vectors, a model is a multilingual sentence encoder, such as "{bundled.MULTILINGUAL}"'
@@ -100,12 +107,12 @@ class CodeMixing(Augmenter, ModelSettings):
             check_file(path)
 
     @property
-    def _files(self) -> dict[str, str]:
+    def _vector_files(self) -> dict[str, str]:
         """The file of vectors of each language."""
         return {canonical(language): path for language, path in self.vectors.items()}
 
     @property
-    def _searches(self) -> bool:
+    def _uses_search(self) -> bool:
         return self.similarity == "ess"
 
     def check(self) -> None:
@@ -114,7 +121,7 @@ class CodeMixing(Augmenter, ModelSettings):
         Raises:
             DataError: If a file holds no vectors, or the files differ in the dimension.
         """
-        if not self._searches:
+        if not self._uses_search:
             return
         if self.model:
             from nersery.models.pretrained.loading import pick_device
@@ -146,27 +153,27 @@ class CodeMixing(Augmenter, ModelSettings):
         _require_shared_type(mentions, languages)
         matrices: dict[LanguageAndType, Embeddings] = {}
         self._indexes = {}
-        if self._searches:
-            self._prepare(mentions)
+        if self._uses_search:
+            self._check_resources(mentions)
             matrices = self._embed_all(mentions)
-            self._warn_of_unknown(matrices)
-        gazetteers = {place: Gazetteer.of(members, matrices.get(place)) for place, members in mentions.items()}
-        gazetteers = {place: gazetteer for place, gazetteer in gazetteers.items() if gazetteer.mentions}
+            self._warn_of_unembedded(matrices)
+        gazetteers = {key: Gazetteer.of(members, matrices.get(key)) for key, members in mentions.items()}
+        gazetteers = {key: gazetteer for key, gazetteer in gazetteers.items() if gazetteer.mentions}
         _require_shared_type(gazetteers, languages, "with a word that has a vector ")
         self._gazetteers, self._languages, self._spaces = gazetteers, languages, spaces_in_mentions(gold)
-        self._nearest = {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
+        self._nearest = {key: self._search(key, mentions[key], rows) for key, rows in matrices.items()}
 
-    def _prepare(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> None:
+    def _check_resources(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> None:
         """Load the model, or check that there are vectors for all languages, before the first file is read."""
         if self.model:
             self._load_encoder(mentions)
             return
-        lacking = sorted({language for language, _ in mentions} - self._files.keys())
-        if lacking:
+        missing = sorted({language for language, _ in mentions} - self._vector_files.keys())
+        if missing:
             raise SettingsError(
-                f"gold sentences have entities in {', '.join(lacking)}, but there are vectors only for "
+                f"gold sentences have entities in {', '.join(missing)}, but there are vectors only for "
                 f"{', '.join(sorted(self.vectors))}. Add a file for each language to the setting vectors, "
-                f'e.g. vectors = {{ {lacking[0]} = "wiki.{lacking[0]}.align.vec", … }}'
+                f'e.g. vectors = {{ {missing[0]} = "wiki.{missing[0]}.align.vec", … }}'
             )
         self.check()
 
@@ -189,12 +196,12 @@ class CodeMixing(Augmenter, ModelSettings):
         """The embeddings of mentions, language by language, so that each file of vectors is read only once."""
         matrices = {}
         for language in sorted({language for language, _ in mentions}):
-            of_language = {place: members for place, members in mentions.items() if place[0] == language}
-            different = sorted({mention for members in of_language.values() for mention in members})
-            rows = {mention: row for row, mention in enumerate(different)}
-            matrix = self._embed(language, different)
-            for place, members in of_language.items():
-                matrices[place] = matrix[[rows[mention] for mention in members]]
+            of_language = {key: members for key, members in mentions.items() if key[0] == language}
+            distinct = sorted({mention for members in of_language.values() for mention in members})
+            rows = {mention: row for row, mention in enumerate(distinct)}
+            matrix = self._embed(language, distinct)
+            for key, members in of_language.items():
+                matrices[key] = matrix[[rows[mention] for mention in members]]
         return matrices
 
     def _embed(self, language: str, mentions: Sequence[Mention]) -> Embeddings:
@@ -206,38 +213,38 @@ class CodeMixing(Augmenter, ModelSettings):
         from nersery.models.embeddings.word_vectors import VectorIndex
 
         if language not in self._indexes:
-            self._indexes[language] = VectorIndex(self._files[language])
+            self._indexes[language] = VectorIndex(self._vector_files[language])
         vectors = self._indexes[language].read({word for mention in mentions for word in mention})
         for issue in vectors.issues:
-            warn(f"{self._files[language]}: {issue}")
+            warn(f"{self._vector_files[language]}: {issue}")
         return np.stack([vectors.mean(mention) for mention in mentions])
 
-    def _warn_of_unknown(self, matrices: Mapping[LanguageAndType, Embeddings]) -> None:
+    def _warn_of_unembedded(self, matrices: Mapping[LanguageAndType, Embeddings]) -> None:
         for language in sorted({language for language, _ in matrices}):
-            is_known = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]
+            is_known = [
+                bool(row) for key, rows in matrices.items() if key[0] == language for row in has_embedding(rows)
+            ]
             if not all(is_known):
-                source = self._files.get(language, self.model)
+                source = self._vector_files.get(language, self.model)
                 warn(
                     f"{source} has no word of {is_known.count(False)} of the {len(is_known)} different mentions in "
                     f"{language}: these are neither replaced nor inserted"
                 )
 
-    def _search(
-        self, place: LanguageAndType, mentions: Sequence[Mention], matrix: Embeddings
-    ) -> dict[Mention, Nearest]:
+    def _search(self, key: LanguageAndType, mentions: Sequence[Mention], matrix: Embeddings) -> dict[Mention, Nearest]:
         """The nearest entity in each other language, for each mention of a language and type."""
         nearest: dict[Mention, dict[str, Mention]] = {mention: {} for mention in mentions}
-        for target, gazetteer in self._others(place):
+        for target, gazetteer in self._others(key):
             for mention, entity in zip(mentions, gazetteer.nearest(mentions, matrix), strict=True):
                 if entity is not None:
                     nearest[mention][target] = entity
         return dict(nearest)
 
-    def _others(self, place: LanguageAndType) -> list[tuple[str, Gazetteer]]:
+    def _others(self, key: LanguageAndType) -> list[tuple[str, Gazetteer]]:
         """The entities of a type in all languages but one, by language."""
-        excluded, type_ = place
-        keys = [(language, type_) for language in self._languages if language != excluded]
-        return [(key[0], self._gazetteers[key]) for key in keys if key in self._gazetteers]
+        excluded, type_ = key
+        others = [language for language in self._languages if (language, type_) in self._gazetteers]
+        return [(language, self._gazetteers[language, type_]) for language in others if language != excluded]
 
     def generate_batch(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
@@ -246,27 +253,27 @@ class CodeMixing(Augmenter, ModelSettings):
         if not self._gazetteers:
             raise unfitted(self, "generate")
         try:
-            unseen = self._search_unseen(sentences) if self._searches else {}
+            unseen = self._search_unseen(sentences) if self._uses_search else {}
         except DataError as error:  # an issue of the vectors, not of a sentence
             raise NerseryError(str(error)) from error
-        return [self._mixed(sentence, rng, unseen) for sentence, rng in zip(sentences, rngs, strict=True)]
+        return [self._code_mixed(sentence, rng, unseen) for sentence, rng in zip(sentences, rngs, strict=True)]
 
     def _search_unseen(self, sentences: Sequence[Sentence]) -> dict[LanguageAndType, dict[Mention, Nearest]]:
         """The nearest entities of mentions that do not occur in gold sentences, for this batch only."""
         unseen: dict[LanguageAndType, set[Mention]] = {}
         for sentence in sentences:
             for entity in sentence.entities if self._can_embed(sentence.language) else ():
-                place, (mention, _) = _place(sentence, entity), without_ending(sentence, entity)
-                if mention not in self._nearest.get(place, {}) and self._others(place):
-                    unseen.setdefault(place, set()).add(mention)
-        mentions = {place: sorted(members) for place, members in unseen.items()}
+                key, (mention, _) = _key(sentence, entity), without_ending(sentence, entity)
+                if mention not in self._nearest.get(key, {}) and self._others(key):
+                    unseen.setdefault(key, set()).add(mention)
+        mentions = {key: sorted(members) for key, members in unseen.items()}
         matrices = self._embed_all(mentions)
-        return {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
+        return {key: self._search(key, mentions[key], rows) for key, rows in matrices.items()}
 
     def _can_embed(self, language: str) -> bool:
-        return bool(language) and (bool(self.model) or canonical(language) in self._files)
+        return bool(language) and (bool(self.model) or canonical(language) in self._vector_files)
 
-    def _mixed(
+    def _code_mixed(
         self, sentence: Sentence, rng: random.Random, unseen: Mapping[LanguageAndType, Mapping[Mention, Nearest]]
     ) -> Sentence | Reject:
         if not sentence.entities:
@@ -277,12 +284,12 @@ class CodeMixing(Augmenter, ModelSettings):
         replaceable = False
         for entity in sentence.entities:
             chosen = rng.random() < self.rate
-            place, (mention, ending) = _place(sentence, entity), without_ending(sentence, entity)
-            if self._searches:
-                nearest = self._nearest.get(place, {}).get(mention) or unseen.get(place, {}).get(mention, {})
+            key, (mention, ending) = _key(sentence, entity), without_ending(sentence, entity)
+            if self._uses_search:
+                nearest = self._nearest.get(key, {}).get(mention) or unseen.get(key, {}).get(mention, {})
                 choices: Sequence[Mention | Gazetteer] = [*nearest.values()]
             else:
-                choices = [gazetteer for _, gazetteer in self._others(place) if gazetteer.has_other(mention)]
+                choices = [gazetteer for _, gazetteer in self._others(key) if gazetteer.has_other(mention)]
             replaceable = replaceable or bool(choices)
             if chosen and choices:
                 choice = choices[int(rng.random() * len(choices))]
@@ -291,20 +298,20 @@ class CodeMixing(Augmenter, ModelSettings):
                 edits.append((entity.start, entity.end, inserted))
                 if replacement in self._spaces:
                     spaces[inserted] = self._spaces[replacement]
-        return sentence.replace_spans(edits, spaces) if replaceable else Reject(self._reason(sentence))
+        return sentence.replace_spans(edits, spaces) if replaceable else Reject(self._reject_reason(sentence))
 
-    def _reason(self, sentence: Sentence) -> str:
+    def _reject_reason(self, sentence: Sentence) -> str:
         """Why no mention can be replaced."""
         if not any(
             gazetteer.has_other(without_ending(sentence, entity)[0])
             for entity in sentence.entities
-            for _, gazetteer in self._others(_place(sentence, entity))
+            for _, gazetteer in self._others(_key(sentence, entity))
         ):
-            return NOTHING_TO_PUT_IN
+            return NO_FOREIGN_ENTITY
         return UNKNOWN if self._can_embed(sentence.language) else f"no vectors for its language, {sentence.language}"
 
 
-def _place(sentence: Sentence, entity: Entity) -> LanguageAndType:
+def _key(sentence: Sentence, entity: Entity) -> LanguageAndType:
     return canonical(sentence.language), entity.type
 
 
@@ -319,20 +326,22 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[LanguageAndType, list
     for sentence in sentences:
         ids.setdefault(canonical(sentence.language), []).append(sentence.id)
         for entity in sentence.entities:
-            mentions.setdefault(_place(sentence, entity), set()).add(without_ending(sentence, entity)[0])
+            mentions.setdefault(_key(sentence, entity), set()).add(without_ending(sentence, entity)[0])
     total = sum(map(len, ids.values()))
     if "" in ids:
         message = f"{len(ids[''])} of {total} sentences do not name their language, including this one"
-        raise DataError(Issue(message, sentence=ids[""][0] or None), fix=FIX)
+        raise DataError(Issue(message, sentence=ids[""][0] or None), fix=NAME_THE_LANGUAGES)
     if len(ids) < 2:
         seen = f"all {total} are in {next(iter(ids))}" if ids else "there are none"
-        raise DataError(f"code_mixing needs gold sentences in two languages or more, but {seen}", fix=FIX)
-    return {place: sorted(mentions[place]) for place in sorted(mentions)}, sorted(ids)
+        raise DataError(
+            f"code_mixing needs gold sentences in two languages or more, but {seen}", fix=NAME_THE_LANGUAGES
+        )
+    return {key: sorted(mentions[key]) for key in sorted(mentions)}, sorted(ids)
 
 
-def _require_shared_type(places: Iterable[LanguageAndType], languages: Sequence[str], which: str = "") -> None:
+def _require_shared_type(keys: Iterable[LanguageAndType], languages: Sequence[str], which: str = "") -> None:
     """Raise `DataError` if each type occurs in only one language, so that no mention could be replaced."""
-    if all(count < 2 for count in Counter(type_ for _, type_ in places).values()):
+    if all(count < 2 for count in Counter(type_ for _, type_ in keys).values()):
         raise DataError(
             f"no type has entities {which}in two of the languages {', '.join(languages)}: no mention can be replaced",
             fix="label the languages with the same types" + (", and check the files of vectors" if which else ""),

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import no_sentences
-from nersery.augment.words.thesaurus import key
+from nersery.augment.words.thesaurus import lookup_form
 from nersery.core.outcome import Reject
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
@@ -48,7 +48,7 @@ class LabelWiseTokenReplacement(Augmenter):
 
     rate: Rate = 0.3
     stop_words: FileName = ""
-    _words: dict[tuple[str, str], _Distribution] = hidden(default_factory=dict)
+    _distributions: dict[tuple[str, str], _Distribution] = hidden(default_factory=dict)
     _languages: frozenset[str] = hidden(default=frozenset())
     _stop_words: frozenset[str] = hidden(default=frozenset())
 
@@ -63,7 +63,7 @@ class LabelWiseTokenReplacement(Augmenter):
             DataError: If there is no sentence, or the file of stop words is broken.
             MissingResourceError: If the file of stop words is missing.
         """
-        self._stop_words = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
+        self._stop_words = frozenset(map(lookup_form, read_words(self.stop_words))) if self.stop_words else frozenset()
         counts: dict[tuple[str, str], Counter[str]] = {}
         languages: set[str] = set()
         for sentence in gold:
@@ -74,30 +74,30 @@ class LabelWiseTokenReplacement(Augmenter):
                     counts.setdefault((language, tag), Counter())[_split_ending(word, own)[0]] += 1
         if not counts:
             raise no_sentences(self)
-        self._words = {
-            place: _Distribution.of({word: count for word, count in words.items() if not self._is_stop_word(word)})
-            for place, words in counts.items()
+        self._distributions = {
+            key: _Distribution.of({word: count for word, count in words.items() if not self._is_stop_word(word)})
+            for key, words in counts.items()
         }
         self._languages = frozenset(languages)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        if not self._words:
+        if not self._distributions:
             raise unfitted(self, "generate")
         words, tags = sentence.words, _tags(sentence)
         own = canonical(sentence.language)
         language = own if own in self._languages else ""
         edits: list[Edit] = []
-        for position in [place for place in range(len(words)) if rng.random() < self.rate]:
-            word, place = words[position], (language, tags[position])
-            if place in self._words and not self._is_stop_word(word):
+        for position in [n for n in range(len(words)) if rng.random() < self.rate]:
+            word, key = words[position], (language, tags[position])
+            if key in self._distributions and not self._is_stop_word(word):
                 stem, ending = _split_ending(word, own)
-                replacement = self._words[place].draw_other(stem, rng)
+                replacement = self._distributions[key].draw_other(stem, rng)
                 if replacement is not None:
                     edits.append((position, position + 1, (inflected(replacement, ending, own),)))
         return sentence.replace_spans(edits)
 
     def _is_stop_word(self, word: str) -> bool:
-        return bool(self._stop_words) and key(word) in self._stop_words
+        return bool(self._stop_words) and lookup_form(word) in self._stop_words
 
 
 def _split_ending(word: str, language: str) -> tuple[str, str]:

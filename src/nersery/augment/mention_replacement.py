@@ -53,7 +53,7 @@ class MentionReplacement(Augmenter):
                 mention, _ = without_ending(sentence, entity)
                 for language in ("", canonical(sentence.language)):
                     seen.setdefault((language, entity.type), set()).add(mention)
-        self._gazetteers = {place: Gazetteer.of(sorted(mentions), None) for place, mentions in seen.items()}
+        self._gazetteers = {key: Gazetteer.of(sorted(mentions), None) for key, mentions in seen.items()}
         self._languages = frozenset(canonical(sentence.language) for sentence in labelled)
         self._spaces = spaces_in_mentions(labelled)
 
@@ -71,8 +71,8 @@ class MentionReplacement(Augmenter):
                 mention, ending = without_ending(sentence, entity)
                 if gazetteer is not None and gazetteer.has_other(mention):
                     drawn = gazetteer.draw_other(mention, rng)
-                    other = with_ending(drawn, ending, sentence.language)
-                    edits.append((entity.start, entity.end, other))
+                    replacement = with_ending(drawn, ending, sentence.language)
+                    edits.append((entity.start, entity.end, replacement))
                     if drawn in self._spaces:
-                        spaces[other] = self._spaces[drawn]
+                        spaces[replacement] = self._spaces[drawn]
         return sentence.replace_spans(edits, spaces)

@@ -6,7 +6,7 @@ from unicodedata import normalize
 import numpy as np
 import pytest
 
-from nersery.augment.words.gazetteer import Gazetteer, Mention, known
+from nersery.augment.words.gazetteer import Gazetteer, Mention, has_embedding
 
 NAMES = [("a",), ("b", "c"), ("d",), ("e",)]
 
@@ -26,7 +26,7 @@ def test_mentions_without_an_embedding_are_never_matched() -> None:
     gazetteer = Gazetteer.of(NAMES, np.array([[0, 0], [1, 0], [0, 0], [0, 1]], np.float32))
     assert gazetteer.mentions == (NAMES[1], NAMES[3])
     assert gazetteer.nearest([("x",), ("y",)], np.array([[0, 0], [-1, -0.5]], np.float32)) == [None, NAMES[3]]
-    assert known(np.array([[0, 0], [0, -1]])).tolist() == [False, True]
+    assert has_embedding(np.array([[0, 0], [0, -1]])).tolist() == [False, True]
 
 
 def test_takes_the_first_of_equally_near_mentions() -> None:

@@ -54,12 +54,12 @@ class Gazetteer:
 
     Args:
         mentions: Mentions with distinct texts, sorted.
-        places: The position of each mention in ``mentions``, by its text in the form of `unspaced`.
+        index_of: The position of each mention in ``mentions``, by its text in the form of `unspaced`.
         matrix: Embeddings of the mentions, of length 1; None if they are not searched. Shape: (mentions, dimension).
     """
 
     mentions: tuple[Mention, ...]
-    places: Mapping[str, int]
+    index_of: Mapping[str, int]
     matrix: Embeddings | None
 
     @classmethod
@@ -71,22 +71,22 @@ class Gazetteer:
         >>> Gazetteer.of([("Guerra", "Ltda", "."), ("Guerra", "Ltda."), ("Pinto",)], None).mentions
         (('Guerra', 'Ltda.'), ('Pinto',))
         """
-        usable = range(len(mentions)) if matrix is None else known(matrix).nonzero()[0].tolist()
+        usable = range(len(mentions)) if matrix is None else has_embedding(matrix).nonzero()[0].tolist()
         kept = sorted({unspaced(mentions[row]): row for row in usable}.values())
         distinct = tuple(mentions[row] for row in kept)
-        places = {unspaced(mention): place for place, mention in enumerate(distinct)}
-        return cls(distinct, places, None if matrix is None else matrix[kept])
+        index_of = {unspaced(mention): index for index, mention in enumerate(distinct)}
+        return cls(distinct, index_of, None if matrix is None else matrix[kept])
 
     def has_other(self, mention: Mention) -> bool:
         """Whether there is an entity with another text."""
-        return len(self.mentions) > (unspaced(mention) in self.places)
+        return len(self.mentions) > (unspaced(mention) in self.index_of)
 
     def draw_other(self, mention: Mention, rng: random.Random) -> Mention:
         """Draw an entity with another text, all equally likely; there must be one."""
         count = len(self.mentions)
-        place = self.places.get(unspaced(mention), count)
-        drawn = int(rng.random() * (count - (place < count)))
-        return self.mentions[drawn if drawn < place else drawn + 1]
+        index = self.index_of.get(unspaced(mention), count)
+        drawn = int(rng.random() * (count - (index < count)))
+        return self.mentions[drawn if drawn < index else drawn + 1]
 
     def nearest(self, mentions: Sequence[Mention], matrix: Embeddings) -> list[Mention | None]:
         """The entity with the highest cosine for each mention, the first of ties; None if it has no embedding."""
@@ -100,15 +100,15 @@ class Gazetteer:
             block = matrix[start : start + rows].astype(np.float64)
             cosines = np.round(block @ targets, DECIMALS)
             for row, mention in enumerate(mentions[start : start + rows]):
-                if (place := self.places.get(unspaced(mention))) is not None:
-                    cosines[row, place] = -np.inf
+                if (index := self.index_of.get(unspaced(mention))) is not None:
+                    cosines[row, index] = -np.inf
             best = cosines.argmax(axis=1)
-            usable = known(block) & (cosines.max(axis=1) > -np.inf)
-            nearest += [self.mentions[place] if use else None for place, use in zip(best, usable, strict=True)]
+            usable = has_embedding(block) & (cosines.max(axis=1) > -np.inf)
+            nearest += [self.mentions[index] if use else None for index, use in zip(best, usable, strict=True)]
         return nearest
 
 
-def known(matrix: NDArray[np.floating]) -> NDArray[np.bool_]:
+def has_embedding(matrix: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Whether each row is an embedding rather than zeros."""
     import numpy as np
 

@@ -22,7 +22,7 @@ from nersery.core.warnings import warn
 from nersery.io.word_splitting.scripts_without_spaces import in_characters
 
 Synonyms = Mapping[str, tuple[str, ...]]
-"""The sorted synonyms of each word, which `key` normalizes. A synonym may be several words with single spaces."""
+"""The sorted synonyms of each word in its `lookup_form`. A synonym may be several words with single spaces."""
 
 WORDNET = "/usr/share/wordnet"
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
@@ -36,7 +36,7 @@ class Thesaurus:
     """The synonyms of words that have some. Case does not matter.
 
     Args:
-        stop_words: Words, normalized by `key`, that neither have synonyms nor are synonyms, even if listed as such.
+        stop_words: Words in their `lookup_form` that neither have synonyms nor are synonyms, even if listed as such.
     """
 
     synonyms: Synonyms
@@ -46,12 +46,12 @@ class Thesaurus:
         """The synonyms of a word; how its accents are encoded does not matter. In Turkish *I* is *ı*, elsewhere *i*
         unless only *ı* is known.
         """
-        forms = [key(word), key(word.replace("I", "ı"))]
+        forms = [lookup_form(word), lookup_form(word.replace("I", "ı"))]
         if primary(language) in DOTTED_I_LANGUAGES:
             forms.reverse()
         form = next((form for form in forms if form in self.synonyms), "")
         synonyms = () if form in self.stop_words else self.synonyms.get(form, ())
-        return tuple(s for s in synonyms if key(s) not in self.stop_words) if self.stop_words else synonyms
+        return tuple(s for s in synonyms if lookup_form(s) not in self.stop_words) if self.stop_words else synonyms
 
     def draw(self, word: str, rng: random.Random, language: str = "") -> list[str]:
         """Draw one of a word's synonyms, all equally likely, and return its words; empty if there is none."""
@@ -67,10 +67,10 @@ class Thesaurus:
         words = self.draw(word, rng, sentence.language)
         if words and sentence.text.islower():
             return [lower_case(synonym, sentence.language) for synonym in words]
-        return words if is_inserted else _in_case_of(words, word, sentence.language)
+        return words if is_inserted else _with_case_of(words, word, sentence.language)
 
 
-def _in_case_of(words: list[str], word: str, language: str) -> list[str]:
+def _with_case_of(words: list[str], word: str, language: str) -> list[str]:
     """Words with the capitals of another one, but *United States* for *US*. In Turkish, the capital of *i* is *İ*."""
     if word.isupper() and sum(map(str.isalpha, word)) > 1 and all(synonym == synonym.lower() for synonym in words):
         return [upper_case(synonym, language) for synonym in words]
@@ -108,8 +108,8 @@ class SynonymSettings(Method):
         """
         from nersery.models.bundled_models.known_languages import knows
 
-        stopped = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
-        self._thesaurus = Thesaurus(read_table(self.table) if self.table else read_wordnet(self.wordnet), stopped)
+        stop_words = frozenset(map(lookup_form, read_words(self.stop_words))) if self.stop_words else frozenset()
+        self._thesaurus = Thesaurus(read_table(self.table) if self.table else read_wordnet(self.wordnet), stop_words)
         sentences = list(gold)
         words = {word: sentence.language for sentence in sentences for word in sentence.words}
         if self.table and words and not any(map(self._thesaurus.of, words, words.values())):
@@ -124,7 +124,7 @@ class SynonymSettings(Method):
             )
 
 
-def key(word: str) -> str:
+def lookup_form(word: str) -> str:
     """The form by which a word is looked up: without case, in NFC."""
     return composed(word.lower().replace(DOTTED_I, "i"))
 
@@ -149,7 +149,7 @@ def read_wordnet(folder: str | Path) -> Synonyms:
             for lemma in lemmas:
                 if len(lemmas) > 1 and " " not in lemma:
                     synonyms.setdefault(lemma.lower(), set()).update(lemmas)
-    return _sorted(synonyms)
+    return _without_own_word(synonyms)
 
 
 def check_wordnet(folder: str | Path) -> list[Path]:
@@ -195,19 +195,19 @@ def read_table(path: str | Path) -> Synonyms:
     issues = []
     for number, line in read_lines(path):
         word, *synonyms = line.split("\t")
-        if issue := _issue(word, synonyms):
+        if issue := _line_issue(word, synonyms):
             issues.append(Issue(issue, file=str(path), line=number))
-        listed.setdefault(key(word), set()).update(synonyms)
+        listed.setdefault(lookup_form(word), set()).update(synonyms)
     if issues:
         raise DataError(issues, fix="write each line as word<TAB>synonym[<TAB>synonym …]")
-    table = _sorted(listed)
+    table = _without_own_word(listed)
     if not table:
         message = "no word has another word as a synonym" if listed else "the table of synonyms is empty"
         raise DataError(Issue(message, file=str(path)), fix="give it lines of word<TAB>synonym[<TAB>synonym …]")
     return table
 
 
-def _issue(word: str, synonyms: list[str]) -> str | None:
+def _line_issue(word: str, synonyms: list[str]) -> str | None:
     if not synonyms:
         return f"{word!r} has no synonym, expected a tab and a synonym"
     for text in (word, *synonyms):
@@ -216,7 +216,7 @@ def _issue(word: str, synonyms: list[str]) -> str | None:
     return f"{word!r} is several words, but only single words are looked up" if " " in word else None
 
 
-def _sorted(listed: Mapping[str, set[str]]) -> Synonyms:
+def _without_own_word(listed: Mapping[str, set[str]]) -> Synonyms:
     """Sorted synonyms, without the word itself. Words that have no other synonyms are left out."""
-    ordered = {word: sorted(s for s in synonyms if key(s) != word) for word, synonyms in listed.items()}
+    ordered = {word: sorted(s for s in synonyms if lookup_form(s) != word) for word, synonyms in listed.items()}
     return {word: tuple(synonyms) for word, synonyms in ordered.items() if synonyms}
