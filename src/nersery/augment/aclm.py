@@ -19,7 +19,7 @@ from nersery.augment.linearized.parsing import (
     mentions_outside,
     punctuation_mentions,
 )
-from nersery.augment.linearized.tagged_writing import check_writer
+from nersery.augment.linearized.tagged_writing import check_encoder_decoder
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.augment.templates.masked_writer import MaskedWriter
 from nersery.augment.templates.seq2seq_writer import Seq2SeqWriter
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 NO_GAP = "no word to rewrite"
 MIXED_ABOVE = 0.7
-MEAN, DEVIATION = 0.5, 0.79
+MIXNER_MEAN, MIXNER_DEVIATION = 0.5, 0.79
 """Of the normally distributed number that is drawn for each sentence and round. The paper does not give the deviation.
 With this one, two rounds in five are mixed, as in its code."""
 
@@ -127,7 +127,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
             self._encoder_source().config()
         if self.is_encoder_decoder:
             self.refuse_adaptation()
-            check_writer(self)
+            check_encoder_decoder(self)
         else:
             super().check()
 
@@ -146,17 +146,17 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         """
         from nersery.taggers.networks.word_attention import word_attention
 
-        everything = sorted(gold, key=lambda sentence: sentence.id)
-        labelled = sentences_with_entities(self, everything)
+        sentences = sorted(gold, key=lambda sentence: sentence.id)
+        labelled = sentences_with_entities(self, sentences)
         warn_of_unused(self.descriptions, "descriptions", labelled)
-        stopped = {} if self.keywords == "none" else stop_words(labelled, self.stop_words)
-        attended = self.keywords == "attention"
-        tagger: Any = gold_tagger(name_of(self), self.tagger, everything, training) if attended else None
+        excluded = {} if self.keywords == "none" else stop_words(labelled, self.stop_words)
+        needs_tagger = self.keywords == "attention"
+        tagger: Any = gold_tagger(name_of(self), self.tagger, sentences, training) if needs_tagger else None
         attentions = partial(word_attention, tagger, layers=self.layers)
-        self._unlabelled = mentions_outside(everything, _mentions(labelled))
-        self._maker = TemplateMaker(self.keywords, self.keyword_rate, stopped, attentions)
+        self._unlabelled = mentions_outside(sentences, _mentions(labelled))
+        self._maker = TemplateMaker(self.keywords, self.keyword_rate, excluded, attentions)
         dev = [sentence for sentence in training.dev if sentence.entities]
-        templates = self._maker.learnt([*labelled, *dev], training.seed)
+        templates = self._maker.training_templates([*labelled, *dev], training.seed)
         writer = Seq2SeqWriter(self) if self.is_encoder_decoder else MaskedWriter(self)
         writer.learn(labelled, replace(training, dev=dev), templates)
         self._writer = writer
@@ -187,8 +187,8 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         chosen = [n for n, rng in enumerate(rngs) if self.mixner and is_mixed(rng) and sentences[n].entities]
         partners = self._partners.of([sentences[n] for n in chosen]) if chosen else []
         drawn = {n: rngs[n].choice(candidates) for n, candidates in zip(chosen, partners, strict=True) if candidates}
-        theirs = self._maker.templates(list(drawn.values()), [rngs[n] for n in drawn])
-        for number, partner in zip(drawn, theirs, strict=True):
+        partner_templates = self._maker.templates(list(drawn.values()), [rngs[n] for n in drawn])
+        for number, partner in zip(drawn, partner_templates, strict=True):
             mixed[number] = (templates[number].mixed_with(partner), (sentences[number], partner.sentence))
         return mixed
 
@@ -222,7 +222,7 @@ def _mentions(sentences: Iterable[Sentence]) -> set[tuple[str, ...]]:
 
 def is_mixed(rng: random.Random) -> bool:
     """Draw whether a sentence is mixed with a partner in a round."""
-    return rng.gauss(MEAN, DEVIATION) > MIXED_ABOVE
+    return rng.gauss(MIXNER_MEAN, MIXNER_DEVIATION) > MIXED_ABOVE
 
 
 class _Partners:

@@ -12,7 +12,7 @@ from nersery.augment.components.gold_training import sentences_with_entities, wa
 from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.linearized.linearization import linearize, with_split_words
 from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy, parse, parsed_child, punctuation_mentions
-from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
+from nersery.augment.linearized.tagged_writing import check_encoder_decoder, fine_tuned_writer, write_sentences
 from nersery.core.errors import beginning
 from nersery.core.outcome import Reject
 from nersery.core.registry import unfitted
@@ -68,7 +68,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     _punctuation_mentions: frozenset[tuple[str, ...]] = hidden(default=frozenset())
 
     def check(self) -> None:
-        check_writer(self)
+        check_encoder_decoder(self)
 
     def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on gold sentences with their tags.
@@ -90,7 +90,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         shown = [rng.randint(0, int(self.shown_rate * len(s))) for s, rng in zip(sentences, rngs, strict=True)]
         pairs = [_pair(self._lm, sentence, count) for sentence, count in zip(sentences, shown, strict=True)]
         sampling = Sampling(self.top_k, self.candidates, self.max_subwords)
-        return written(self._lm, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
+        return write_sentences(self._lm, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
 
     def _learning_issue(self, model: Seq2Seq, sentence: Sentence) -> str:
         """Why the model cannot learn from a sentence. If it is parsed as another, the model would learn wrong labels.

@@ -9,7 +9,7 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.linearized.linearization import tag_token
-from nersery.augment.templates.masked_writer import GapLengths, MaskedWriter, partly_hidden
+from nersery.augment.templates.masked_writer import GapLengths, MaskedWriter, partly_masked_input
 from nersery.augment.templates.template import Template
 from nersery.models.masked.masked_inputs import MaskedInput
 
@@ -84,7 +84,7 @@ def test_only_words_in_gaps_are_hidden() -> None:
     begins, inside = tag_token("PER", begins=True), tag_token("PER", begins=False)
     counts = set()
     for seed in range(200):
-        masked_input = partly_hidden(TEMPLATE, random.Random(seed))
+        masked_input = partly_masked_input(TEMPLATE, random.Random(seed))
         assert masked_input.words[2:8] == (begins, "Jo", begins, inside, "Li", inside)
         assert {masked_input.words[gap] for gap in masked_input.gaps} <= {"the", "was", "here", "in", "May", "."}
         counts.add(len(masked_input.gaps))
@@ -92,7 +92,7 @@ def test_only_words_in_gaps_are_hidden() -> None:
 
 
 def test_nothing_is_hidden_without_gaps() -> None:
-    assert partly_hidden(Template(Sentence(("Jo",), (Entity(0, 1, "PER"),))), random.Random(0)).gaps == ()
+    assert partly_masked_input(Template(Sentence(("Jo",), (Entity(0, 1, "PER"),))), random.Random(0)).gaps == ()
 
 
 def test_entities_and_keywords_stay_and_all_gaps_are_filled() -> None:

@@ -10,7 +10,7 @@ from nersery import Entity, Sentence
 from nersery.augment.linearized.linearization import tag_token, token_descriptions
 from nersery.augment.linearized.parsing import LEFT_OVER, LOST, UNBALANCED, UNKNOWN_TYPE
 from nersery.augment.linearized.tagged_writing import UNFINISHED
-from nersery.augment.templates.seq2seq_writer import TOO_LONG, Seq2SeqWriter, pair
+from nersery.augment.templates.seq2seq_writer import TOO_LONG, Seq2SeqWriter, training_pair
 from nersery.augment.templates.template import Template
 from nersery.core.outcome import Reject
 from nersery.models.pretrained.loading import ModelSource
@@ -64,7 +64,7 @@ def read(writer: Writer, template: Template = TEMPLATE) -> Sentence | Reject:
 
 
 def shown(template: Template) -> TextPair:
-    return pair(cast(Any, Writer()), template)
+    return training_pair(cast(Any, Writer()), template)
 
 
 def test_each_run_of_removed_words_is_one_mask() -> None:
@@ -92,7 +92,7 @@ def test_a_model_that_splits_words_reads_its_mentions_back_whole(word_splitting_
     model = Seq2Seq(ModelSource(word_splitting_seq2seq), "cpu", "fp32")
     model.add_tokens(token_descriptions({"PER"}, (), {}))
     sentence = Sentence(("we", "saw", "日本", "Oslo&York", "today", "."), (Entity(2, 4, "PER"),), id="a")
-    writer = Writer(*model.written(pair(model, Template(sentence, (4,))).target))
+    writer = Writer(*model.written(training_pair(model, Template(sentence, (4,))).target))
     writer.parts, writer.written = model.parts, model.written  # type: ignore[method-assign]
     made = read(writer, Template(sentence, (4,)))
     assert isinstance(made, Sentence)

@@ -25,8 +25,8 @@ def attentions_between_words(
 
     with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
         gold = sorted(corpus, key=lambda sentence: sentence.id)  # as in ACLM, so that the tagger is the same
-        looked_into = gold_tagger("templates", tagger, gold, Training(seed=seed, progress=progress))
-    attentions = word_attention(looked_into, due, layers)
+        loaded = gold_tagger("templates", tagger, gold, Training(seed=seed, progress=progress))
+    attentions = word_attention(loaded, due, layers)
     return {sentence.id: attention for sentence, attention in zip(due, attentions, strict=True)}
 
 
@@ -48,7 +48,7 @@ def make_templates(
     """
     excluded = {} if keywords == "none" else stop_words([s for s in corpus if s.entities], stop_word_file)
     maker = TemplateMaker(keywords, rate, excluded, lambda sentences: [attentions[s.id] for s in sentences])
-    made = maker.learnt([sentence for sentence in shown if sentence.entities], seed)
+    made = maker.training_templates([sentence for sentence in shown if sentence.entities], seed)
     return {sentence.id: template for sentence, template in made.items()}
 
 

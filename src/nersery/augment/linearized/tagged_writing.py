@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 UNFINISHED = "longer than max_subwords"
 
 
-def check_writer(settings: Any) -> None:
+def check_encoder_decoder(settings: Any) -> None:
     """Look for the model, the language in it, and the device; see `Augmenter.check`."""
     from nersery.models.pretrained.loading import pick_device
     from nersery.models.seq2seq.encoder_decoder import tokenization_of
@@ -50,17 +50,17 @@ def fine_tuned_writer(
     """
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
 
-    examples, plan, keeping = fine_tuning(settings, gold, training, **fingerprint)
+    examples, plan, arguments = fine_tuning(settings, gold, training, **fingerprint)
     model = Seq2Seq(settings.source, settings.device, settings.precision, settings.language)
     model.add_tokens(token_descriptions(types, (), settings.descriptions))
     warn_of_words_apart(model, gold)
-    fit = fitting_sentences(model, examples, partial(issue, model))
-    keeping["dev"] = fitting_sentences(model, keeping["dev"], partial(issue, model), is_dev=True)
-    model.fine_tune(fit, lambda sentence, rng: pair(model, sentence, rng), plan, **keeping)
+    fitting = fitting_sentences(model, examples, partial(issue, model))
+    arguments["dev"] = fitting_sentences(model, arguments["dev"], partial(issue, model), is_dev=True)
+    model.fine_tune(fitting, lambda sentence, rng: pair(model, sentence, rng), plan, **arguments)
     return model
 
 
-def written(
+def write_sentences(
     model: Seq2Seq,
     types: frozenset[str],
     sentences: Sequence[Sentence],
@@ -78,13 +78,13 @@ def written(
         read: Makes a sentence from the words that are written for one.
         too_long: The reason for a source that does not fit into the model.
     """
-    known = [types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
+    has_known_types = [types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
     sources = [  # the sentence itself is not read, so it may be longer than the model
-        replace(pair, target=()) if is_known else None for pair, is_known in zip(pairs, known, strict=True)
+        replace(pair, target=()) if is_known else None for pair, is_known in zip(pairs, has_known_types, strict=True)
     ]
     texts = model.generate(sources, rngs, sampling)
     made: list[Sentence | Reject] = []
-    for text, sentence, is_known in zip(texts, sentences, known, strict=True):
+    for text, sentence, is_known in zip(texts, sentences, has_known_types, strict=True):
         if text is None:
             made.append(Reject(too_long if is_known else UNKNOWN_TYPE))
         else:

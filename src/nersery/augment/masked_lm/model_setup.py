@@ -113,5 +113,5 @@ def fine_tune(
 
     See `nersery.models.masked.masked_lm.MaskedLM.fine_tune`.
     """
-    gold, plan, keeping = fine_tuning(settings, gold, training)
-    model.fine_tune(gold, masked_input, plan, rate=rate, **keeping)
+    gold, plan, arguments = fine_tuning(settings, gold, training)
+    model.fine_tune(gold, masked_input, plan, rate=rate, **arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +23,9 @@ from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.io.word_splitting.tokenization import END_PUNCTUATION, attached_punctuation
 from nersery.models.masked.masked_inputs import MaskedInput
 
-MOST_GLUED = 0.5
-"""Share of punctuation at the ends of longer words above which written punctuation is attached to words, too."""
-ENDS = frozenset((*END_PUNCTUATION, "."))
+ATTACHED_ABOVE = 0.5
+"""If more than this share of punctuation is at the ends of longer words, written punctuation is attached, too."""
+ATTACHABLE = frozenset((*END_PUNCTUATION, "."))
 """Punctuation that follows a word."""
 
 
@@ -37,11 +38,15 @@ class MaskedWriter(TemplateWriter):
             templates[s].dynamically_masked(item_rng(training.seed, "aclm gaps", s.id)) for s in gold
         )
         keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
-        examples, plan, keeping = fine_tuning(self._settings, gold, training, keywords=keywords)
+        examples, plan, arguments = fine_tuning(self._settings, gold, training, keywords=keywords)
         self._model = self._settings.opened(gold, training)
         self._add_tokens(templates)
         self._model.fine_tune(
-            examples, lambda s, rng: partly_hidden(templates[s].dynamically_masked(rng), rng), plan, rate=1.0, **keeping
+            examples,
+            lambda s, rng: partly_masked_input(templates[s].dynamically_masked(rng), rng),
+            plan,
+            rate=1.0,
+            **arguments,
         )
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
@@ -52,9 +57,9 @@ class MaskedWriter(TemplateWriter):
         """
         settings = self._settings
         self._add_tokens(template.sentence for template in templates)
-        empty = [_draft(template, self._lengths, rng) for template, rng in zip(templates, rngs, strict=True)]
+        empty = [_empty_draft(template, self._lengths, rng) for template, rng in zip(templates, rngs, strict=True)]
         drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(settings.candidates)] for draft in empty]
-        for left in range(settings.passes, 0, -1):
+        for passes_left in range(settings.passes, 0, -1):
             due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
             if not due:
                 break
@@ -62,9 +67,9 @@ class MaskedWriter(TemplateWriter):
             distinct = [*dict.fromkeys(masked_inputs)]  # at first, all drafts of a template are equal
             guesses = dict(zip(distinct, self._model.guesses(distinct, settings.top_k, punctuation=True), strict=True))
             for (draft, rng), masked_input in zip(due, masked_inputs, strict=True):
-                draft.write(guesses[masked_input], -(-len(draft.gaps) // left), rng)
+                draft.write(guesses[masked_input], math.ceil(len(draft.gaps) / passes_left), rng)
         best = [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
-        return [*map(punctuation_glued, best)] if self._lengths.glues else best
+        return [*map(with_attached_punctuation, best)] if self._lengths.attaches_punctuation else best
 
     def _add_tokens(self, sentences: Iterable[Sentence]) -> None:
         """Add tag tokens for new types. Types that gold lacks get tokens from their descriptions when they occur."""
@@ -77,7 +82,7 @@ class GapLengths:
     """Numbers of words in gaps of the training data, at the beginning, at the end, and within a sentence.
 
     Attributes:
-        glues: Whether commas and full stops are attached to words in the training data.
+        attaches_punctuation: Whether commas and full stops are attached to words in the training data.
     """
 
     def __init__(self, templates: Iterable[Template]) -> None:
@@ -86,21 +91,22 @@ class GapLengths:
         for template in templates:
             texts.append(template.sentence.words)
             for gap in template.gaps():
-                self._lengths[_kind(template, gap)].append(gap[1] - gap[0])
+                self._lengths[_touched_ends(template, gap)].append(gap[1] - gap[0])
         self._all = [length for lengths in self._lengths.values() for length in lengths]
-        self.glues = (attached_punctuation(texts)[0] or 0.0) > MOST_GLUED
+        share, _ = attached_punctuation(texts)
+        self.attaches_punctuation = (share or 0.0) > ATTACHED_ABOVE
 
     def draw(self, template: Template, gap: Span, rng: random.Random) -> int:
         """Draw a number of words for a gap; the gap's own number if the training data has no gaps."""
-        known = self._lengths.get(_kind(template, gap)) or self._all
+        known = self._lengths.get(_touched_ends(template, gap)) or self._all
         return rng.choice(known) if known else gap[1] - gap[0]
 
 
-def _kind(template: Template, gap: Span) -> tuple[bool, bool]:
+def _touched_ends(template: Template, gap: Span) -> tuple[bool, bool]:
     return gap[0] == 0, gap[1] == len(template.sentence)
 
 
-def partly_hidden(template: Template, rng: random.Random) -> MaskedInput:
+def partly_masked_input(template: Template, rng: random.Random) -> MaskedInput:
     """A text to learn from: a random number of words in the gaps is hidden, from one to all.
 
     The reason is that in the passes of `MaskedWriter.write`, the model sees any share of them.
@@ -129,9 +135,9 @@ class _Draft:
         known = {position: word for position, word in enumerate(self.sentence.words) if position not in self.gaps}
         edits = []
         for gap, words in sorted(by_certainty[:count]):
-            beside = (known.get(gap - 1), known.get(gap + 1))
-            fresh = [guess for guess in words if _fits(guess[0], gap, beside)] or words
-            ((word, probability),) = rng.choices(fresh, [chance for _, chance in fresh])
+            neighbours = (known.get(gap - 1), known.get(gap + 1))
+            fitting = [guess for guess in words if _fits(guess[0], gap, neighbours)] or words
+            ((word, probability),) = rng.choices(fitting, [chance for _, chance in fitting])
             known[gap] = word
             edits.append((gap, gap + 1, (word,)))
             self.probabilities.append(probability)
@@ -139,38 +145,38 @@ class _Draft:
         self.sentence = self.sentence.replace_spans(edits)
 
 
-def _fits(word: str, gap: int, beside: tuple[str | None, str | None]) -> bool:
+def _fits(word: str, gap: int, neighbours: tuple[str | None, str | None]) -> bool:
     """Whether a word fits into a gap: not beside itself, and no comma or full stop first or beside another one."""
-    if word in beside:
+    if word in neighbours:
         return False
-    return word not in ENDS or (gap > 0 and ENDS.isdisjoint(beside))
+    return word not in ATTACHABLE or (gap > 0 and ATTACHABLE.isdisjoint(neighbours))
 
 
-def punctuation_glued(sentence: Sentence) -> Sentence:
+def with_attached_punctuation(sentence: Sentence) -> Sentence:
     """The sentence with commas and full stops attached to the words before them, unless these are in entities.
 
-    >>> punctuation_glued(Sentence(("it", "rained", ",", "then", "stopped", "."))).text
+    >>> with_attached_punctuation(Sentence(("it", "rained", ",", "then", "stopped", "."))).text
     'it rained, then stopped.'
     """
     words, outside = sentence.words, set(sentence.outside)
-    positions = [position for position in sentence.outside if position - 1 in outside and words[position] in ENDS]
+    positions = [position for position in sentence.outside if position - 1 in outside and words[position] in ATTACHABLE]
     edits = [(p - 1, p + 1, (words[p - 1] + words[p],)) for p in positions if has_letter_or_digit(words[p - 1])]
     return sentence.replace_spans(edits)
 
 
-def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
+def _empty_draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
     """A draft with gaps of drawn lengths. The model does not see their words, but writes in most words' script."""
     # An uncased model gives new words the capitals of those that they replace: only the first word has a capital.
     sentence = template.sentence
-    capitals = MaskedInput(sentence.words, (), names=sentence.inside).is_in_capitals
-    words = [*sentence.words] if capitals else [*map(str.lower, sentence.words)]
+    is_in_capitals = MaskedInput(sentence.words, (), names=sentence.inside).is_in_capitals
+    words = [*sentence.words] if is_in_capitals else [*map(str.lower, sentence.words)]
     script, _ = MaskedInput(tuple(words), ()).style
     first = next((word for word in sentence.words if script_of(word) == script), "")
-    first = first.title() if first.isupper() and not capitals else first
-    written = [word for word in words if script_of(word) == script]
+    first = first.title() if first.isupper() and not is_in_capitals else first
+    in_script = [word for word in words if script_of(word) == script]
     edits = []
     for start, end in template.gaps():
-        former = [word for word in words[start:end] if script_of(word) == script] or written
+        former = [word for word in words[start:end] if script_of(word) == script] or in_script
         # The endings of Korean words stay. In words beyond those of the gap, they would occur again and again.
         others = [word[:1] for word in former] if script == "HANGUL" else former
         hidden = [*islice(chain(former, cycle(others)), lengths.draw(template, (start, end), rng))]
@@ -178,8 +184,8 @@ def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draf
             hidden[0] = first
         edits.append((start, end, tuple(hidden)))
     gaps: list[int] = []
-    grown = 0
-    for start, end, empty in edits:
-        gaps += range(start + grown, start + grown + len(empty))
-        grown += len(empty) - (end - start)
+    shift = 0  # earlier gaps have become longer or shorter
+    for start, end, hidden_words in edits:
+        gaps += range(start + shift, start + shift + len(hidden_words))
+        shift += len(hidden_words) - (end - start)
     return _Draft(sentence.replace_spans(edits), gaps)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nersery.augment.linearized.linearization import linearize, with_split_words
 from nersery.augment.linearized.parsing import LOST, child_of, has_mentions, parse, rejected
-from nersery.augment.linearized.tagged_writing import fine_tuned_writer, written
+from nersery.augment.linearized.tagged_writing import fine_tuned_writer, write_sentences
 from nersery.augment.templates.template import Template
 from nersery.augment.templates.template_writer import TemplateWriter
 from nersery.core.outcome import Reject
@@ -34,7 +34,7 @@ class Seq2SeqWriter(TemplateWriter):
             gold,
             training,
             self._types,
-            lambda model, sentence, rng: pair(model, templates[sentence].dynamically_masked(rng)),
+            lambda model, sentence, rng: training_pair(model, templates[sentence].dynamically_masked(rng)),
             lambda model, sentence: length_issue(model, templates[sentence]),
             keywords={sentence.id: template.keywords for sentence, template in templates.items()},
         )
@@ -43,8 +43,8 @@ class Seq2SeqWriter(TemplateWriter):
         options, model = self._settings, self._model
         sampling = Sampling(options.top_k, options.candidates, options.max_subwords, beams=options.decoding == "beams")
         sentences = [template.sentence for template in templates]
-        pairs = (pair(model, template) for template in templates)
-        return written(model, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
+        pairs = (training_pair(model, template) for template in templates)
+        return write_sentences(model, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
 
     def _read(self, words: Sequence[str], given: Sentence) -> Sentence | Reject:
         """The sentence that the model wrote, if it has the given one's entities; they get the given spelling."""
@@ -52,40 +52,43 @@ class Seq2SeqWriter(TemplateWriter):
         if isinstance(sentence, Reject):
             return rejected(sentence.reason, words, given)
         mentions = [(given.mention(entity), entity.type) for entity in given.entities]
-        written = [(self._model.written(words), type_) for words, type_ in mentions]
-        if not has_mentions(sentence, written):
+        # Not every vocabulary can write all words, so mentions are compared as the model writes them.
+        expected = [(self._model.written(words), type_) for words, type_ in mentions]
+        if not has_mentions(sentence, expected):
             return Reject(LOST, child_of(given, sentence))
-        spelling = {mention: words for mention, (words, _) in zip(written, mentions, strict=True)}
+        spelling = {mention: words for mention, (words, _) in zip(expected, mentions, strict=True)}
         entities = [(entity, (sentence.mention(entity), entity.type)) for entity in sentence.entities]
         edits = [(entity.start, entity.end, spelling[mention]) for entity, mention in entities if mention in spelling]
         return child_of(given, sentence.replace_spans(edits))
 
 
-def source_of_pair(template: Template) -> tuple[str, ...]:
+def masked_source(template: Template) -> tuple[str, ...]:
     """The linearized sentence with one mask for each run of removed words."""
     shown = linearize(template.sentence)
-    taken = {shown.positions[word] for start, end in template.gaps() for word in range(start, end)}
+    removed = {shown.positions[word] for start, end in template.gaps() for word in range(start, end)}
     source: list[str] = []
     for position, word in enumerate(shown.words):
-        if position not in taken:
+        if position not in removed:
             source.append(word)
         elif source[-1:] != [GAP]:
             source.append(GAP)
     return tuple(source)
 
 
-def pair(model: Seq2Seq, template: Template) -> TextPair:
+def training_pair(model: Seq2Seq, template: Template) -> TextPair:
     """The training pair of a template: the model learns to write the sentence from it."""
-    template = _apart(model, template)
-    return TextPair(source_of_pair(template), linearize(template.sentence).words, template.sentence.language)
+    template = _with_split_words(model, template)
+    return TextPair(masked_source(template), linearize(template.sentence).words, template.sentence.language)
 
 
 def length_issue(model: Seq2Seq, template: Template) -> str:
     """Why a model cannot learn from a template, whichever keywords it loses; empty if it can."""
-    return model.length_issue(pair(model, template)) or model.length_issue(pair(model, template.with_most_gaps()))
+    return model.length_issue(training_pair(model, template)) or model.length_issue(
+        training_pair(model, template.with_most_gaps())
+    )
 
 
-def _apart(model: Seq2Seq, template: Template) -> Template:
+def _with_split_words(model: Seq2Seq, template: Template) -> Template:
     """The template of the sentence with words such as "10 000" split; see `with_split_words`."""
     sentence = with_split_words(template.sentence, model.parts)
     if sentence is template.sentence:

@@ -81,10 +81,10 @@ class Template:
     def with_most_gaps(self) -> Template:
         """A possible result of `dynamically_masked`, with the most gaps: only keywords right after a gap stay."""
         kept: list[int] = []
-        inside, known, torn = self.sentence.inside, {*self.keywords}, False
+        inside, known, follows_gap = self.sentence.inside, {*self.keywords}, False
         for position in range(len(self.sentence)):
-            stays = torn and position in known
-            torn = not stays and position not in inside
+            stays = follows_gap and position in known
+            follows_gap = not stays and position not in inside
             kept += [position] if stays else []
         return replace(self, keywords=tuple(kept))
 
@@ -122,13 +122,13 @@ class TemplateMaker:
     rate: float
     stop_words: Mapping[str, Set[str]]
     attentions: Callable[[Sequence[Sentence]], Sequence[Attention]]
-    _attended: dict[Sentence, tuple[int, ...]] = hidden(default_factory=dict)
+    _training_keywords: dict[Sentence, tuple[int, ...]] = hidden(default_factory=dict)
 
-    def learnt(self, sentences: Sequence[Sentence], seed: int) -> dict[Sentence, Template]:
+    def training_templates(self, sentences: Sequence[Sentence], seed: int) -> dict[Sentence, Template]:
         """The templates that a language model learns from; their attention is computed only here."""
         rngs = [item_rng(seed, "aclm templates", sentence.id) for sentence in sentences]
         made = dict(zip(sentences, self.templates(sentences, rngs), strict=True))
-        self._attended = {sentence: template.keywords for sentence, template in made.items()}
+        self._training_keywords = {sentence: template.keywords for sentence, template in made.items()}
         return made
 
     def templates(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Template]:
@@ -138,13 +138,15 @@ class TemplateMaker:
                 Template(sentence, random_keywords(sentence, self.rate, self.stop_words[sentence.language], rng))
                 for sentence, rng in zip(sentences, rngs, strict=True)
             ]
-        chosen = self._attended_to(sentences) if self.keywords == "attention" else {}
+        chosen = self._attention_keywords(sentences) if self.keywords == "attention" else {}
         return [Template(sentence, chosen.get(sentence, ())) for sentence in sentences]
 
-    def _attended_to(self, sentences: Sequence[Sentence]) -> dict[Sentence, tuple[int, ...]]:
+    def _attention_keywords(self, sentences: Sequence[Sentence]) -> dict[Sentence, tuple[int, ...]]:
         """The keywords by attention of each sentence with entities."""
         distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence.entities]
-        keywords = {sentence: self._attended[sentence] for sentence in distinct if sentence in self._attended}
+        keywords = {
+            sentence: self._training_keywords[sentence] for sentence in distinct if sentence in self._training_keywords
+        }
         due = [sentence for sentence in distinct if sentence not in keywords]
         for sentence, attention in zip(due, self.attentions(due), strict=True):
             keywords[sentence] = attention_keywords(sentence, attention, self.rate, self.stop_words[sentence.language])
