@@ -9,7 +9,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import NO_WORD
-from nersery.augment.flipda import NO_AGREEMENT, NOT_NEW, STUTTERS, FlipDA
+from nersery.augment.flipda import NO_AGREEMENT, NOT_NEW, REPEATS_WORD, FlipDA
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Reject
@@ -171,7 +171,9 @@ def test_the_reason_is_old_words_if_the_tagger_agreed_once() -> None:
     assert method.generate(PARENT, random.Random(0)).reason == NOT_NEW
 
 
-@pytest.mark.parametrize(("word", "reason"), [("Oslo", STUTTERS), ("जापान", STUTTERS), ("林", None), ("...", None)])
+@pytest.mark.parametrize(
+    ("word", "reason"), [("Oslo", REPEATS_WORD), ("जापान", REPEATS_WORD), ("林", None), ("...", None)]
+)
 def test_a_word_is_not_written_twice_in_a_row(word: str, reason: str | None) -> None:
     class Stutterer(Writer):
         def fill(self, masked_inputs: Sequence[MaskedInput], rngs: Any, drawing: Drawing) -> list[tuple[str, ...]]:

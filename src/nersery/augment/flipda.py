@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 NO_AGREEMENT = "no candidate with its labels"
 NOT_NEW = "no candidate with new words"
-STUTTERS = "the best candidate repeats a word"
-Judged = tuple[tuple[int, float], Sentence | Reject]
+REPEATS_WORD = "the best candidate repeats a word"
+Ranked = tuple[tuple[int, float], Sentence | Reject]
 """A rank (higher is better), and the candidate or its reject. Of rejects with the same rank, the last one counts."""
-FAILED = (0, 0.0)
+UNWRITTEN, OTHER_LABELS, OTHER_ISSUE = (0, 0.0), (1, 0.0), (2, 0.0)
+"""The ranks of rejects. Those of candidates are 3 and the probability of their entities."""
 
 
 @dataclass
@@ -109,7 +110,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
             return
         lm = self.opened(sentences, training)
         self._add_tokens(lm, [*sentences, *training.dev])
-        model_setup.fine_tune(lm, self, sentences, _whole_input, training, rate=self.mask_rate)
+        model_setup.fine_tune(lm, self, sentences, _training_input, training, rate=self.mask_rate)
         self._lm = lm
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
@@ -120,10 +121,10 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         targets = {number: self._target(sentences[number], rngs[number]) for number in due}
         numbers = [number for number in due for _ in range(self.candidates)]
         drafts = [(targets[n], self._hidden(sentences[n], targets[n], rngs[n])) for n in numbers]
-        write = self._written if self._spans is None else self._spans.fill
+        write = self._fill_masked if self._spans is None else self._spans.fill
         return self._best(sentences, [*zip(numbers, write(drafts, [rngs[n] for n in numbers]), strict=True)])
 
-    def _written(
+    def _fill_masked(
         self, drafts: Sequence[tuple[Sentence, Sequence[int]]], rngs: Sequence[random.Random]
     ) -> list[Sentence | Reject]:
         """The sentences with words from the masked language model in place of the hidden ones."""
@@ -163,40 +164,41 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     ) -> list[Sentence | Reject]:
         """The candidate for each sentence, by its number, about which the tagger is most certain."""
         candidates = [(number, text) for number, text in written if isinstance(text, Sentence)]
-        read = self._tagger.predict([candidate for _, candidate in candidates])
-        judged: list[tuple[int, Judged]] = [
-            (number, (FAILED, text)) for number, text in written if isinstance(text, Reject)
+        predictions = self._tagger.predict([candidate for _, candidate in candidates])
+        ranked: list[tuple[int, Ranked]] = [
+            (number, (UNWRITTEN, text)) for number, text in written if isinstance(text, Reject)
         ]
-        judged += [
-            (n, _judged(candidate, seen, sentences[n])) for (n, candidate), seen in zip(candidates, read, strict=True)
+        ranked += [
+            (number, _ranked(candidate, predicted, sentences[number]))
+            for (number, candidate), predicted in zip(candidates, predictions, strict=True)
         ]
-        best: list[Judged] = [(FAILED, Reject(NO_WORD))] * len(sentences)
-        for number, (rank, outcome) in judged:
+        best: list[Ranked] = [(UNWRITTEN, Reject(NO_WORD))] * len(sentences)
+        for number, (rank, outcome) in ranked:
             highest, _ = best[number]
             if rank > highest or (rank == highest and isinstance(outcome, Reject)):
                 best[number] = rank, outcome
         return [outcome for _, outcome in best]
 
 
-def _whole_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
+def _training_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
     """A training input, in which any replaceable word may be masked."""
     return linearized_input(sentence, replaceable_positions(sentence.words))
 
 
-def _judged(candidate: Sentence, seen: Sentence, parent: Sentence) -> Judged:
+def _ranked(candidate: Sentence, predicted: Sentence, parent: Sentence) -> Ranked:
     """The rank of a candidate, and the candidate or its reject.
 
     Args:
-        seen: The candidate with the labels that the tagger predicts.
+        predicted: The candidate with the labels that the tagger predicts.
     """
-    if seen.labels != candidate.labels:
-        return (1, 0.0), Reject(NO_AGREEMENT, candidate)
+    if predicted.labels != candidate.labels:
+        return OTHER_LABELS, Reject(NO_AGREEMENT, candidate)
     if not _is_new(candidate, parent):
-        return (2, 0.0), Reject(NOT_NEW, candidate)
+        return OTHER_ISSUE, Reject(NOT_NEW, candidate)
     if _repeats(candidate) > _repeats(parent):
-        return (2, 0.0), Reject(STUTTERS, candidate)
-    certainties = (1.0 if entity.score is None else entity.score for entity in seen.entities)
-    return (3, math.prod(certainties)), candidate  # as if the entities were independent
+        return OTHER_ISSUE, Reject(REPEATS_WORD, candidate)
+    probabilities = (1.0 if entity.score is None else entity.score for entity in predicted.entities)
+    return (3, math.prod(probabilities)), candidate  # as if the entities were independent
 
 
 def _repeats(sentence: Sentence) -> int:

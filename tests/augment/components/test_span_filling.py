@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.components.span_filling import NOT_FILLED, TOO_LONG, SpanFiller, filled, hidden_spans, source
+from nersery.augment.components.span_filling import (
+    NOT_FILLED,
+    TOO_LONG,
+    SpanFiller,
+    gap_words,
+    hidden_spans,
+    model_input,
+)
 from nersery.augment.flipda import FlipDA
 from nersery.augment.linearized.parsing import UNSTORABLE
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -79,14 +86,17 @@ def test_a_part_of_an_entity_is_replaced_within_it() -> None:
 )
 def test_no_gap_crosses_the_border_of_an_entity(hidden: list[int], gaps: list[tuple[int, int]]) -> None:
     assert hidden_spans(PARENT, hidden) == gaps
-    assert source(PARENT, gaps, {}).count(GAP) == len(gaps)
-    assert all(pair != (GAP, GAP) for pair in zip(source(PARENT, gaps, {}), source(PARENT, gaps, {})[1:], strict=False))
+    assert model_input(PARENT, gaps, {}).count(GAP) == len(gaps)
+    assert all(
+        pair != (GAP, GAP)
+        for pair in zip(model_input(PARENT, gaps, {}), model_input(PARENT, gaps, {})[1:], strict=False)
+    )
 
 
 def test_entities_side_by_side_keep_their_borders() -> None:
     sentence = Sentence(tuple("abc"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))
     assert hidden_spans(sentence, [0, 1, 2]) == [(0, 1), (1, 2)]
-    assert source(sentence, [(0, 1), (1, 2)], {}) == ("(person)", GAP, "(location)", GAP, "c")
+    assert model_input(sentence, [(0, 1), (1, 2)], {}) == ("(person)", GAP, "(location)", GAP, "c")
 
 
 @pytest.mark.parametrize(
@@ -115,11 +125,11 @@ def test_words_that_no_file_can_store_are_rejected() -> None:
 
 
 def test_text_after_the_last_gap_is_ignored() -> None:
-    assert filled(Generated((GAP, "a", GAP, "b", GAP, "c"), -1.0, finished=False), 2) == [("a",), ("b",)]
+    assert gap_words(Generated((GAP, "a", GAP, "b", GAP, "c"), -1.0, finished=False), 2) == [("a",), ("b",)]
 
 
 def test_special_tokens_are_not_words() -> None:
-    assert filled(Generated((GAP, "a", TOKEN_PREFIX + "<pad>"), -1.0, finished=True), 1) == []
+    assert gap_words(Generated((GAP, "a", TOKEN_PREFIX + "<pad>"), -1.0, finished=True), 1) == []
 
 
 def test_long_sentences_are_rejected_without_moving_others() -> None:

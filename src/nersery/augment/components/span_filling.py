@@ -69,7 +69,7 @@ class SpanFiller:
         """
         sentences, gaps = [sentence for sentence, _ in drafts], [hidden_spans(*draft) for draft in drafts]
         sources = [
-            TextPair(source(sentence, hidden, self._descriptions), (), sentence.language)
+            TextPair(model_input(sentence, hidden, self._descriptions), (), sentence.language)
             for sentence, hidden in zip(sentences, gaps, strict=True)
         ]
         texts = self._model.generate(sources, rngs, self._sampling)
@@ -79,11 +79,11 @@ class SpanFiller:
 def _with_gaps_filled(sentence: Sentence, gaps: Sequence[Span], text: Generated | None) -> Sentence | Reject:
     if text is None:
         return Reject(TOO_LONG)
-    words = filled(text, len(gaps))
-    if not words:
+    parts = gap_words(text, len(gaps))
+    if not parts:
         return rejected(NOT_FILLED, text.words, sentence)
     try:
-        return sentence.replace_spans((*gap, part) for gap, part in zip(gaps, words, strict=True))
+        return sentence.replace_spans((*gap, part) for gap, part in zip(gaps, parts, strict=True))
     except DataError:
         return Reject(UNSTORABLE)
 
@@ -97,41 +97,43 @@ def hidden_spans(sentence: Sentence, hidden: Collection[int]) -> list[Span]:
     >>> hidden_spans(Sentence(tuple("abcdef"), (Entity(2, 4, "PER"),)), [1, 2, 3, 4, 5])
     [(1, 2), (2, 4), (5, 6)]
     """
-    borders = {position for entity in sentence.entities for position in (entity.start, entity.end)}
-    named = {entity.start for entity in sentence.entities}
+    starts, ends = {entity.start for entity in sentence.entities}, {entity.end for entity in sentence.entities}
     runs: list[list[int]] = []
     for position in sorted(hidden):
         follows = bool(runs) and runs[-1][1] == position
-        if follows and position in borders - named:
+        if follows and position in ends - starts:
             continue
-        if follows and position not in named:
+        if follows and position not in starts:
             runs[-1][1] = position + 1
         else:
             runs.append([position, position + 1])
     return [(start, end) for start, end in runs]
 
 
-def source(sentence: Sentence, gaps: Sequence[Span], descriptions: Mapping[str, str]) -> tuple[str, ...]:
+def model_input(sentence: Sentence, gaps: Sequence[Span], descriptions: Mapping[str, str]) -> tuple[str, ...]:
     """The input of the model: the words with gaps, and before each entity the description of its type."""
-    names = {entity.start: f"({description(entity.type, descriptions)})".split() for entity in sentence.entities}
-    begins = {start for start, _ in gaps}
+    descriptions_at = {
+        entity.start: f"({description(entity.type, descriptions)})".split() for entity in sentence.entities
+    }
+    gap_starts = {start for start, _ in gaps}
     hidden = {position for start, end in gaps for position in range(start, end)}
     words: list[str] = []
     for position, word in enumerate(sentence.words):
-        words += names.get(position, [])
-        if position in begins:
+        words += descriptions_at.get(position, [])
+        if position in gap_starts:
             words.append(GAP)
         elif position not in hidden:
             words.append(word)
     return tuple(words)
 
 
-def filled(text: Generated, count: int) -> list[tuple[str, ...]]:
+def gap_words(text: Generated, count: int) -> list[tuple[str, ...]]:
     """The words for each gap, separated by sentinels; an empty list if a gap's words are missing, empty or cut off."""
     # T5 repeats each sentinel before its words and ends with one more. All are read as GAP: only their order counts. A
     # text that was cut off ends within its last part, so that part is dropped.
     marks = [position for position, word in enumerate(text.words) if word == GAP]
     ends = [*marks, len(text.words)] if text.finished else marks
     parts = [text.words[start + 1 : end] for start, end in pairwise(ends)][:count]
-    whole = len(parts) == count and not any(text.words[: marks[0]])
-    return parts if whole and all(part and not any(w.startswith(TOKEN_PREFIX) for w in part) for part in parts) else []
+    is_complete = len(parts) == count and not any(text.words[: marks[0]])
+    has_only_words = all(part and not any(word.startswith(TOKEN_PREFIX) for word in part) for part in parts)
+    return parts if is_complete and has_only_words else []

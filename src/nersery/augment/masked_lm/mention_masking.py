@@ -79,8 +79,8 @@ def hidden_in_mentions(
     usable = {
         position for position in replaceable_positions(sentence.words) if bare(sentence.words[position]) not in kept
     }
-    spoken = ([position for position in entity.positions if position in usable] for entity in sentence.entities)
-    mentions = [positions for positions in spoken if positions]
+    by_entity = ([position for position in entity.positions if position in usable] for entity in sentence.entities)
+    mentions = [positions for positions in by_entity if positions]
     hidden = []
     for positions in mentions:
         hidden += rng.sample(positions, round(random_share(len(positions), mean_rate, rng) * len(positions)))

@@ -57,16 +57,18 @@ class WordPredictions(MaskedModelSettings):
         """
         lm = self.lm
         drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
-        known = [replaceable_positions(sentence.words) for sentence in sentences]
-        chosen = [rng.sample(usable, min(self.words, len(usable))) for usable, rng in zip(known, rngs, strict=True)]
-        made = list(sentences)
+        replaceable = [replaceable_positions(sentence.words) for sentence in sentences]
+        chosen = [
+            rng.sample(usable, min(self.words, len(usable))) for usable, rng in zip(replaceable, rngs, strict=True)
+        ]
+        changed = list(sentences)
         for turn in range(max(map(len, chosen), default=0)):
             due = {number: positions[turn] for number, positions in enumerate(chosen) if turn < len(positions)}
-            masked_inputs = [self.masked_input(made[number], position) for number, position in due.items()]
+            masked_inputs = [self.masked_input(changed[number], position) for number, position in due.items()]
             filled = lm.fill(masked_inputs, [rngs[number] for number in due], drawing)
             for (number, position), word in zip(due.items(), filled, strict=True):
-                made[number] = made[number].replace_span(position, position + 1, word)
-        return [new if positions else Reject(NO_WORD) for new, positions in zip(made, chosen, strict=True)]
+                changed[number] = changed[number].replace_span(position, position + 1, word)
+        return [new if positions else Reject(NO_WORD) for new, positions in zip(changed, chosen, strict=True)]
 
     def suggest(
         self, sentences: Sequence[Sentence], positions: Sequence[Sequence[int]], top_k: int
@@ -77,11 +79,15 @@ class WordPredictions(MaskedModelSettings):
             for sentence, row in zip(sentences, positions, strict=True)
         ]
         # All positions are masked at once, but an input has only one condition, so each type needs its own input.
-        queries = [(number, type_) for number, kinds in enumerate(types) for type_ in dict.fromkeys(kinds)]
-        asked = [(sentences[number], tuple(positions[number]), self.condition(type_)) for number, type_ in queries]
-        masked_inputs = [MaskedInput(s.words, gaps, shown, s.inside, s.language) for s, gaps, shown in asked]
-        guesses = dict(zip(queries, self.lm.guesses(masked_inputs, top_k), strict=True))
-        return [[guesses[number, type_][gap] for gap, type_ in enumerate(kinds)] for number, kinds in enumerate(types)]
+        masked_inputs: dict[tuple[int, str | None], MaskedInput] = {}
+        for number, sentence in enumerate(sentences):
+            for type_ in dict.fromkeys(types[number]):
+                condition, gaps = self.condition(type_), tuple(positions[number])
+                masked_inputs[number, type_] = MaskedInput(
+                    sentence.words, gaps, condition, sentence.inside, sentence.language
+                )
+        guesses = dict(zip(masked_inputs, self.lm.guesses([*masked_inputs.values()], top_k), strict=True))
+        return [[guesses[number, type_][gap] for gap, type_ in enumerate(row)] for number, row in enumerate(types)]
 
 
 @dataclass
