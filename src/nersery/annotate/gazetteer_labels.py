@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, takewhile
+from itertools import accumulate, chain
 
 from nersery.annotate.base import Annotator
 from nersery.core.counting import plural
@@ -54,8 +54,8 @@ class GazetteerLabels(Annotator):
     ignore_case: bool | None = None
     _ignores_case: bool = hidden(default=False)
     _types: dict[str, dict[str, float]] = hidden(default_factory=dict)
-    _longest: int = hidden(default=0)
-    _is_judged: bool = hidden(default=False)
+    _max_length: int = hidden(default=0)
+    _is_first_batch_checked: bool = hidden(default=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,9 +80,9 @@ class GazetteerLabels(Annotator):
             DataError: If a list has no name, or a line is not a name.
             SettingsError: If there is neither a list nor a labelled entity.
         """
-        self._ignores_case = self._ignores(gold) if self.ignore_case is None else self.ignore_case
+        self._ignores_case = self._should_ignore_case(gold) if self.ignore_case is None else self.ignore_case
         mentions = ((self._mention(sentence, entity), entity.type) for sentence in gold for entity in sentence.entities)
-        names = _types_of(chain(self._listed(), mentions))
+        names = _types_of(chain(self._listed_names(), mentions))
         if not names:
             raise SettingsError(
                 "gazetteer_labels has no names to look for. Give a list of names for each type "
@@ -96,51 +96,53 @@ class GazetteerLabels(Annotator):
                 f"gazetteer_labels has no list of {', '.join(unlisted)}. It labels only the mentions of gold, so a "
                 "tagger learns that all others are no entities. Add lists (files), or use another method"
             )
-        self._longest = max(map(len, names))
-        self._types = self._likely(names, gold)
+        self._max_length = max(map(len, names))
+        self._types = self._likely_types(names, gold)
 
-    def _listed(self) -> Iterator[tuple[str, str]]:
+    def _listed_names(self) -> Iterator[tuple[str, str]]:
         """The names on the lists, each with its type."""
         return ((self._key(name.split()), type_) for type_, path in self.files.items() for name in read_names(path))
 
-    def _ignores(self, gold: Sequence[Sentence]) -> bool:
+    def _should_ignore_case(self, gold: Sequence[Sentence]) -> bool:
         """Whether gold has clearly more mentions that are on the lists if capitals do not matter."""
         if not (self.files and gold):
             return False
-        case, no_case = (GazetteerLabels(self.files, ignored)._found(gold) for ignored in (False, True))
+        case, no_case = (GazetteerLabels(self.files, ignored)._count_found(gold) for ignored in (False, True))
         if is_clear := no_case > CLEARLY_MORE * case + 1:
             warn(f"capitals are ignored: {no_case} mentions of gold are then on the lists, and {case} with capitals")
         return is_clear
 
-    def _found(self, gold: Sequence[Sentence]) -> int:
+    def _count_found(self, gold: Sequence[Sentence]) -> int:
         """The number of mentions of gold that are on the lists, less other uses of the same names."""
         self._ignores_case = bool(self.ignore_case)
-        names = _types_of(self._listed())
-        self._longest = max(map(len, names))
-        uses, right = self._uses(names, gold)
-        most = ((name, max(right[name, type_] for type_ in names[name])) for name in uses)
-        return sum(max(0, 2 * count - uses[name]) for name, count in most)
+        names = _types_of(self._listed_names())
+        self._max_length = max(map(len, names))
+        uses, correct = self._uses(names, gold)
+        most_correct = {name: max(correct[name, type_] for type_ in names[name]) for name in uses}
+        return sum(max(0, count - (uses[name] - count)) for name, count in most_correct.items())
 
     def _uses(self, names: Collection[str], gold: Iterable[Sentence]) -> tuple[Counter[str], Counter[tuple[str, str]]]:
         """How often gold has each name, and how often with each type."""
-        uses, right = Counter[str](), Counter[tuple[str, str]]()
+        uses, by_type = Counter[str](), Counter[tuple[str, str]]()
         for sentence in gold:
             types = {(entity.start, entity.end): entity.type for entity in sentence.entities}
             for start, end, name in self._names_in(sentence, names):
                 uses[name] += 1
-                right[name, types.get((start, end), "")] += 1
-        return uses, right
+                by_type[name, types.get((start, end), "")] += 1
+        return uses, by_type
 
-    def _likely(self, names: Mapping[str, tuple[str, ...]], gold: Iterable[Sentence]) -> dict[str, dict[str, float]]:
+    def _likely_types(
+        self, names: Mapping[str, tuple[str, ...]], gold: Iterable[Sentence]
+    ) -> dict[str, dict[str, float]]:
         """The types of each name that are more than half of its uses in gold, with that share.
 
         Being on a list counts as one more use, so a name that gold lacks has a share of 1.
         """
-        uses, right = self._uses(names, gold)
-        unused = {types: dict.fromkeys(types, 1.0) for types in {*names.values()}}
+        uses, by_type = self._uses(names, gold)
+        unused = {types: dict.fromkeys(types, 1.0) for types in {*names.values()}}  # shared by millions of names
         shares = {name: unused[types] for name, types in names.items()}
         for name in uses:
-            share_of = {type_: (right[name, type_] + 1) / (uses[name] + 1) for type_ in names[name]}
+            share_of = {type_: (by_type[name, type_] + 1) / (uses[name] + 1) for type_ in names[name]}
             shares[name] = {type_: share for type_, share in share_of.items() if share > 1 / 2}
         return shares
 
@@ -148,8 +150,8 @@ class GazetteerLabels(Annotator):
         if not self._types:
             raise unfitted(self, "annotate")
         outcomes = [self._labelled(sentence) for sentence in sentences]
-        if not self._is_judged and len(sentences) > 1:
-            self._is_judged = True
+        if not self._is_first_batch_checked and len(sentences) > 1:
+            self._is_first_batch_checked = True
             if all(outcome == Reject(NO_NAME) for outcome in outcomes):
                 name, text = next(iter(self._types)), sentences[0].text
                 warn(
@@ -168,35 +170,39 @@ class GazetteerLabels(Annotator):
 
     def _names_in(self, sentence: Sentence, names: Collection[str]) -> Iterator[tuple[int, int, str]]:
         """The names in a sentence, as words ``[start, end)``, from left to right and the longest first."""
-        words = [self._folded(word) for word in _with_spaces(sentence.words)]
-        endings = [self._folded(inflection(word, sentence.language)) for word in sentence.words]
-        free = 0
+        words = [self._normalized(word) for word in _with_spaces(sentence.words)]
+        endings = [self._normalized(inflection(word, sentence.language)) for word in sentence.words]
+        end_of_last = 0
         for start in range(len(words)):
-            if start >= free:
-                texts = accumulate([words[start].lstrip(), *words[start + 1 :]])
-                ended = takewhile(self._may_be_name, zip(texts, endings[start:], strict=True))
-                tried = (
-                    (n, text if text in names else text.removesuffix(end)) for n, (text, end) in enumerate(ended, 1)
-                )
-                if found := [(n, name) for n, name in tried if name in names]:
-                    length, name = found[-1]
-                    free = start + length
-                    yield start, free, name
+            if start >= end_of_last and (found := self._longest_name(words[start:], endings[start:], names)):
+                length, name = found
+                end_of_last = start + length
+                yield start, end_of_last, name
 
-    def _may_be_name(self, text_and_ending: tuple[str, str]) -> bool:
-        text, ending = text_and_ending
-        return len(text) - len(ending) <= self._longest
+    def _longest_name(
+        self, words: Sequence[str], endings: Sequence[str], names: Collection[str]
+    ) -> tuple[int, str] | None:
+        """The number of words of the longest name that words begin with, and the name; None if there is none."""
+        longest = None
+        texts = accumulate([words[0].lstrip(), *words[1:]])
+        for length, (text, ending) in enumerate(zip(texts, endings, strict=True), start=1):
+            if len(text) - len(ending) > self._max_length:
+                break
+            name = text if text in names else text.removesuffix(ending)
+            if name in names:
+                longest = length, name
+        return longest
 
     def _mention(self, sentence: Sentence, entity: Entity) -> str:
         """The key of a mention of gold without its ending, so that it is found with other endings, too."""
         words = sentence.mention(entity)
-        return self._key(words).removesuffix(self._folded(inflection(words[-1], sentence.language)))
+        return self._key(words).removesuffix(self._normalized(inflection(words[-1], sentence.language)))
 
     def _key(self, words: Iterable[str]) -> str:
         """A text that two spellings of a name share."""
-        return self._folded("".join(_with_spaces([*words])))
+        return self._normalized("".join(_with_spaces([*words])))
 
-    def _folded(self, text: str) -> str:
+    def _normalized(self, text: str) -> str:
         plain = text if text.isascii() else text.translate(PLAIN)
         return folded(plain) if self._ignores_case else composed(plain)
 

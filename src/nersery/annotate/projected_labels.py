@@ -98,7 +98,7 @@ class ProjectedLabels(Annotator):
     def check_raw(self, raw: Sequence[Sentence]) -> None:
         """Read the translations and check that they match the sentences; see `Annotator.check_raw`."""
         self._sources(raw)
-        self._more(raw)
+        self._more_pairs(raw)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Keep gold to train a tagger on. The aligner is trained in `fit_candidates`, which gets the sentences."""
@@ -121,7 +121,7 @@ class ProjectedLabels(Annotator):
             sources = gold_tagger(name_of(self), self.tagger, self._gold, self._training).predict(sources)
         pairs = [Pair(s.words, t.words, t.id) for s, t in zip(sources, targets, strict=True)]
         aligner = self._new_aligner()
-        aligner.fit([*pairs, *self._more(targets)], replace(self._training.within("aligner"), dev=()))
+        aligner.fit([*pairs, *self._more_pairs(targets)], replace(self._training.within("aligner"), dev=()))
         self._translations = {
             pair.id: replace(alignment, sentence=None)
             if isinstance(alignment, Reject)
@@ -163,9 +163,9 @@ class ProjectedLabels(Annotator):
                 fix="give one translation per sentence, in the same order and without empty lines; "
                 "`nersery crosslingual align` pairs the files line by line",
             )
-        apart = first_divergence(*(Features(sentence.words for sentence in side) for side in (corpus, others)))
-        if apart is not None:
-            first, _ = apart
+        divergence = first_divergence(*(Features(sentence.words for sentence in side) for side in (corpus, others)))
+        if divergence is not None:
+            first, _ = divergence
             warn(
                 f"{name} has as many sentences as the text that it translates, but they seem to stop matching near "
                 f"sentence {first + 1:,}: {quoted(corpus[first].words)} here, {quoted(others[first].words)} there; "
@@ -184,11 +184,11 @@ class ProjectedLabels(Annotator):
             )
         return sources
 
-    def _more(self, like: Sequence[Sentence]) -> list[Pair]:
-        """Additional pairs for the aligner to learn from. Their targets have the language of ``like``."""
+    def _more_pairs(self, targets: Sequence[Sentence]) -> list[Pair]:
+        """Additional pairs for the aligner to learn from. Their targets have the language of ``targets``."""
         if not self.more_source:
             return []
-        language = like[0].language if like else ""
-        targets = Corpus(self._opened(self.more_target, language))
-        sources = self._read(self.more_source, targets)
-        return [Pair(s.words, t.words, f"more/{t.id}") for s, t in zip(sources, targets, strict=True)]
+        language = targets[0].language if targets else ""
+        more_targets = Corpus(self._opened(self.more_target, language))
+        more_sources = self._read(self.more_source, more_targets)
+        return [Pair(s.words, t.words, f"more/{t.id}") for s, t in zip(more_sources, more_targets, strict=True)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LONG = 200
 """A sentence with more words than this is probably several in one."""
-LOST = 0.05
+UNFINDABLE_SHARE = 0.05
 """Warn from this share of mentions that are too long to be found."""
 
 
@@ -84,11 +84,11 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             )
         mentions = (Sentence(s.mention(entity)) for s in gold for entity in s.entities if entity.type in types)
         lengths = [len(with_joined_characters(mention, self._tokenize)[0]) for mention in mentions]
-        lost = sum(length > self.longest for length in lengths) / max(1, len(lengths))
-        if lost >= LOST:
+        unfindable = sum(length > self.longest for length in lengths) / max(1, len(lengths))
+        if unfindable >= UNFINDABLE_SHARE:
             warn(
-                f"{lost:.0%} of the mentions in gold have more than {self.longest} words, but qa_prompting does not "
-                f"find mentions that long: set longest = {max(lengths)}"
+                f"{unfindable:.0%} of the mentions in gold have more than {self.longest} words, but qa_prompting does "
+                f"not find mentions that long: set longest = {max(lengths)}"
             )
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
         self._model.check_questions(self._questions.values())
@@ -98,17 +98,17 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             raise unfitted(self, "annotate")
         self._warn_if_unsuited(sentences)
         questions = list(self._questions.values()) * len(sentences)
-        read = [with_joined_characters(sentence, self._tokenize) for sentence in sentences]
-        texts = [longer.words for longer, _ in read for _ in self._questions]
+        joined = [with_joined_characters(sentence, self._tokenize) for sentence in sentences]
+        texts = [longer.words for longer, _ in joined for _ in self._questions]
         answers = self._model.answers(questions, texts, top=self.answers, longest=self.longest)
         type_count = len(self._questions)
         labelled = [
             longer.with_entities(self._entities(longer, answers[number * type_count : (number + 1) * type_count]))
-            for number, (longer, _) in enumerate(read)
+            for number, (longer, _) in enumerate(joined)
         ]
         return [
             character_labels(sentence, longer, groups)
-            for sentence, longer, (_, groups) in zip(sentences, labelled, read, strict=True)
+            for sentence, longer, (_, groups) in zip(sentences, labelled, joined, strict=True)
         ]
 
     def _tokenize(self, text: str) -> Sequence[str]:
