@@ -189,12 +189,12 @@ def stats(
     from nersery.evaluate.corpus_statistics import corpus_statistics, in_several_forms
 
     rows = []
-    encodable = set[str]()
+    normalizable = set[str]()
     issues: list[Issue] = []
     fixes: list[str] = []
     for name in files:
         try:
-            rows.append(corpus_statistics(io.open_corpus(name, reading), name, encodable))
+            rows.append(corpus_statistics(io.open_corpus(name, reading), name, normalizable))
         except DataError as error:
             issues += error.issues
             fixes.append(error.fix)
@@ -204,7 +204,7 @@ def stats(
         options.print_json(rows)
     else:
         _print_stats(rows)
-        _note_forms(rows, in_several_forms(encodable))
+        _note_forms(rows, in_several_forms(normalizable))
 
 
 def _print_stats(rows: list[dict[str, Any]]) -> None:

@@ -195,7 +195,7 @@ def evaluate(
 
 def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) -> StreamedScores:
     """Score the files: in constant memory if they hold the same sentences, otherwise by reading them whole."""
-    from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
+    from nersery.evaluate.missing_sentences import check_pairs, note_of_missing, with_some_missing
     from nersery.evaluate.streamed_scores import score_by_id, score_streams
 
     def opened(name: str) -> io.Source:
@@ -211,7 +211,7 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     else:
         labelled = [Corpus(opened(name)) for name in names]
         for name, other in zip(names, labelled, strict=True):
-            note(absence(gold_corpus, other, name))
+            note(note_of_missing(gold_corpus, other, name))
         gold_corpus, labelled = with_some_missing(gold_corpus, [*zip(names, labelled, strict=True)], missing)
     for name, other in zip(names, labelled, strict=True):
         check_pairs(gold_corpus, other, name, missing)

@@ -12,9 +12,9 @@ from nersery.core.errors import DataError, Issue, shown
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.pharaoh import lines_of_links
 
-Place = tuple[int, int]
+WordPair = tuple[int, int]
 """The positions of a source word and a target word, from 0."""
-Gold = tuple[frozenset[Place], frozenset[Place]]
+Gold = tuple[frozenset[WordPair], frozenset[WordPair]]
 """The sure and the possible links of a pair of sentences. Every sure link is also possible."""
 _WITH_PROBABILITY = re.compile(r"(?<!\S)\d+-\d+:\d[\d.e+-]*(?!\S)", re.IGNORECASE)
 
@@ -74,7 +74,7 @@ class AlignmentScores:
 
 
 def count_alignment(
-    links: Iterable[Link | Place], sure: Collection[Place], possible: Collection[Place] = ()
+    links: Iterable[Link | WordPair], sure: Collection[WordPair], possible: Collection[WordPair] = ()
 ) -> AlignmentScores:
     """Compare the predicted alignment of one pair of sentences with a manual one.
 
@@ -126,13 +126,14 @@ def parse_gold(text: str, *, first: int = 0) -> Gold:
     """
     sure, possible = set(), set()
     for field in text.split():
-        source, sign, target = field.partition(next((sign for sign in "p?" if sign in field), "-"))
-        if not (sign and source.isdecimal() and target.isdecimal() and min(int(source), int(target)) >= first):
+        separator = next((mark for mark in "p?" if mark in field), "-")  # "p" and "?" mark possible links
+        source, found, target = field.partition(separator)
+        if not (found and source.isdecimal() and target.isdecimal() and min(int(source), int(target)) >= first):
             raise ValueError(
                 f"{shown(field, 40)} is not a link, expected e.g. {first}-{first}, or {first}p{first} if possible"
             )
         link = int(source) - first, int(target) - first
         possible.add(link)
-        if sign == "-":
+        if separator == "-":
             sure.add(link)
     return frozenset(sure), frozenset(possible)

@@ -18,12 +18,12 @@ from nersery.io.temporary_tables.ids import SeenIds
 SEPARATORS = dict.fromkeys(map(ord, " -_"))
 
 
-def corpus_statistics(source: io.Source, name: str, encodable: set[str]) -> dict[str, Any]:
+def corpus_statistics(source: io.Source, name: str, normalizable: set[str]) -> dict[str, Any]:
     """Count the contents of a corpus, and what was dropped when it was written.
 
     Args:
         name: The name of the file in the result.
-        encodable: Gets the words that Unicode can encode in several ways, for `in_several_forms`.
+        normalizable: Gets the words that Unicode can encode in several ways, for `in_several_forms`.
     """
     sentences = words = entity_words = without = longest = 0
     types: Counter[str] = Counter()
@@ -33,7 +33,7 @@ def corpus_statistics(source: io.Source, name: str, encodable: set[str]) -> dict
         labellings.add(sentence)
         sentences += 1
         words += len(sentence)
-        encodable.update(filter(_is_encodable, sentence.words))
+        normalizable.update(filter(_is_normalizable, sentence.words))
         longest = max(longest, len(sentence))
         without += not sentence.entities
         types.update(entity.type for entity in sentence.entities)
@@ -51,13 +51,13 @@ def corpus_statistics(source: io.Source, name: str, encodable: set[str]) -> dict
         "entity_words": entity_words,
         "sentences_without_entities": without,
         "types": dict(sorted(types.items())),
-        "similar_types": _alike(types),
+        "similar_types": _similar_types(types),
         "texts_with_different_labels": labellings.different,
         "generated_by": dict(sorted(origins.items())),
         "repaired": dict(sorted(source.repaired.items())),
         "rejected": len(source.rejects),
-        "reasons": _reasons(source.rejects),
-        "dropped": _reasons(dropped),  # by the job that wrote the file
+        "reasons": _count_reasons(source.rejects),
+        "dropped": _count_reasons(dropped),  # by the job that wrote the file
     }
 
 
@@ -75,7 +75,7 @@ class _Labellings:
         self.different += is_known and is_new and self._counted.add(text, 0) is None
 
 
-def _is_encodable(word: str) -> bool:
+def _is_normalizable(word: str) -> bool:
     """Whether a word changes in NFC or in NFD."""
     return not (word.isascii() or (is_normalized("NFC", word) and is_normalized("NFD", word)))
 
@@ -89,7 +89,7 @@ def in_several_forms(words: Iterable[str]) -> list[str]:
     return sorted(text for text, count in Counter(map(composed, words)).items() if count > 1)
 
 
-def _alike(types: Counter[str]) -> list[list[str]]:
+def _similar_types(types: Counter[str]) -> list[list[str]]:
     """Groups of types that differ only in case, separators or Unicode form, such as PER and Per.
 
     The most frequent type of a group is first.
@@ -100,7 +100,7 @@ def _alike(types: Counter[str]) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _reasons(rejects: Iterable[Reject]) -> dict[str, int]:
+def _count_reasons(rejects: Iterable[Reject]) -> dict[str, int]:
     """How often each reason occurs, the most frequent first."""
     counts = Counter(reject.reason for reject in rejects)
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -12,7 +12,6 @@ from nersery.core.sentence import Sentence
 from nersery.core.text.text_forms import folded
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 
-NOTHING = Fraction(0)
 CACHED = 1024
 """The number of parents kept in memory. Copies of the same parent are usually adjacent, so few are enough."""
 
@@ -21,7 +20,7 @@ CACHED = 1024
 class Mean:
     """A mean as sum and count, so that two can be added without rounding."""
 
-    total: Fraction = NOTHING
+    total: Fraction = Fraction(0)
     count: int = 0
 
     @property
@@ -97,21 +96,21 @@ def diversity(generated: Iterable[Sentence], gold: Iterable[Sentence]) -> Divers
     find = gold.find if isinstance(gold, SentenceTable) else {sentence.id: sentence for sentence in gold}.get
 
     @lru_cache(maxsize=CACHED)
-    def parent(id: str) -> _Roles | None:
-        return None if (sentence := find(id)) is None else _Roles.of(sentence)
+    def parent(id: str) -> _WordsByRole | None:
+        return None if (sentence := find(id)) is None else _WordsByRole.of(sentence)
 
-    return sum((_compared(sentence, parent) for sentence in generated), Diversity())
+    return sum((_sentence_diversity(sentence, parent) for sentence in generated), Diversity())
 
 
 @dataclass(frozen=True, slots=True)
-class _Roles:
+class _WordsByRole:
     """The words of a sentence inside and outside its entities."""
 
     entity: tuple[str, ...]
     non_entity: tuple[str, ...]
 
     @classmethod
-    def of(cls, sentence: Sentence) -> _Roles:
+    def of(cls, sentence: Sentence) -> _WordsByRole:
         words = [folded(word) for word in sentence.words]
         inside = sentence.inside
         return cls(
@@ -123,19 +122,19 @@ class _Roles:
         return len(self.entity) + len(self.non_entity)
 
 
-def _compared(sentence: Sentence, parent: Callable[[str], _Roles | None]) -> Diversity:
+def _sentence_diversity(sentence: Sentence, parent: Callable[[str], _WordsByRole | None]) -> Diversity:
     names = sentence.origin.parents if sentence.origin is not None else ()
     parents = [roles for roles in map(parent, names) if roles is not None]
     if not names or len(parents) < len(names):
         return Diversity(orphans=1)
-    own_roles = _Roles.of(sentence)
+    own_roles = _WordsByRole.of(sentence)
     return Diversity(
-        _new(own_roles.entity, {word for parent in parents for word in parent.entity}),
-        _new(own_roles.non_entity, {word for parent in parents for word in parent.non_entity}),
+        _share_of_new(own_roles.entity, {word for parent in parents for word in parent.entity}),
+        _share_of_new(own_roles.non_entity, {word for parent in parents for word in parent.non_entity}),
         Mean(Fraction(sum(abs(len(own_roles) - len(parent)) for parent in parents), len(parents)), 1),
     )
 
 
-def _new(words: Sequence[str], known: set[str]) -> Mean:
+def _share_of_new(words: Sequence[str], known: set[str]) -> Mean:
     """The share of new words in one sentence; an empty mean if there are no words."""
     return Mean(Fraction(sum(word not in known for word in words), len(words)), 1) if words else Mean()

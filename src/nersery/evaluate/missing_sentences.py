@@ -48,7 +48,7 @@ def is_comparable(first: Corpus, second: Corpus) -> bool:
     return bool(shared) and all(first.by_id[id].words == second.by_id[id].words for id in shared)
 
 
-def absence(truth: Corpus, other: Corpus, name: str) -> str:
+def note_of_missing(truth: Corpus, other: Corpus, name: str) -> str:
     """A text on how many gold sentences a file lacks, and how many of its own are not in gold; empty if both are 0."""
     absent = sum(sentence.id not in other.by_id for sentence in truth)
     more = len(other) - (len(truth) - absent)

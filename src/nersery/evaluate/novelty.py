@@ -89,7 +89,7 @@ def novelty(
     for batch in batched(generated, BATCH_SIZE):
         table.mark("is_generated", (mention for sentence in batch for mention in _mentions(sentence)))
         if oracle is not None:
-            table.mark("is_valid", _valid(batch, table, oracle))
+            table.mark("is_valid", _mentions_found_by(batch, table, oracle))
         if progress is not None:
             progress.advance(len(batch))
     counts = {
@@ -156,11 +156,11 @@ def _hash(mention: LabelledMention) -> bytes:
     return blake2b(composed("\n".join((*words, type_))).encode(), digest_size=16).digest()
 
 
-def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[LabelledMention]:
+def _mentions_found_by(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[LabelledMention]:
     """The mentions of a batch that the oracle finds. Sentences without undecided mentions are skipped."""
     valid = set()
-    asked = [sentence for sentence in batch if not all(map(table.is_settled, _mentions(sentence)))]
-    for sentence, guess in zip(asked, oracle.predict(asked) if asked else [], strict=True):
+    undecided = [sentence for sentence in batch if not all(map(table.is_settled, _mentions(sentence)))]
+    for sentence, guess in zip(undecided, oracle.predict(undecided) if undecided else [], strict=True):
         predicted = set(guess.labels)
         for mention, label in zip(_mentions(sentence), sentence.labels, strict=True):
             if label in predicted:

@@ -131,28 +131,28 @@ class PairCounter:
     (Counts(correct=1, predicted=1, gold=2), [[1, 1, 1], [0, 0, 1]])
     """
 
-    _of_types: tuple[Counter[str], ...] = field(default_factory=lambda: (Counter(), Counter(), Counter()))
-    _of_sentences: array[int] = field(default_factory=lambda: array("i"))
+    _by_type: tuple[Counter[str], ...] = field(default_factory=lambda: (Counter(), Counter(), Counter()))
+    _by_sentence: array[int] = field(default_factory=lambda: array("i"))
 
     def add(self, truth: Sentence, guess: Sentence) -> None:
         """Count a sentence with its gold and its predicted entities."""
         parts = ({*truth.labels} & {*guess.labels}, guess.labels, truth.labels)
-        for counter, labels in zip(self._of_types, parts, strict=True):
+        for counter, labels in zip(self._by_type, parts, strict=True):
             counter.update([type_ for _, _, type_ in labels])
-            self._of_sentences.append(len(labels))
+            self._by_sentence.append(len(labels))
 
     @property
     def scores(self) -> Scores:
         """The scores of all sentences together."""
-        types = sorted({*self._of_types[1], *self._of_types[2]})
-        return Scores({type_: Counts(*(counter[type_] for counter in self._of_types)) for type_ in types})
+        types = sorted({*self._by_type[1], *self._by_type[2]})
+        return Scores({type_: Counts(*(counter[type_] for counter in self._by_type)) for type_ in types})
 
     @property
     def sentence_counts(self) -> NDArray[np.int64]:
         """See the function `sentence_counts`."""
         import numpy as np
 
-        return np.array(self._of_sentences, dtype=np.int64).reshape(-1, 3)
+        return np.array(self._by_sentence, dtype=np.int64).reshape(-1, 3)
 
 
 def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
@@ -258,7 +258,7 @@ def paired(
     """
     first, second = names
     gold, predicted = tuple(gold), tuple(predicted)
-    issues = [*_repeated(gold, first), *_repeated(predicted, second)]
+    issues = [*_repeated_ids(gold, first), *_repeated_ids(predicted, second)]
     guesses = {sentence.id: sentence for sentence in predicted}
     for truth in gold:
         guess = guesses.get(truth.id)
@@ -280,13 +280,13 @@ def paired(
     return ((truth, guesses[truth.id]) for truth in gold)
 
 
-def _repeated(sentences: Sequence[Sentence], name: str) -> Iterator[Issue]:
+def _repeated_ids(sentences: Sequence[Sentence], name: str) -> Iterator[Issue]:
     ids = Counter(sentence.id for sentence in sentences)
     if len(ids) < len(sentences):
         yield from (Issue(f"{n} {name} sentences share the id {id_!r}") for id_, n in ids.items() if n > 1)
 
 
-def _seen(word: str) -> str:
+def _visible_text(word: str) -> str:
     """A word as a reader sees it: in NFKC (without ligatures, for example), without invisible characters."""
     return "".join(character for character in normalize("NFKC", word) if not is_invisible(character))
 
@@ -298,7 +298,7 @@ def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tupl
             word = f"other words: word {position} is"
             if composed(truth) == composed(guess):
                 alike = "the same letters in another Unicode form: read both files with --repair nfc"
-            elif _seen(truth) == _seen(guess):
+            elif _visible_text(truth) == _visible_text(guess):
                 alike = "which look alike: convert both files to NFKC, without invisible characters"
             else:
                 return f"{word} {guess!r} in {second}, {truth!r} in {first}"
