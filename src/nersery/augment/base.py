@@ -36,7 +36,7 @@ NO_ENTITIES = "no entities"
 NO_WORD = "no word to replace"
 CHECKED_SENTENCES = 100
 """How many sentences decide whether the words of a text are single characters."""
-ONE_BY_ONE = 128
+ONE_BY_ONE_BATCH = 128
 """The batch size of methods that make sentences one by one, and may be slow. Smaller batches slow down fast methods."""
 Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
@@ -120,6 +120,7 @@ def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task 
 
 
 def _tasks(sentences: Iterable[Sentence | Reject], numbers: range) -> Iterator[Task | Reject]:
+    """A generator by itself, so that `tasks` refuses a number at the call rather than when it is iterated."""
     for sentence in sentences:
         if isinstance(sentence, Reject):
             yield sentence
@@ -255,7 +256,7 @@ class AugmentStage(Stage[Sentence, Task]):
     def items_at_once(self, method: Augmenter, wanted: int | None) -> int:
         """Few for a method that makes sentences one by one, because a killed job loses a batch."""
         one_by_one = type(method).generate_batch is Augmenter.generate_batch
-        return super().items_at_once(method, wanted or (ONE_BY_ONE if one_by_one else None))
+        return super().items_at_once(method, wanted or (ONE_BY_ONE_BATCH if one_by_one else None))
 
     @property
     def items_per_row(self) -> int:

@@ -108,16 +108,16 @@ class DAGA(FineTuningSettings, Augmenter):
         if self._lm is None:
             raise unfitted(self, "generate")
         made: list[Sentence | Reject] = [Reject(OTHER_LANGUAGE) for _ in sentences]
-        due = [number for number, sentence in enumerate(sentences) if self._may_write(sentence)]
+        due = [number for number, sentence in enumerate(sentences) if self._knows_language_of(sentence)]
         starts = [self._start(self._language(sentences[n], rngs[n])) for n in due]
         texts = self._lm.sample(
             [rngs[n] for n in due], most_words=self.max_words, temperature=self.temperature, starts=starts
         )
         for number, text, start in zip(due, texts, starts, strict=True):
-            made[number] = self._read(text, start, sentences[number], rngs[number])
+            made[number] = self._parsed(text, start, sentences[number], rngs[number])
         return made
 
-    def _may_write(self, sentence: Sentence) -> bool:
+    def _knows_language_of(self, sentence: Sentence) -> bool:
         """Whether this sentence names no language, or gold has sentences in its language or without a language."""
         return not sentence.language or not self._languages.isdisjoint({sentence.language, ""})
 
@@ -148,7 +148,7 @@ class DAGA(FineTuningSettings, Augmenter):
                     rare.setdefault((*self._start(sentence.language), _tag_before(words, position)), []).append(word)
         return rare
 
-    def _read(
+    def _parsed(
         self, text: Sequence[str] | None, start: tuple[str, ...], parent: Sentence, rng: random.Random
     ) -> Sentence | Reject:
         if text is None:

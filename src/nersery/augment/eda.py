@@ -58,7 +58,7 @@ class EDA(SynonymSettings, Augmenter):
         super().__post_init__()
         if not self.operations or len(set(self.operations)) < len(self.operations):
             raise SettingsError(f"operations is {self.operations}, expected one or more, each named once")
-        if self._needs_synonyms and not self.table and not self._can_do_without:
+        if self._needs_synonyms and not self.table and not self._can_skip_synonyms:
             check_wordnet(self.wordnet)
 
     @property
@@ -66,19 +66,19 @@ class EDA(SynonymSettings, Augmenter):
         return any(operation in WITH_SYNONYMS for operation in self.operations)
 
     @property
-    def _can_do_without(self) -> bool:
+    def _can_skip_synonyms(self) -> bool:
         """Whether no folder of WordNet was named, and an operation remains that needs no synonyms."""
         return self.wordnet == WORDNET and not set(self.operations) <= set(WITH_SYNONYMS)
 
     def check(self) -> None:
         super().check()
-        if self._needs_synonyms and not self.table and self._can_do_without:
+        if self._needs_synonyms and not self.table and self._can_skip_synonyms:
             try:
                 check_wordnet(self.wordnet)
             except MissingResourceError as error:
-                self._note_lack(error)
+                self._warn_without_synonyms(error)
 
-    def _note_lack(self, error: MissingResourceError) -> None:
+    def _warn_without_synonyms(self, error: MissingResourceError) -> None:
         left = ", ".join(operation for operation in self.operations if operation not in WITH_SYNONYMS)
         warn(f"eda has no synonyms, so it only uses these operations: {left}. {error}")
 
@@ -95,9 +95,9 @@ class EDA(SynonymSettings, Augmenter):
         try:
             super().fit(gold, training)
         except MissingResourceError as error:
-            if self.table or not self._can_do_without:
+            if self.table or not self._can_skip_synonyms:
                 raise
-            self._note_lack(error)
+            self._warn_without_synonyms(error)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence changed by the first of the operations, in random order, that can change it."""
@@ -114,7 +114,7 @@ def _changed(
     sentence: Sentence, operation: Operation, rate: float, thesaurus: Thesaurus, rng: random.Random
 ) -> Sentence | None:
     """The sentence after one operation; None if the operation cannot change it."""
-    count = _share(rate, len(sentence))
+    count = _count_to_change(rate, len(sentence))
     if operation == "synonyms":
         return _with_synonyms(sentence, count, thesaurus, rng)
     if operation == "insertion":
@@ -124,7 +124,7 @@ def _changed(
     return _with_swaps(sentence, count, rng) if operation == "swap" else _with_deletions(sentence, count, rng)
 
 
-def _share(rate: float, number: int) -> int:
+def _count_to_change(rate: float, number: int) -> int:
     return max(1, int(rate * number))
 
 
@@ -152,8 +152,8 @@ def _with_insertions(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: 
 
 def _with_shuffles(sentence: Sentence, rate: float, rng: random.Random) -> Sentence | None:
     every = list(segments(sentence))
-    several = [(start, end) for start, end in every if len({*sentence.words[start:end]}) > 1]
-    chosen = rng.sample(several, min(_share(rate, len(every)), len(several)))
+    shufflable = [(start, end) for start, end in every if len({*sentence.words[start:end]}) > 1]
+    chosen = rng.sample(shufflable, min(_count_to_change(rate, len(every)), len(shufflable)))
     return _until_changed(sentence, lambda: shuffled(sentence, chosen, rng)) if chosen else None
 
 

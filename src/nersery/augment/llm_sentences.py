@@ -120,7 +120,7 @@ class LlmSentences(EndpointMethod, Augmenter):
         """A new sentence for each that has entities; see `Augmenter.generate_batch`."""
         if not self._types:
             raise unfitted(self, "generate")
-        issues = [self._issue(sentence) for sentence in sentences]
+        issues = [self._skip_reason(sentence) for sentence in sentences]
         prompts = [
             self._prompt(sentence, rng)
             for sentence, rng, issue in zip(sentences, rngs, issues, strict=True)
@@ -128,11 +128,11 @@ class LlmSentences(EndpointMethod, Augmenter):
         ]
         answers = iter(self.ask(prompts, "sentence" if self.write == "sentences" else "entities"))
         return [
-            Reject(issue) if issue else self._made(sentence, next(answers))
+            Reject(issue) if issue else self._outcome(sentence, next(answers))
             for sentence, issue in zip(sentences, issues, strict=True)
         ]
 
-    def _issue(self, sentence: Sentence) -> str:
+    def _skip_reason(self, sentence: Sentence) -> str:
         """Why no request is sent for a sentence; empty if one is sent."""
         mentions = {(spelled(sentence.mention(entity)), entity.type) for entity in sentence.entities}
         # A new sentence may have the entities in any order, so it would be unclear which of the two has which type.
@@ -162,18 +162,22 @@ class LlmSentences(EndpointMethod, Augmenter):
             data_message(entities=[entity["text"] for entity in entities]),
         )
 
-    def _made(self, sentence: Sentence, content: Any | Reject) -> Sentence | Reject:
+    def _outcome(self, sentence: Sentence, content: Any | Reject) -> Sentence | Reject:
         if isinstance(content, Reject):
             return content
         by_character = self.split == "punctuation" and sentence.language in self._in_characters
         cut = splitter("characters" if by_character else self.split, sentence.language)
         try:
-            made = _around(sentence, content, cut) if self.write == "sentences" else _filled(sentence, content, cut)
+            made = (
+                _new_sentence(sentence, content, cut)
+                if self.write == "sentences"
+                else _with_new_entities(sentence, content, cut)
+            )
         except DataError:
             return Reject(UNSTORABLE)
         if isinstance(made, Reject):
             return made
-        if names_a_type(made.words, self._types_no_title_has(sentence)):
+        if names_a_type(made.words, self._types_never_bracketed(sentence)):
             return TYPE_NAMED
         known = {"UNKNOWN", *self._scripts.get(sentence.language, ()), *self._scripts_of(sentence)}
         if known == {"UNKNOWN"}:  # no letters around entities, as in lists and results of matches
@@ -183,10 +187,10 @@ class LlmSentences(EndpointMethod, Augmenter):
             if self.write == "sentences"
             else {main_script(filterfalse(_is_acronym, made.mention(entity))) for entity in made.entities}
         )
-        other = min(written - known, default="")
-        return Reject(f"the answer is in another script ({script_name(other)})") if other else made
+        foreign = min(written - known, default="")
+        return Reject(f"the answer is in another script ({script_name(foreign)})") if foreign else made
 
-    def _types_no_title_has(self, sentence: Sentence) -> list[str]:
+    def _types_never_bracketed(self, sentence: Sentence) -> list[str]:
         """Types that neither gold nor the sentence has in brackets. A title such as "Dune (film)" may have them."""
         types = {*self._unbracketed, *({entity.type for entity in sentence.entities} - {*self._types})}
         return [type_ for type_ in types if not names_a_type(sentence.words, [type_])]
@@ -206,7 +210,7 @@ def _is_acronym(word: str) -> bool:
     return word.isascii() and word.isupper()
 
 
-def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Reject:
+def _new_sentence(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Reject:
     """The text as words, with the entities of the sentence in it."""
     words = tuple(cut(without_bold(text))) if isinstance(text, str) else ()
     if not words:
@@ -226,7 +230,7 @@ def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Rejec
     return made.replace_spans((e.start, e.end, given[spelled(made.mention(e))]) for e in entities)
 
 
-def _filled(sentence: Sentence, mentions: object, cut: Splitter) -> Sentence | Reject:
+def _with_new_entities(sentence: Sentence, mentions: object, cut: Splitter) -> Sentence | Reject:
     if not isinstance(mentions, list) or not all(isinstance(mention, str) for mention in mentions):
         return WRONG_FORM
     new = [cut(bare_mention(mention)) for mention in mentions]

@@ -80,11 +80,11 @@ def suggest(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare what methods or models suggest in place of mentions."""
-    from nersery.augment.inspection.suggestions import blanks_of, choose, compare, learns, suggester, suggestions
+    from nersery.augment.inspection.suggestions import blanks_of, choose, compare, create_suggester, learns, suggestions
     from nersery.core.training_context import Training
 
     requests = _requests(methods or [], models or [])
-    created = {request.label: suggester(request.method, request.settings) for request in requests}
+    created = {request.label: create_suggester(request.method, request.settings) for request in requests}
     if gold is None and any(map(learns, created.values())):
         note(f"methods that learn are trained on {source} itself; see --gold")
     shown, examples, dev_gold = _read(source, gold, dev)

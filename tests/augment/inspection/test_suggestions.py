@@ -13,8 +13,8 @@ from nersery.augment.inspection.suggestions import (
     blanks_of,
     choose,
     compare,
-    suggester,
-    suggesters,
+    create_suggester,
+    suggester_names,
     suggestions,
 )
 from nersery.core import registry
@@ -137,23 +137,23 @@ def test_refuses_a_file_without_entities():
 
 
 def test_the_error_of_a_method_without_suggestions_names_those_with():
-    assert {"masked_entity", "melm"} <= set(suggesters())
+    assert {"masked_entity", "melm"} <= set(suggester_names())
     with pytest.raises(SettingsError, match=r"^mention_replacement cannot suggest words.*Methods that do:.* melm"):
-        suggester("mention_replacement", {})
+        create_suggester("mention_replacement", {})
     with pytest.raises(SettingsError, match=r"^code_mixing cannot suggest words"):  # not that it lacks a setting
-        suggester("code_mixing", {})
+        create_suggester("code_mixing", {})
     with pytest.raises(SettingsError, match='did you mean "melm"'):
-        suggester("mlem", {})
+        create_suggester("mlem", {})
 
 
 def on(model: str, name: str, **settings: Any) -> Any:
     """Create a method on a tiny model, which learns little and has no room for long definitions."""
     known = {field.name for field in dataclasses.fields(registry.get("augment", name))}
     short = {"epochs": 1, "definitions": {"PER": "named person", "LOC": "place", "PROD": "type"}}
-    return suggester(name, {"model": model, **{key: short[key] for key in short.keys() & known}, **settings})
+    return create_suggester(name, {"model": model, **{key: short[key] for key in short.keys() & known}, **settings})
 
 
-@pytest.mark.parametrize("name", suggesters())
+@pytest.mark.parametrize("name", suggester_names())
 class TestMethods:
     """Requirements for every method with `suggest`."""
 

@@ -84,7 +84,7 @@ class SuggestionTable:
 
     def verdict(self, blank: Blank, mention: Sequence[str]) -> str | None:
         """The type that the oracle gives to a mention that is inserted in a blank."""
-        return self.verdicts[_put_in(blank, mention).words, blank.entity]
+        return self.verdicts[_with_mention(blank, mention).words, blank.entity]
 
     def agreeing(self, method: str) -> tuple[int, int]:
         """The number of a method's suggestions to which the oracle gives the gold type, and the number of all."""
@@ -103,26 +103,26 @@ class SuggestionTable:
                 {
                     "id": sentence.id,
                     "words": list(sentence.words),
-                    "mentions": [self._described(number, self.blanks[number]) for number in numbers],
+                    "mentions": [self._blank_as_dict(number, self.blanks[number]) for number in numbers],
                 }
                 for sentence, numbers in self.by_sentence()
             ]
         }
 
-    def _described(self, number: int, blank: Blank) -> dict[str, Any]:
+    def _blank_as_dict(self, number: int, blank: Blank) -> dict[str, Any]:
         entity = blank.entity
         return {
             **entity.as_dict(),
             "words": list(blank.sentence.mention(entity)),
             "hidden": list(blank.positions),
-            **self._judged(blank, blank.sentence.mention(entity)),
+            **self._verdict_as_dict(blank, blank.sentence.mention(entity)),
             "suggestions": {
                 method: [
                     {
                         "words": list(s.words),
                         "probability": s.probability,
                         "probabilities": list(s.probabilities),
-                        **self._judged(blank, s.words),
+                        **self._verdict_as_dict(blank, s.words),
                     }
                     for s in column[number]
                 ]
@@ -130,7 +130,7 @@ class SuggestionTable:
             },
         }
 
-    def _judged(self, blank: Blank, mention: Sequence[str]) -> dict[str, Any]:
+    def _verdict_as_dict(self, blank: Blank, mention: Sequence[str]) -> dict[str, Any]:
         if not self.verdicts:
             return {}
         verdict = self.verdict(blank, mention)
@@ -146,15 +146,16 @@ def compare(
         mentions += [(blank, s.words) for blank, made in zip(blanks, column, strict=True) for s in made]
     verdicts: dict[tuple[tuple[str, ...], Entity], str | None] = {}
     if oracle is not None:
-        masked = {(made.words, blank.entity): made for blank, mention in mentions for made in [_put_in(blank, mention)]}
-        guesses = oracle.predict(list(masked.values()))
-        for (words, entity), guess in zip(masked, guesses, strict=True):
+        filled = [(_with_mention(blank, mention), blank.entity) for blank, mention in mentions]
+        distinct = {(sentence.words, entity): sentence for sentence, entity in filled}
+        guesses = oracle.predict(list(distinct.values()))
+        for (words, entity), guess in zip(distinct, guesses, strict=True):
             types = {(start, end): type_ for start, end, type_ in guess.labels}
             verdicts[words, entity] = types.get((entity.start, entity.end))
     return SuggestionTable(tuple(blanks), columns, verdicts)
 
 
-def _put_in(blank: Blank, mention: Sequence[str]) -> Sentence:
+def _with_mention(blank: Blank, mention: Sequence[str]) -> Sentence:
     return blank.sentence.replace_span(blank.entity.start, blank.entity.end, mention)
 
 
@@ -164,9 +165,8 @@ def suggestions(method: Suggester, blanks: Sequence[Blank], top_k: int) -> list[
     The first one has the most probable word at each position, the second one the second most probable, and so on.
     """
     masked = [blank for blank in blanks if blank.positions]
-    guessed = method.suggest([blank.sentence for blank in masked], [blank.positions for blank in masked], top_k)
-    rest = iter(guessed)
-    return [_by_rank(blank, next(rest)) if blank.positions else [] for blank in blanks]
+    guesses = iter(method.suggest([blank.sentence for blank in masked], [blank.positions for blank in masked], top_k))
+    return [_by_rank(blank, next(guesses)) if blank.positions else [] for blank in blanks]
 
 
 def _by_rank(blank: Blank, guesses: Sequence[Sequence[Guess]]) -> list[Suggestion]:
@@ -199,13 +199,13 @@ def choose(corpus: Corpus, ids: Sequence[str], count: int, file: str) -> list[Se
         raise DataError(Issue(message, file=file), fix="check that the tag column is the right one (--tag-column)")
     if not ids:
         return labelled[:count]
-    issues = [issue for id_ in ids if (issue := _issue(id_, corpus, labelled))]
+    issues = [issue for id_ in ids if (issue := _id_issue(id_, corpus, labelled))]
     if issues:
         raise SettingsError("\n".join(issues))
     return [corpus.by_id[id_] for id_ in dict.fromkeys(ids)]
 
 
-def _issue(id_: str, corpus: Corpus, labelled: Sequence[Sentence]) -> str:
+def _id_issue(id_: str, corpus: Corpus, labelled: Sequence[Sentence]) -> str:
     if id_ not in corpus.by_id:
         known = [sentence.id for sentence in labelled]
         near = difflib.get_close_matches(id_, known, n=SHOWN_IDS, cutoff=0.5) or known[:SHOWN_IDS]
@@ -216,7 +216,7 @@ def _issue(id_: str, corpus: Corpus, labelled: Sequence[Sentence]) -> str:
     return ""
 
 
-def suggester(method: str, settings: Mapping[str, Any]) -> Any:
+def create_suggester(method: str, settings: Mapping[str, Any]) -> Any:
     """An augmentation method that can suggest words, by its name.
 
     Raises:
@@ -225,7 +225,7 @@ def suggester(method: str, settings: Mapping[str, Any]) -> Any:
     if not issubclass(get("augment", method), Suggester):  # before its settings, which may be many
         raise SettingsError(
             f"{method} cannot suggest words, because it does not predict probabilities. Methods that do: "
-            f"{', '.join(suggesters())}"
+            f"{', '.join(suggester_names())}"
         )
     return create("augment", method, settings)
 
@@ -235,7 +235,7 @@ def learns(method: Augmenter) -> bool:
     return type(method).fit not in (Augmenter.fit, MaskedModelSettings.fit)
 
 
-def suggesters() -> list[str]:
+def suggester_names() -> list[str]:
     """The names of all methods that can suggest words."""
     suggesting = []
     for name in names("augment"):

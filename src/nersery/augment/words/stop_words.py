@@ -58,18 +58,18 @@ def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, 
     if file:
         words = frozenset(map(bare, read_words(file)))
         return defaultdict(lambda: words, dict.fromkeys(languages, words))
-    codes = {language: _shown_language(gold, language) for language in languages}
+    codes = {language: _recognized_language(gold, language) for language in languages}
     for language, code in codes.items():
-        if not _listed(code):
+        if not _stop_list(code):
             _warn_of_missing(language)
-    return _StopWords({language: _common(gold, language, code) for language, code in codes.items()})
+    return _StopWords({language: _common_words(gold, language, code) for language, code in codes.items()})
 
 
 class _StopWords(dict[str, frozenset[str]]):
     """The stop words of each language. A language that gold lacks has its whole list."""
 
     def __missing__(self, language: str) -> frozenset[str]:
-        self[language] = _listed(language)
+        self[language] = _stop_list(language)
         return self[language]
 
 
@@ -79,8 +79,12 @@ def function_words(gold: Sequence[Sentence]) -> frozenset[str]:
     These are the listed words or, without a list, the most frequent words. For English, in which names in other
     languages may be, only `FUNCTION_WORDS` are used. A note is given if the language is neither named nor recognized.
     """
-    codes = {language: _shown_language(gold, language) for language in {sentence.language for sentence in gold}}
-    own = (_listed(code) or _common(gold, language, code) for language, code in codes.items() if primary(code) != "en")
+    codes = {language: _recognized_language(gold, language) for language in {sentence.language for sentence in gold}}
+    own = (
+        _stop_list(code) or _common_words(gold, language, code)
+        for language, code in codes.items()
+        if primary(code) != "en"
+    )
     found = FUNCTION_WORDS.union(*own)
     if not codes.get("", "en") and not all(lacks_spaces(word) for s in gold if not s.language for word in s.words):
         warn(
@@ -91,7 +95,7 @@ def function_words(gold: Sequence[Sentence]) -> frozenset[str]:
     return frozenset(word for word in found if any(map(str.isalpha, word)) and not lacks_spaces(word))
 
 
-def _shown_language(gold: Iterable[Sentence], language: str) -> str:
+def _recognized_language(gold: Iterable[Sentence], language: str) -> str:
     """The language; if empty, the one whose list fits sentences that name none, or empty if that is uncertain."""
     from stopwordsiso import langs
 
@@ -99,8 +103,8 @@ def _shown_language(gold: Iterable[Sentence], language: str) -> str:
         return language
     counts = Counter(bare(word) for sentence in gold if not sentence.language for word in sentence.words)
     del counts[""]
-    codes = sorted({*langs(), *_shipped()})
-    listed = {code: sum(counts[word] for word in _listed(code) & counts.keys()) for code in codes}
+    codes = sorted({*langs(), *_own_files()})
+    listed = {code: sum(counts[word] for word in _stop_list(code) & counts.keys()) for code in codes}
     best, second = sorted(listed, key=listed.__getitem__, reverse=True)[:2]
     is_sure = listed[best] >= LEAST_SHARE * counts.total() and listed[second] <= MOST_OF_SECOND * listed[best]
     return best if is_sure and counts.total() >= LEAST_WORDS else ""
@@ -121,17 +125,17 @@ def bare(word: str) -> str:
     >>> bare("«Der»"), bare("है।"), bare("C++"), bare("...")
     ('der', 'है', 'c', '')
     """
-    kept = [place for place, character in enumerate(word) if unicodedata.category(character)[0] not in "PS"]
+    kept = [position for position, character in enumerate(word) if unicodedata.category(character)[0] not in "PS"]
     return composed(word[kept[0] : kept[-1] + 1].casefold().replace(DOTTED_I, "i")) if kept else ""
 
 
-def _common(gold: Iterable[Sentence], language: str, code: str) -> frozenset[str]:
+def _common_words(gold: Iterable[Sentence], language: str, code: str) -> frozenset[str]:
     """The listed words of a code (any words if it has no list) that are common in the sentences of a language."""
-    spoken = (sentence for sentence in gold if sentence.language == language)
-    counts = Counter(bare(sentence.words[position]) for sentence in spoken for position in sentence.outside)
+    in_language = (sentence for sentence in gold if sentence.language == language)
+    counts = Counter(bare(sentence.words[position]) for sentence in in_language for position in sentence.outside)
     total = counts.total()
     del counts[""]
-    listed = _listed(code)
+    listed = _stop_list(code)
     if listed:
         always = FUNCTION_WORDS if primary(code) == "en" else frozenset()
         return always | {word for word in listed & counts.keys() if counts[word] >= COMMON * total}
@@ -139,16 +143,16 @@ def _common(gold: Iterable[Sentence], language: str, code: str) -> frozenset[str
 
 
 @cache
-def _listed(language: str) -> frozenset[str]:
+def _stop_list(language: str) -> frozenset[str]:
     """The list of a language such as ``en`` or ``en-GB``; empty if there is none."""
     from stopwordsiso import stopwords
 
     code = primary(language)
-    shipped_words = read_words(path) if (path := _shipped().get(code)) else ()
+    shipped_words = read_words(path) if (path := _own_files().get(code)) else ()
     return frozenset(map(bare, (*stopwords(code), *shipped_words))) - {""}
 
 
-def _shipped() -> dict[str, Path]:
+def _own_files() -> dict[str, Path]:
     return {path.stem: path for path in LISTS.glob("*.txt")}
 
 
