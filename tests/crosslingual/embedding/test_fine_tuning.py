@@ -255,7 +255,7 @@ class TestTraining:
                     self.seen += 1
                     yield pair
 
-        monkeypatch.setattr("nersery.crosslingual.aligners.embeddings.WATCHED_PAIRS", 1)
+        monkeypatch.setattr("nersery.crosslingual.aligners.embeddings.CHECKED_PAIRS", 1)
         found = []
         for digest, read in (("x", 25), ("x", 1), ("y", 25)):
             pairs = Read(cast(Any, None))

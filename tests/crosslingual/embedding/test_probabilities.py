@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nersery.crosslingual.embedding.probabilities import both_directions, by_probability, entmax, softmax
+from nersery.crosslingual.embedding.probabilities import both_directions, entmax, probable_links, softmax
 from tests.crosslingual.embedding.padding import SHAPES, padded
 
 
@@ -62,8 +62,8 @@ def test_entmax_handles_large_scores_among_much_padding() -> None:
 
 def test_links_are_probable_in_both_directions() -> None:
     forward, backward = torch.tensor([[[0.5, 0.1, 0.3]]]), torch.tensor([[[0.02, 0.5, 0.1]]])
-    linked, probability = by_probability(forward, backward, 0.1)
+    linked, probability = probable_links(forward, backward, 0.1)
     assert linked.tolist() == [[[False, False, False]]]
-    linked, probability = by_probability(forward, backward, 0.05)
+    linked, probability = probable_links(forward, backward, 0.05)
     assert linked.tolist() == [[[False, True, True]]]
     assert probability[0, 0].tolist() == pytest.approx([0.1, 0.05**0.5, 0.03**0.5])

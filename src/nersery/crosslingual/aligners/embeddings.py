@@ -21,7 +21,7 @@ from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_components.padded_shapes import padded_shapes
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
-from nersery.crosslingual.embedding.probabilities import NORMALIZERS, both_directions, by_probability, word_states
+from nersery.crosslingual.embedding.probabilities import NORMALIZERS, both_directions, probable_links, word_states
 from nersery.crosslingual.embedding.similarities import argmax, cosines, itermax, match
 from nersery.models.bundled_models import bundled
 from nersery.models.bundled_models.multilingual_e5 import ON_THE_HUB
@@ -40,9 +40,9 @@ CELLS = 2**24
 MOST_CELLS = 2 * CELLS
 """A pair with more cells, e.g. two sentences of 5,800 subwords, is rejected: its matrices would fill the memory."""
 TOO_MUCH = "a pair too long to compare"
-CLOSE_COSINES = (bundled.MULTILINGUAL, ON_THE_HUB)
+SENTENCE_ENCODERS = (bundled.MULTILINGUAL, ON_THE_HUB)
 """Models that were trained to compare sentences: their hidden states have much in common."""
-WATCHED_PAIRS = 1000
+CHECKED_PAIRS = 1000
 """Number of pairs that are checked to see whether the model covers their languages."""
 
 
@@ -88,7 +88,7 @@ class Embeddings(Aligner, ModelSettings):
     distortion: Rate = 0.0
     temperature: Positive | None = None
     fine_tune: dict[str, Any] | None = None
-    _learning: FineTuning | None = hidden(default=None)
+    _fine_tuning: FineTuning | None = hidden(default=None)
     _encoder: LayerEncoder | None = hidden(default=None)
 
     def __post_init__(self) -> None:
@@ -102,11 +102,11 @@ class Embeddings(Aligner, ModelSettings):
                 f'temperature is for the extractions softmax and entmax; "{self._extraction}" does not use it'
             )
         if self.fine_tune is not None:
-            self._learning = build(FineTuning, "fine_tune", self.fine_tune)
+            self._fine_tuning = build(FineTuning, "fine_tune", self.fine_tune)
 
     @property
     def _extraction(self) -> Extraction:
-        return self.extraction or ("argmax" if self.model in CLOSE_COSINES else "softmax")
+        return self.extraction or ("argmax" if self.model in SENTENCE_ENCODERS else "softmax")
 
     def check(self) -> None:
         self.source.config()
@@ -114,31 +114,31 @@ class Embeddings(Aligner, ModelSettings):
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
         """Open the model, and fine-tune it on the pairs if `fine_tune` is set."""
-        self._encoder = self._opened()
-        self._warn_if_unsuited(self._encoder, list(islice(pairs, WATCHED_PAIRS)))
-        if self._learning is not None:
-            fine_tune(self._encoder, pairs, self._learning, training)
+        self._encoder = self._open_encoder()
+        self._warn_if_unsuited(self._encoder, list(islice(pairs, CHECKED_PAIRS)))
+        if self._fine_tuning is not None:
+            fine_tune(self._encoder, pairs, self._fine_tuning, training)
 
-    def _opened(self) -> LayerEncoder:
+    def _open_encoder(self) -> LayerEncoder:
         settings: dict[str, Any] = {"device": self.device, "precision": self.precision}
-        if self._learning is not None:
-            return LayerEncoder(self.source, self.layer, **settings, masked_lm=self._learning.needs_masked_lm)
+        if self._fine_tuning is not None:
+            return LayerEncoder(self.source, self.layer, **settings, masked_lm=self._fine_tuning.needs_masked_lm)
         key = (self.source, self.layer, self.device, self.precision)
-        encoder = _OPEN.get(key)
+        encoder = _OPEN_ENCODERS.get(key)
         if encoder is None:
-            encoder = _OPEN[key] = _SharedEncoder(self.source, self.layer, **settings)
+            encoder = _OPEN_ENCODERS[key] = _SharedEncoder(self.source, self.layer, **settings)
         return encoder
 
     def _warn_if_unsuited(self, encoder: LayerEncoder, pairs: Sequence[Pair]) -> None:
-        instead = (
+        advice = (
             "Name a multilingual encoder in the setting model, e.g. bert-base-multilingual-cased or xlm-roberta-base"
         )
         if bundled.is_lower_case(self.model):
-            warn(f"the bundled model only covers English: words of other languages are aligned by chance. {instead}")
+            warn(f"the bundled model only covers English: words of other languages are aligned by chance. {advice}")
         elif issue := encoder.subwords.vocabulary_issue(
             [word for pair in pairs for word in (*pair.source, *pair.target)]
         ):
-            warn(f'the model "{self.model}" was made for other languages than this text: {issue}. {instead}')
+            warn(f'the model "{self.model}" was made for other languages than this text: {issue}. {advice}')
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links of each pair. Pairs with a word longer than the model can read, and too long pairs, are rejected.
@@ -148,9 +148,9 @@ class Embeddings(Aligner, ModelSettings):
             UnfittedError: If the model must be fine-tuned first, and was not.
         """
         if self._encoder is None:
-            if self._learning is not None:
+            if self._fine_tuning is not None:
                 raise unfitted(self, "align")
-            self._encoder = self._opened()
+            self._encoder = self._open_encoder()
         encoder = self._encoder
         alignments: list[Alignment | Reject] = [_reject_of(encoder, pair) or () for pair in pairs]
         readable = [number for number, reject in enumerate(alignments) if not reject]
@@ -172,7 +172,7 @@ class Embeddings(Aligner, ModelSettings):
         """Which subwords are linked, and how probably. Shape: twice (pairs, source subwords, target subwords)."""
         if self._extraction in NORMALIZERS:
             scores = left @ right.transpose(1, 2) / (self.temperature or 1.0)
-            return by_probability(*both_directions(scores, mask, NORMALIZERS[self._extraction]), self.threshold)
+            return probable_links(*both_directions(scores, mask, NORMALIZERS[self._extraction]), self.threshold)
         similarities = cosines(left, right, mask, self.distortion)
         if self._extraction == "match":
             return match(similarities, mask), similarities
@@ -190,7 +190,7 @@ class _SharedEncoder(LayerEncoder):
         return self._latest[1]
 
 
-_OPEN: WeakValueDictionary[tuple[Any, ...], _SharedEncoder] = WeakValueDictionary()
+_OPEN_ENCODERS: WeakValueDictionary[tuple[Any, ...], _SharedEncoder] = WeakValueDictionary()
 
 
 def _chunks(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:

@@ -22,7 +22,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_components.aligner_checkpoint import pairs_digest
 from nersery.crosslingual.aligners.base import Pairs
-from nersery.crosslingual.embedding.probabilities import both_directions, by_probability
+from nersery.crosslingual.embedding.probabilities import both_directions, probable_links
 from nersery.models.embeddings.hidden_states import LayerEncoder
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import masked_loss, tokenizer_with_mask
@@ -115,7 +115,7 @@ def fine_tune(
         "pairs": pairs_digest(pairs),
         "dev": pairs_digest(dev),
     }
-    examples = _already_learnt(training.folder, fingerprint) or learner.readable(list(pairs))
+    examples = _finished_examples(training.folder, fingerprint) or learner.readable(list(pairs))
     if not examples:
         raise DataError(
             "there is no pair to learn from", fix="give sentences with their translations, neither of them empty"
@@ -128,7 +128,7 @@ def fine_tune(
         optimizer="adamw",
         schedule="linear",
     )
-    views = [learner.view(pair, index, 0, "dev") for index, pair in enumerate(learner.readable(dev))]
+    dev_pairs = [learner.masked_pair(pair, index, 0, "dev") for index, pair in enumerate(learner.readable(dev))]
     with seeded(training.seed):
         return train(
             encoder.network,
@@ -136,15 +136,15 @@ def fine_tune(
             learner.loss,
             plan,
             seed=training.seed,
-            draw=learner.view,
-            evaluate=(lambda: -learner.mean_loss(views)) if views else None,
+            draw=learner.masked_pair,
+            evaluate=(lambda: -learner.mean_loss(dev_pairs)) if dev_pairs else None,
             progress=training.progress,
             folder=training.folder,
             fingerprint=fingerprint,
         )
 
 
-def _already_learnt(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequence[Any]:
+def _finished_examples(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequence[Any]:
     """A range as long as the examples of a finished training, which stands for them; empty if it is not finished.
 
     Whether it is the same training in everything else, and complete, is checked when it is loaded.
@@ -159,20 +159,20 @@ def _already_learnt(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequ
 
 
 @dataclass(frozen=True, slots=True)
-class _View:
+class _MaskedPair:
     """A pair as an epoch sees it.
 
     Args:
         source: The whole source.
         target: The whole target.
-        alone: Each side with masks.
-        together: Both sides with masks, in both orders.
+        mlm_inputs: Each side with masks.
+        tlm_inputs: Both sides with masks, in both orders.
     """
 
     source: Window
     target: Window
-    alone: tuple[MaskedWindow, ...]
-    together: tuple[MaskedWindow, ...]
+    mlm_inputs: tuple[MaskedWindow, ...]
+    tlm_inputs: tuple[MaskedWindow, ...]
 
 
 class _Learner:
@@ -182,7 +182,7 @@ class _Learner:
         self._encoder, self._settings, self._seed = encoder, settings, seed
         self._subwords = encoder.subwords
         mask = tokenizer_with_mask(encoder.source).mask_token_id if settings.needs_masked_lm else self._subwords.pad
-        self._gaps = MaskedInputEncoder(self._subwords, int(mask))
+        self._input_encoder = MaskedInputEncoder(self._subwords, int(mask))
 
     def readable(self, pairs: Sequence[Pair]) -> list[Pair]:
         """The pairs with words on both sides that fit into one window together; a note counts the longer pairs."""
@@ -196,14 +196,14 @@ class _Learner:
             )
         return [pair for pair in short if pair.source and pair.target]
 
-    def view(self, pair: Pair, index: int, epoch: int, split: str = "train") -> _View:
+    def masked_pair(self, pair: Pair, index: int, epoch: int, split: str = "train") -> _MaskedPair:
         """A pair with masks that depend on the seed, the split, the number of the pair, and the epoch."""
         rng, settings = item_rng(self._seed, split, index, epoch), self._settings
         source, target = pair.source, pair.target
         separator: Token = self._subwords.suffix[:1]
         together = ((*source, separator, *target), (*target, separator, *source)) if settings.tlm else ()
         alone = (source, target) if settings.mlm else ()
-        return _View(
+        return _MaskedPair(
             self._subwords.windows(source)[0],
             self._subwords.windows(target)[0],
             tuple(row for words in alone for row in self._masked(words, rng)),
@@ -212,46 +212,46 @@ class _Learner:
 
     def _masked(self, words: tuple[Token, ...], rng: random.Random) -> list[MaskedWindow]:
         gaps = tuple(position for position, word in enumerate(words) if isinstance(word, str))
-        return self._gaps.randomly_masked(MaskedInput(words, gaps), self._settings.mask_rate, rng)
+        return self._input_encoder.randomly_masked(MaskedInput(words, gaps), self._settings.mask_rate, rng)
 
-    def loss(self, views: Sequence[_View]) -> Tensor:
+    def loss(self, pairs: Sequence[_MaskedPair]) -> Tensor:
         """The sum of all objectives, each times its weight."""
         settings = self._settings
         total = torch.zeros((), device=self._encoder.device)
         for weight, rows in (
-            (settings.mlm, [row for view in views for row in view.alone]),
-            (settings.tlm, [row for view in views for row in view.together]),
+            (settings.mlm, [row for pair in pairs for row in pair.mlm_inputs]),
+            (settings.tlm, [row for pair in pairs for row in pair.tlm_inputs]),
         ):
             if weight:
                 total = total + weight * masked_loss(self._encoder.network, self._subwords, rows)
         if settings.so or settings.co:
-            forward, backward, mask = self._directions(views)
+            forward, backward, mask = self._directions(pairs)
             sizes = mask.any(2).sum(1), mask.any(1).sum(1)
             agreed = self_training(forward, backward, sizes, settings.threshold)
             total = total - settings.so * agreed.mean() - settings.co * consistency(forward, backward, sizes).mean()
         return total
 
-    def _directions(self, views: Sequence[_View]) -> tuple[Tensor, Tensor, Tensor]:
+    def _directions(self, pairs: Sequence[_MaskedPair]) -> tuple[Tensor, Tensor, Tensor]:
         """The probabilities of links in both directions, and a mask that is false at padding."""
-        windows = [*(view.source for view in views), *(view.target for view in views)]
-        front, edges = len(self._subwords.prefix), len(self._subwords.prefix) + len(self._subwords.suffix)
+        windows = [*(pair.source for pair in pairs), *(pair.target for pair in pairs)]
+        prefix, suffix = len(self._subwords.prefix), len(self._subwords.suffix)
         with torch.autocast(self._encoder.device.type, enabled=False):
-            states = self._encoder.hidden(windows)[:, front:].float()
-            lengths = torch.tensor([len(window.subwords) - edges for window in windows], device=states.device)
+            states = self._encoder.hidden(windows)[:, prefix:].float()
+            lengths = torch.tensor([len(window.subwords) - prefix - suffix for window in windows], device=states.device)
             real = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
-            count = len(views)
+            count = len(pairs)
             mask = real[:count, :, None] & real[count:, None, :]
             scores = states[:count] @ states[count:].transpose(1, 2)
             return *both_directions(scores, mask), mask
 
     @torch.no_grad()
-    def mean_loss(self, views: Sequence[_View]) -> float:
-        """The mean loss over all views, in batches as large as in training."""
+    def mean_loss(self, pairs: Sequence[_MaskedPair]) -> float:
+        """The mean loss over all pairs, in batches as large as in training."""
         total = 0.0
         with autocast(self._encoder.device, self._encoder.precision):
-            for part in batched(views, self._settings.batch_size):
+            for part in batched(pairs, self._settings.batch_size):
                 total += float(self.loss(part)) * len(part)
-        return total / len(views)
+        return total / len(pairs)
 
 
 def self_training(forward: Tensor, backward: Tensor, sizes: tuple[Tensor, Tensor], threshold: float) -> Tensor:
@@ -263,7 +263,7 @@ def self_training(forward: Tensor, backward: Tensor, sizes: tuple[Tensor, Tensor
         backward: Probabilities of source subwords for each target subword. Shape: the same.
         sizes: The numbers of source subwords and of target subwords. Shape: each (pairs,).
     """
-    linked, _ = by_probability(forward.detach(), backward.detach(), threshold)
+    linked, _ = probable_links(forward.detach(), backward.detach(), threshold)
     source, target = (size[:, None, None] for size in sizes)
     return (linked * (forward / source + backward / target) / 2).sum((1, 2))
 

@@ -16,7 +16,7 @@ from nersery.models.embeddings.hidden_states import HiddenStates
 Normalizer = Callable[[Tensor], Tensor]
 """Turns scores into probabilities along the last dimension."""
 
-FEW_SUBWORDS = 2
+MEAN_SMOOTHING = 2
 """Added to the number of subwords by which their sum is divided; see `word_states`."""
 
 
@@ -58,7 +58,7 @@ def both_directions(scores: Tensor, mask: Tensor, normalizer: Normalizer = softm
     return forward * mask, backward * mask
 
 
-def by_probability(forward: Tensor, backward: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
+def probable_links(forward: Tensor, backward: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
     """The links above `threshold` in both directions, and their probability: the geometric mean of both."""
     return (forward > threshold) & (backward > threshold), (forward.sqrt() * backward.sqrt()).clamp(max=1)
 
@@ -72,7 +72,9 @@ def word_states(states: HiddenStates) -> HiddenStates:
     owners: list[tuple[int, ...]] = []
     for start, text_owners in zip(states.starts, states.owners, strict=True):
         subwords = states.values[start : start + len(text_owners)]
-        subwords = torch.nn.functional.normalize(subwords - subwords.sum(0) / (len(text_owners) + FEW_SUBWORDS), dim=-1)
+        subwords = torch.nn.functional.normalize(
+            subwords - subwords.sum(0) / (len(text_owners) + MEAN_SMOOTHING), dim=-1
+        )
         words, index = torch.unique(torch.tensor(text_owners, dtype=torch.long), return_inverse=True)
         sums = subwords.new_zeros(len(words), subwords.shape[1]).index_add_(0, index.to(subwords.device), subwords)
         values.append(torch.nn.functional.normalize(sums, dim=-1))

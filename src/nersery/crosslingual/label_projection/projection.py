@@ -198,7 +198,7 @@ class Projection:
                 is_genitive = _is_genitive(source.words[start]) and target.words[end][0] not in APOSTROPHES
                 (genitives if is_genitive else positions)[owner[start]].add(end)
         spans = [
-            self._span(_with_inner(linked, inner), source.mention(entity), target.words)
+            self._span(_with_inner_genitives(linked, inner), source.mention(entity), target.words)
             for linked, inner, entity in zip(positions, genitives, entities, strict=True)
         ]
         order = sorted((span, number) for number, span in enumerate(spans) if not isinstance(span, str))
@@ -249,10 +249,10 @@ def _is_genitive(word: str) -> bool:
     return word[0] in APOSTROPHES and word[1:] in {"s", "S"}
 
 
-def _with_inner(positions: set[int], genitives: set[int]) -> list[int]:
+def _with_inner_genitives(positions: set[int], genitives: set[int]) -> list[int]:
     """The positions, and those between them that a genitive *'s* is linked to: *के*, which follows names in Hindi."""
     inside = range(min(positions), max(positions)) if positions else ()
-    return sorted(positions | {place for place in genitives if place in inside})
+    return sorted(positions | {position for position in genitives if position in inside})
 
 
 def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
@@ -340,7 +340,10 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
     disputed = [label for label in labels if _is_disputed(label, sentence, voters, weights)]
     if not disputed:
         return sentence
-    notes = (f"# disputed: {type_} {_named(voters[0].words[start:end], start, end)}" for start, end, type_ in disputed)
+    notes = (
+        f"# disputed: {type_} {_words_and_span(voters[0].words[start:end], start, end)}"
+        for start, end, type_ in disputed
+    )
     return Reject(DISAGREE, replace(sentence, comments=(*sentence.comments, *notes)))
 
 
@@ -369,9 +372,9 @@ def _positions(entities: Iterable[Entity]) -> list[int]:
 
 
 def _lost_comment(source: Sentence, entity: Entity, reason: str) -> str:
-    named = _named(source.mention(entity), entity.start, entity.end)
+    named = _words_and_span(source.mention(entity), entity.start, entity.end)
     return f"# not projected: {entity.type} {named} of {printable(source.id)}: {reason}"
 
 
-def _named(words: Sequence[str], start: int, end: int) -> str:
+def _words_and_span(words: Sequence[str], start: int, end: int) -> str:
     return f"{' '.join(words)} [{start}, {end})"
