@@ -165,7 +165,7 @@ class ProjectedLabels(Annotator):
             )
         divergence = first_divergence(*(Features(sentence.words for sentence in side) for side in (corpus, others)))
         if divergence is not None:
-            first, _ = divergence
+            first = divergence.line
             warn(
                 f"{name} has as many sentences as the text that it translates, but they seem to stop matching near "
                 f"sentence {first + 1:,}: {quoted(corpus[first].words)} here, {quoted(others[first].words)} there; "

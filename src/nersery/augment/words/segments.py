@@ -40,5 +40,5 @@ def _shuffle(items: list[int], start: int, end: int, rng: random.Random) -> None
         drawn = getrandbits(bits)
         while drawn >= size:
             drawn = getrandbits(bits)
-        place, other = start + size - 1, start + drawn
-        items[place], items[other] = items[other], items[place]
+        last, other = start + size - 1, start + drawn
+        items[last], items[other] = items[other], items[last]

@@ -31,7 +31,14 @@ from nersery.crosslingual.aligner_components.symmetrization import (
 )
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
 from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, NumberedSentences, padded
-from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, hmm_posteriors, learn
+from nersery.crosslingual.hmm.expectation_maximization import (
+    EmissionModel,
+    Emissions,
+    Posteriors,
+    Steps,
+    hmm_posteriors,
+    learn,
+)
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, pair_keys
 from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR, PriorCounts, WordCounts
@@ -107,7 +114,7 @@ class Statistical(Aligner):
     _source: Vocabulary = hidden()
     _target: Vocabulary = hidden()
     _lexicon: Lexicon | None = hidden(default=None)
-    _rates: Rates | None = hidden(default=None)
+    _emission_model: EmissionModel | None = hidden(default=None)
     _suggestions: Suggestions | None = hidden(default=None)
 
     def __post_init__(self) -> None:
@@ -206,7 +213,7 @@ class Statistical(Aligner):
 
     def _use_lexicon(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self._rates = Rates(lexicon.totals, lexicon, self.null, np.float64)
+        self._emission_model = EmissionModel(lexicon.totals, lexicon, self.null, np.float64)
 
     def _load_lexicon(self, folder: Path) -> Lexicon:
         lexicon, facts = Lexicon.load(folder, self._prefix_settings)
@@ -255,7 +262,7 @@ class Statistical(Aligner):
     ) -> Posteriors:
         """The probabilities of the links of some pairs, padded to a number of rows, and of words on both sides."""
         assert self._lexicon is not None
-        assert self._rates is not None
+        assert self._emission_model is not None
         empty_rows = [np.zeros(0, np.int64)] * (rows - len(pairs))
         source = padded([*(self._source.look_up(pair.source) for pair in pairs), *empty_rows], shape[0])
         target = padded([*(self._target.look_up(pair.target) for pair in pairs), *empty_rows], shape[1])
@@ -263,7 +270,7 @@ class Statistical(Aligner):
         counts, is_known = self._lexicon.look_up(source, target)
         is_new = ~is_known & (target != PADDING).T[:, :, None] & (source != PADDING)
         self._set_unseen_counts(counts, is_new, pairs, features)
-        emissions = self._rates.emissions(batch, counts)
+        emissions = self._emission_model.emissions(batch, counts)
         for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):
             if alignment and self._suggestions is not None:
                 _scale_emissions(alignment, pair, row, emissions, self._suggestions.trust)

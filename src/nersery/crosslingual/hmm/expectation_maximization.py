@@ -71,7 +71,7 @@ class Emissions:
     source_null: Array
 
 
-class Rates:
+class EmissionModel:
     """The factors that turn counts into probabilities, and the values for unknown prefixes and for padding."""
 
     def __init__(
@@ -171,10 +171,10 @@ def _expected_counts(
     lexicon: SlicedLexicon, parameters: Parameters, steps: Steps, step: int, progress: Progress | None
 ) -> Parameters:
     """The E-step, one pass over the pairs: link the words, and count jumps and links to the null word."""
-    rates = Rates(lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
+    emission_model = EmissionModel(lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
     expected = Parameters(*map(np.zeros_like, vars(parameters).values()))
     for batch, parts in lexicon.batches():
-        emissions = rates.emissions(batch, lexicon.counts(batch, parts))
+        emissions = emission_model.emissions(batch, lexicon.counts(batch, parts))
         if step < steps.ibm1:
             posteriors = ibm1_posteriors(emissions, batch)
             lexicon.link(parts, np.sqrt(posteriors.forward * posteriors.backward))  # the product forgets rare words

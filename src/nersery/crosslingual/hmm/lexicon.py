@@ -188,9 +188,9 @@ def look_up_keys(keys: Numbers, values: Values, wanted: Numbers) -> tuple[Values
     """
     if not len(keys):
         return np.zeros(wanted.shape), np.zeros(wanted.shape, bool)
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    is_known = keys[places] == wanted
-    return np.where(is_known, values[places], 0.0), is_known
+    indices = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    is_known = keys[indices] == wanted
+    return np.where(is_known, values[indices], 0.0), is_known
 
 
 def pair_keys(source: Numbers, target: Numbers) -> Numbers:

@@ -72,9 +72,9 @@ class SlicedLexicon:
         self._targets, self._targets_of = TemporaryArray(np.int32), np.zeros(prefix_counts[0], np.int32)
         self._unusual_priors, self._unusual = TemporaryArray(np.float64), TemporaryArray(np.int32)
         self._values, cells = TemporaryArray(np.float32), TemporaryArray(np.int64)
-        # The place of a cell's key takes half the bytes of the key, so places can overwrite the keys in their file from
-        # the front, without reaching any unread key. The disk then needs 8 bytes per cell instead of 12.
-        self._places = TemporaryArray(np.int32, over=cells)
+        # The index of a cell's key takes half the bytes of the key, so indices can overwrite the keys in their file
+        # from the front, without reaching any unread key. The disk then needs 8 bytes per cell instead of 12.
+        self._key_indices = TemporaryArray(np.int32, over=cells)
         for batch, parts in self.batches():
             keys = pair_keys(batch.source[:, :, None].astype(np.int64), batch.target[:, None, :].astype(np.int64))
             keys[np.broadcast_to((batch.target < 0)[:, None, :], keys.shape)] = NO_KEY
@@ -84,7 +84,7 @@ class SlicedLexicon:
         for number in range(count):
             part = slice(*known_bounds[number : number + 2])
             self._add_slice(known.keys[part], known.counts[part], cells, prior_counts)
-        self._places.truncate(cells_in_all)
+        self._key_indices.truncate(cells_in_all)
 
     def _add_slice(
         self, known: Numbers, counts: Values, cells: TemporaryArray, prior_counts: Callable[[Numbers], Values]
@@ -94,11 +94,11 @@ class SlicedLexicon:
         for chunk in self._chunks(number):
             keys = _distinct(np.concatenate([keys, cells.read(*chunk)]))
         for chunk in self._chunks(number):
-            self._places.write(chunk[0], np.searchsorted(keys, cells.read(*chunk)))
+            self._key_indices.write(chunk[0], np.searchsorted(keys, cells.read(*chunk)))
         keys = keys[:-1]
         priors = np.empty(len(keys))
-        for place in range(0, len(keys), SLICE):
-            priors[place : place + SLICE] = prior_counts(keys[place : place + SLICE])
+        for begin in range(0, len(keys), SLICE):
+            priors[begin : begin + SLICE] = prior_counts(keys[begin : begin + SLICE])
         priors[np.searchsorted(keys, known)] = counts
         unusual = np.flatnonzero(priors != DEFAULT_PRIOR)
         sources, targets = split_keys(keys)
@@ -147,7 +147,7 @@ class SlicedLexicon:
             add_to_totals(keys, counts, of_source, of_target)
             values = np.append(counts, 0).astype(np.float32)
             for chunk in self._chunks(number):
-                self._values.write(chunk[0], values[self._places.read(*chunk)])
+                self._values.write(chunk[0], values[self._key_indices.read(*chunk)])
         return of_source, of_target
 
     def frequent(self, least: float, *, is_linked: bool) -> tuple[Numbers, Values]:
@@ -168,8 +168,8 @@ class SlicedLexicon:
             if is_linked:
                 linked = np.zeros_like(counts)
                 for chunk in self._chunks(number):
-                    places, values = self._places.read(*chunk), self._values.read(*chunk)
-                    np.add.at(linked, places.astype(np.intp), values.astype(np.float64))
+                    indices, values = self._key_indices.read(*chunk), self._values.read(*chunk)
+                    np.add.at(linked, indices.astype(np.intp), values.astype(np.float64))
                 counts += linked
                 del linked
             prefixes = np.arange(*self._first_prefixes[number : number + 2])

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from nersery.core.errors import DataError, Issue, SettingsError, require_choice
 from nersery.core.outcome import Reject
-from nersery.crosslingual.parallel_corpus.divergence import Features, first_divergence
+from nersery.crosslingual.parallel_corpus.divergence import Divergence, Features, first_divergence
 from nersery.crosslingual.parallel_corpus.pairing_by_id import UNPAIRED, UnpairedSentences, have_equal_ids
 from nersery.crosslingual.parallel_corpus.sides import Lines, Side, is_empty, quoted, words_of
 from nersery.io.base import Source
@@ -133,15 +133,16 @@ class Bitext:
                 seen = f"blank lines in {long.file.name}: {longer.blank:,}, the first is line {longer.first_blank:,}"
                 fixes[BLANK_FIX.format(short.file.name, shlex.quote(long.file.name))] = None
             else:
-                place = first_divergence(*(Features(map(words_of, side.in_order())) for side in (source, self.target)))
-                seen = "it is unclear where they stop matching" if place is None else self.describe(source, place)
+                both = (source, self.target)
+                found = first_divergence(*(Features(map(words_of, side.in_order())) for side in both))
+                seen = "it is unclear where they stop matching" if found is None else self.describe(source, found)
                 fixes[LINE_BY_LINE] = None
             issues.append(Issue(f"{counts}; {seen}", source.file.name))
         return DataError(issues, fix="; ".join(fixes))
 
-    def describe(self, source: Source, place: tuple[int, int]) -> str:
-        """A description of where a source and the target run apart, with excerpts; see `first_divergence`."""
-        number, ahead = place
+    def describe(self, source: Source, divergence: Divergence) -> str:
+        """A description of where a source and the target run apart, with excerpts."""
+        number, ahead = divergence
         here, there = number + 1 + max(ahead, 0), number + 1 + max(-ahead, 0)
         shown = (excerpt(source, here), excerpt(self.target, there))
         apart = f"they seem to stop matching near sentence {number + 1:,}"
@@ -163,9 +164,9 @@ class ShiftDetector:
     def notes(self) -> Iterator[str]:
         """Notes about everything odd in the rows so far."""
         for source, features in zip(self._bitext.sources, self._features[1:], strict=False):
-            if (place := first_divergence(features, self._features[0])) is not None:
+            if (divergence := first_divergence(features, self._features[0])) is not None:
                 counts = f"{source.file.name} has as many sentences as {self._bitext.target.file.name}"
-                yield f"{counts}, but {self._bitext.describe(source, place)}; if so, {LINE_BY_LINE}"
+                yield f"{counts}, but {self._bitext.describe(source, divergence)}; if so, {LINE_BY_LINE}"
 
 
 class Extent(NamedTuple):

@@ -7,7 +7,7 @@ import re
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import filterfalse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from nersery.core.sentence import Sentence
@@ -56,7 +56,17 @@ class Features:
         return np.array(self._lengths), np.array(self._marks)
 
 
-def first_divergence(first: Features, second: Features) -> tuple[int, int] | None:
+class Divergence(NamedTuple):
+    """Where two texts run apart: the number of the line, from 0, and how many lines the source is ahead from there.
+
+    If the target is ahead, that number is negative.
+    """
+
+    line: int
+    ahead: int
+
+
+def first_divergence(first: Features, second: Features) -> Divergence | None:
     """Find the line from which on the lines of two texts are no translations of each other.
 
     Args:
@@ -64,8 +74,7 @@ def first_divergence(first: Features, second: Features) -> tuple[int, int] | Non
         second: Features of the target. In texts of equal length, lines may be missing in one place and added elsewhere.
 
     Returns:
-        The number of the line, from 0, and how many lines the source is ahead from there (negative: the target is);
-        None if it cannot be found.
+        The divergence; None if it cannot be found.
     """
     excess, sides = len(first) - len(second), (first.arrays(), second.arrays())
     furthest = abs(excess) or MOST_SHIFT
@@ -73,10 +82,12 @@ def first_divergence(first: Features, second: Features) -> tuple[int, int] | Non
     directions = (1,) if excess > 0 else (-1,) if excess else (1, -1)
     fewest = FEWEST if excess else FEWEST_IF_EQUAL
     shifts = [_likeliest_shift(*sides, direction * step, fewest) for step in steps for direction in directions]
-    significant = [(place, offset, gain) for place, offset, gain in shifts if gain > 0]
-    least = max((gain for *_, gain in significant), default=0.0) / 2
-    place, offset, _ = min((candidate for candidate in significant if candidate[2] >= least), default=(0, 0, 0.0))
-    return (place, offset) if significant else None
+    significant = [(line, offset, gain) for line, offset, gain in shifts if gain > 0]
+    if not significant:
+        return None
+    least = max(gain for *_, gain in significant) / 2
+    line, offset, _ = min(shift for shift in significant if shift[2] >= least)
+    return Divergence(line, offset)
 
 
 def differing_blank_lines(here: Iterable[Sentence], there: Iterable[Sentence]) -> str:
@@ -102,7 +113,7 @@ def _lines_of(sentences: Iterable[Sentence]) -> list[int]:
 
 
 def _likeliest_shift(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[int, int, float]:
-    """The likeliest place from which the sides are shifted by an offset, the offset, and how much better they fit."""
+    """The likeliest line from which the sides are shifted by an offset, the offset, and how much better they fit."""
     import numpy as np
 
     length = min(len(first[0]), len(second[0])) - abs(offset)
@@ -111,13 +122,13 @@ def _likeliest_shift(first: _Arrays, second: _Arrays, offset: int, fewest: int) 
     gain = _line_similarities(first, second, offset, length) - _line_similarities(first, second, 0, length)
     summed = np.concatenate(([0.0], np.cumsum(gain)))
     ends = np.minimum(np.arange(length) + WINDOW, length)
-    better = summed[ends] - 2 * summed[:length]  # in the window after a place, and not before the place
+    better = summed[ends] - 2 * summed[:length]  # in the window after a line, and not before it
     start = max(0, int(np.argmax(better)) - WINDOW // 2)
-    place = min(length - 1, start + int(np.argmin(summed[start : start + WINDOW])))  # where losses turn into gains
-    window = gain[place : ends[place]]
+    line = min(length - 1, start + int(np.argmin(summed[start : start + WINDOW])))  # where losses turn into gains
+    window = gain[line : ends[line]]
     error = float(window.std()) / math.sqrt(len(window)) + 1e-9
     is_significant = len(window) >= fewest and window.mean() / error >= LEAST_EVIDENCE
-    return place, offset, float(better[place]) if is_significant else 0.0
+    return line, offset, float(better[line]) if is_significant else 0.0
 
 
 def _marks(words: Sequence[str]) -> int:
