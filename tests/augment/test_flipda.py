@@ -152,7 +152,7 @@ def test_old_words_under_new_labels_are_rejected_in_other_places_too() -> None:
             return [target.replace_span(0, 1, ("they", "just")) for target, _ in drafts]
 
     method = fitted(flip_rate=1.0)
-    method._spans = Filler()
+    method._span_filler = Filler()
     rejected = method.generate(PARENT, random.Random(0))
     assert isinstance(rejected, Reject)
     assert rejected.reason == NOT_NEW

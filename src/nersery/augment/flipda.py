@@ -79,7 +79,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     in_turn: bool = True
     max_subwords: Count = 100
     batch_size: Count = 30
-    _spans: SpanFiller | None = hidden(default=None)
+    _span_filler: SpanFiller | None = hidden(default=None)
     _tagger: Any = hidden(default=None)
     _types: tuple[str, ...] = hidden(default=())
 
@@ -106,7 +106,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
 
             sampling = Sampling(self.top_k, candidates=1, max_subwords=self.max_subwords)
             model = Seq2Seq(self.source, self.device, self.precision)
-            self._spans = SpanFiller(model, sampling, self.descriptions)
+            self._span_filler = SpanFiller(model, sampling, self.descriptions)
             return
         lm = self.opened(sentences, training)
         self._add_tokens(lm, [*sentences, *training.dev])
@@ -115,13 +115,13 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The candidate for each sentence that the tagger judges best."""
-        if self._lm is None and self._spans is None:
+        if self._lm is None and self._span_filler is None:
             raise unfitted(self, "generate")
         due = [number for number, sentence in enumerate(sentences) if replaceable_positions(sentence.words)]
-        targets = {number: self._target(sentences[number], rngs[number]) for number in due}
+        targets = {number: self._with_flipped_types(sentences[number], rngs[number]) for number in due}
         numbers = [number for number in due for _ in range(self.candidates)]
-        drafts = [(targets[n], self._hidden(sentences[n], targets[n], rngs[n])) for n in numbers]
-        write = self._fill_masked if self._spans is None else self._spans.fill
+        drafts = [(targets[n], self._positions_to_rewrite(sentences[n], targets[n], rngs[n])) for n in numbers]
+        write = self._fill_masked if self._span_filler is None else self._span_filler.fill
         return self._best(sentences, [*zip(numbers, write(drafts, [rngs[n] for n in numbers]), strict=True)])
 
     def _fill_masked(
@@ -138,7 +138,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         types = types_in(sentences)
         model.add_tokens(token_descriptions(types.union(self._types), (), self.descriptions))
 
-    def _target(self, sentence: Sentence, rng: random.Random) -> Sentence:
+    def _with_flipped_types(self, sentence: Sentence, rng: random.Random) -> Sentence:
         """The sentence with the intended types of its entities.
 
         An entity keeps its type if gold does not have that type, which the tagger cannot know, or is only punctuation.
@@ -151,7 +151,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
             entities.append(replace(entity, type=rng.choice(other_types)) if flips else entity)
         return sentence.with_entities(entities)
 
-    def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
+    def _positions_to_rewrite(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
         """The positions of words to rewrite: those of flipped entities, and a share of all others; at least one."""
         pairs = zip(sentence.entities, target.entities, strict=True)
         flipped = {position for old, new in pairs if old.type != new.type for position in old.positions}

@@ -11,8 +11,8 @@ from nersery.augment.base import Suggester
 from nersery.augment.inspection.suggestions import (
     Suggestion,
     blanks_of,
-    choose,
-    compare,
+    choose_sentences,
+    compare_suggestions,
     create_suggester,
     suggester_names,
     suggestions,
@@ -67,7 +67,7 @@ def test_nothing_is_suggested_if_there_is_nothing_to_hide():
 def test_the_oracle_judges_borders_and_type():
     oracle = oracle_of("[0.1 & 2.1|CW]", "[0.2 &|CW]", "[5.1|PER]", "[lives|LOC]", "[Oslo|LOC]")
     blanks = [ROCK, OSLO, SIGNS]
-    comparison = compare(blanks, {"a": suggestions(Listing(), blanks, 2)}, oracle)
+    comparison = compare_suggestions(blanks, {"a": suggestions(Listing(), blanks, 2)}, oracle)
     verdicts = [
         [comparison.verdict(b, s.words) for s in made] for b, made in zip(blanks, comparison.columns["a"], strict=True)
     ]
@@ -77,7 +77,9 @@ def test_the_oracle_judges_borders_and_type():
 
 
 def test_a_comparison_can_be_written_as_json():
-    described = compare([ROCK, OSLO], {"a": suggestions(Listing(), [ROCK, OSLO], 1)}, oracle_of("[5.1|LOC]")).as_dict()
+    described = compare_suggestions(
+        [ROCK, OSLO], {"a": suggestions(Listing(), [ROCK, OSLO], 1)}, oracle_of("[5.1|LOC]")
+    ).as_dict()
     (one,) = described["sentences"]
     assert (one["id"], one["words"]) == (ROCK.sentence.id, list(ROCK.sentence.words))
     assert one["mentions"][0] == {
@@ -89,7 +91,7 @@ def test_a_comparison_can_be_written_as_json():
 
 
 def test_without_an_oracle_nothing_is_judged():
-    comparison = compare([OSLO], {"a": suggestions(Listing(), [OSLO], 1)})
+    comparison = compare_suggestions([OSLO], {"a": suggestions(Listing(), [OSLO], 1)})
     assert comparison.verdicts == {}
     assert comparison.as_dict()["sentences"][0]["mentions"][0].keys() == {
         "start", "end", "type", "words", "hidden", "suggestions",
@@ -99,7 +101,7 @@ def test_without_an_oracle_nothing_is_judged():
 def test_the_same_words_in_two_mentions_are_judged_separately():
     same = Sentence(("Lima", "Lima"), (Entity(0, 1, "LOC"), Entity(1, 2, "PER")), id="1")
     blanks = blanks_of([same])
-    comparison = compare(blanks, {}, oracle_of("[Lima|LOC]"))
+    comparison = compare_suggestions(blanks, {}, oracle_of("[Lima|LOC]"))
     assert [comparison.verdict(blank, ("Lima",)) == blank.entity.type for blank in blanks] == [True, False]
 
 
@@ -107,30 +109,30 @@ def test_the_same_words_in_two_mentions_are_judged_separately():
 
 
 def test_chooses_the_first_sentences_with_an_entity():
-    assert [s.id for s in choose(CORPUS, [], 1, "f")] == ["2"]
-    assert [s.id for s in choose(CORPUS, [], 9, "f")] == ["2", "3"]
+    assert [s.id for s in choose_sentences(CORPUS, [], 1, "f")] == ["2"]
+    assert [s.id for s in choose_sentences(CORPUS, [], 9, "f")] == ["2", "3"]
 
 
 def test_chooses_by_id_in_the_given_order():
-    assert [s.id for s in choose(CORPUS, ["3", "2", "3"], 1, "f")] == ["3", "2"]
+    assert [s.id for s in choose_sentences(CORPUS, ["3", "2", "3"], 1, "f")] == ["3", "2"]
 
 
 def test_all_ids_that_cannot_be_shown_are_reported_together():
     corpus = Corpus(Sentence(("a",), (Entity(0, 1, "A"),) if n else (), id=f"train:{n}") for n in range(30))
     with pytest.raises(SettingsError) as error:
-        choose(corpus, ["train:0", "tran:7", "train:3"], 1, "f")
+        choose_sentences(corpus, ["train:0", "tran:7", "train:3"], 1, "f")
     first, second = str(error.value).split("\n")
     assert first == 'the sentence "train:0" has no entity, so there is nothing to guess; e.g. "train:1" has one'
     assert second.startswith('no sentence has the id "tran:7"; did you mean "train:7"? Known: train:7, ')
     assert second.endswith(" …")
     assert second.count("train:") == 9
     with pytest.raises(SettingsError, match=r"known: train:1, train:2, .*, train:8 …$"):
-        choose(corpus, ["zzzz"], 1, "f")
+        choose_sentences(corpus, ["zzzz"], 1, "f")
 
 
 def test_refuses_a_file_without_entities():
     with pytest.raises(DataError, match=r"f: no sentence of 1 has an entity[^\n]*\nFix: .*`tag_column`"):
-        choose(Corpus([sentence("nobody came")]), [], 1, "f")
+        choose_sentences(Corpus([sentence("nobody came")]), [], 1, "f")
 
 
 # --- methods --------------------------------------------------------------------------------------------------------

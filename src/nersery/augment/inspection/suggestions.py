@@ -137,7 +137,7 @@ class SuggestionTable:
         return {"oracle": verdict, "agrees": verdict == blank.entity.type}
 
 
-def compare(
+def compare_suggestions(
     blanks: Sequence[Blank], columns: Mapping[str, list[list[Suggestion]]], oracle: Tagger | None = None
 ) -> SuggestionTable:
     """Suggestions side by side, with the verdicts of an oracle on each of them and on the original mentions."""
@@ -182,7 +182,7 @@ def blanks_of(sentences: Iterable[Sentence]) -> list[Blank]:
     return [Blank(sentence, entity) for sentence in sentences for entity in sentence.entities]
 
 
-def choose(corpus: Corpus, ids: Sequence[str], count: int, file: str) -> list[Sentence]:
+def choose_sentences(corpus: Corpus, ids: Sequence[str], count: int, file: str) -> list[Sentence]:
     """The sentences with some ids or, without ids, the first sentences that have an entity.
 
     Args:
@@ -230,7 +230,7 @@ def create_suggester(method: str, settings: Mapping[str, Any]) -> Any:
     return create("augment", method, settings)
 
 
-def learns(method: Augmenter) -> bool:
+def is_trained_on_gold(method: Augmenter) -> bool:
     """Whether a method is trained on gold sentences; some only open their model."""
     return type(method).fit not in (Augmenter.fit, MaskedModelSettings.fit)
 
