@@ -169,14 +169,14 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         if self._writer is None:
             raise unfitted(self, "generate")
-        made: list[Sentence | Reject] = [Reject(NO_GAP if s.entities else NO_ENTITIES) for s in sentences]
+        outcomes: list[Sentence | Reject] = [Reject(NO_GAP if s.entities else NO_ENTITIES) for s in sentences]
         mixed = self._mixed(sentences, rngs)
         templates = [template.dynamically_masked(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]
         due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]
         drafts = self._writer.write([templates[n] for n in due], [rngs[n] for n in due])
         for number, draft in zip(due, drafts, strict=True):
-            made[number] = self._checked(draft, *mixed[number])
-        return made
+            outcomes[number] = self._checked(draft, *mixed[number])
+        return outcomes
 
     def _mixed(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]

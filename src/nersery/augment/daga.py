@@ -107,15 +107,15 @@ class DAGA(FineTuningSettings, Augmenter):
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         if self._lm is None:
             raise unfitted(self, "generate")
-        made: list[Sentence | Reject] = [Reject(OTHER_LANGUAGE) for _ in sentences]
+        outcomes: list[Sentence | Reject] = [Reject(OTHER_LANGUAGE) for _ in sentences]
         due = [number for number, sentence in enumerate(sentences) if self._knows_language_of(sentence)]
         starts = [self._start(self._language(sentences[n], rngs[n])) for n in due]
         texts = self._lm.sample(
             [rngs[n] for n in due], most_words=self.max_words, temperature=self.temperature, starts=starts
         )
         for number, text, start in zip(due, texts, starts, strict=True):
-            made[number] = self._parsed(text, start, sentences[number], rngs[number])
-        return made
+            outcomes[number] = self._parsed(text, start, sentences[number], rngs[number])
+        return outcomes
 
     def _knows_language_of(self, sentence: Sentence) -> bool:
         """Whether this sentence names no language, or gold has sentences in its language or without a language."""

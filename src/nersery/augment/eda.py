@@ -104,9 +104,9 @@ class EDA(SynonymSettings, Augmenter):
         if self._thesaurus is None:
             raise unfitted(self, "generate")
         for operation in rng.sample(self.operations, len(self.operations)):
-            made = _changed(sentence, operation, self.rate, self._thesaurus, rng)
-            if made is not None and made.words != sentence.words:
-                return made
+            changed = _changed(sentence, operation, self.rate, self._thesaurus, rng)
+            if changed is not None and changed.words != sentence.words:
+                return changed
         return Reject("no operation applies")
 
 
@@ -175,7 +175,7 @@ def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence 
 def _until_changed(sentence: Sentence, draw: Callable[[], Sentence]) -> Sentence | None:
     """The first draw with another word order; None if many draws have the old one, as when two words swap twice."""
     draws = (draw() for _ in range(MOST_DRAWS))
-    return next((made for made in draws if made.words != sentence.words), None)
+    return next((changed for changed in draws if changed.words != sentence.words), None)
 
 
 def _with_deletions(sentence: Sentence, count: int, rng: random.Random) -> Sentence | None:

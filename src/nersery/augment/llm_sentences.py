@@ -168,27 +168,27 @@ class LlmSentences(EndpointMethod, Augmenter):
         by_character = self.split == "punctuation" and sentence.language in self._in_characters
         cut = splitter("characters" if by_character else self.split, sentence.language)
         try:
-            made = (
+            new = (
                 _new_sentence(sentence, content, cut)
                 if self.write == "sentences"
                 else _with_new_entities(sentence, content, cut)
             )
         except DataError:
             return Reject(UNSTORABLE)
-        if isinstance(made, Reject):
-            return made
-        if names_a_type(made.words, self._types_never_bracketed(sentence)):
+        if isinstance(new, Reject):
+            return new
+        if names_a_type(new.words, self._types_never_bracketed(sentence)):
             return TYPE_NAMED
         known = {"UNKNOWN", *self._scripts.get(sentence.language, ()), *self._scripts_of(sentence)}
         if known == {"UNKNOWN"}:  # no letters around entities, as in lists and results of matches
             known.add(main_script(sentence.words))
         written = (
-            {_script_around(made)}
+            {_script_around(new)}
             if self.write == "sentences"
-            else {main_script(filterfalse(_is_acronym, made.mention(entity))) for entity in made.entities}
+            else {main_script(filterfalse(_is_acronym, new.mention(entity))) for entity in new.entities}
         )
         foreign = min(written - known, default="")
-        return Reject(f"the answer is in another script ({script_name(foreign)})") if foreign else made
+        return Reject(f"the answer is in another script ({script_name(foreign)})") if foreign else new
 
     def _types_never_bracketed(self, sentence: Sentence) -> list[str]:
         """Types that neither gold nor the sentence has in brackets. A title such as "Dune (film)" may have them."""
@@ -221,13 +221,13 @@ def _new_sentence(sentence: Sentence, text: object, cut: Splitter) -> Sentence |
         return RUNS_ON
     columns = tuple((UNKNOWN_COLUMN,) * len(words) for _ in sentence.columns)
     blank = replace(sentence, entities=(), comments=(), soft_labels=(), document="", offsets=())
-    made = replace(blank, words=words, columns=columns)
-    entities = placed_mentions(mention_list(sentence), made, {entity.type for entity in sentence.entities})
+    new = replace(blank, words=words, columns=columns)
+    entities = placed_mentions(mention_list(sentence), new, {entity.type for entity in sentence.entities})
     if isinstance(entities, Reject):
         return entities
     given = {spelled(sentence.mention(entity)): sentence.mention(entity) for entity in sentence.entities}
-    made = made.with_entities(entities)  # the answer may be split into other words than the given entities
-    return made.replace_spans((e.start, e.end, given[spelled(made.mention(e))]) for e in entities)
+    new = new.with_entities(entities)  # the answer may be split into other words than the given entities
+    return new.replace_spans((e.start, e.end, given[spelled(new.mention(e))]) for e in entities)
 
 
 def _with_new_entities(sentence: Sentence, mentions: object, cut: Splitter) -> Sentence | Reject:

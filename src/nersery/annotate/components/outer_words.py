@@ -46,8 +46,8 @@ class OuterWords:
 
     def _trimmed(self, sentence: Sentence, entity: Entity) -> Entity | None:
         start, end, words = entity.start, entity.end, sentence.words
-        spoken = [position for position in entity.positions if not is_punctuation(words[position])]
-        inner = words[spoken[0] : spoken[-1] + 1] if spoken else ()
+        without_punctuation = [position for position in entity.positions if not is_punctuation(words[position])]
+        inner = words[without_punctuation[0] : without_punctuation[-1] + 1] if without_punctuation else ()
         while start < end and words[start] not in self.first and _is_loose(words[start], inner):
             start += 1
         while start < end and words[end - 1] not in self.last and _is_loose(words[end - 1], inner):

@@ -143,7 +143,7 @@ def compare_suggestions(
     """Suggestions side by side, with the verdicts of an oracle on each of them and on the original mentions."""
     mentions = [(blank, blank.sentence.mention(blank.entity)) for blank in blanks]
     for column in columns.values():
-        mentions += [(blank, s.words) for blank, made in zip(blanks, column, strict=True) for s in made]
+        mentions += [(blank, s.words) for blank, suggested in zip(blanks, column, strict=True) for s in suggested]
     verdicts: dict[tuple[tuple[str, ...], Entity], str | None] = {}
     if oracle is not None:
         filled = [(_with_mention(blank, mention), blank.entity) for blank, mention in mentions]
@@ -170,11 +170,11 @@ def suggestions(method: Suggester, blanks: Sequence[Blank], top_k: int) -> list[
 
 
 def _by_rank(blank: Blank, guesses: Sequence[Sequence[Guess]]) -> list[Suggestion]:
-    made = []
+    suggested = []
     for ranked in zip(*guesses, strict=False):  # a small vocabulary may have fewer words for one position than another
         words, probabilities = zip(*ranked, strict=True)
-        made.append(Suggestion(blank.filled(words).mention(blank.entity), probabilities))
-    return made
+        suggested.append(Suggestion(blank.filled(words).mention(blank.entity), probabilities))
+    return suggested
 
 
 def blanks_of(sentences: Iterable[Sentence]) -> list[Blank]:

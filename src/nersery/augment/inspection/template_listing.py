@@ -48,17 +48,17 @@ def make_templates(
     """
     excluded = {} if keywords == "none" else stop_words([s for s in corpus if s.entities], stop_word_file)
     maker = TemplateMaker(keywords, rate, excluded, lambda sentences: [attentions[s.id] for s in sentences])
-    made = maker.training_templates([sentence for sentence in shown if sentence.entities], seed)
-    return {sentence.id: template for sentence, template in made.items()}
+    templates = maker.training_templates([sentence for sentence in shown if sentence.entities], seed)
+    return {sentence.id: template for sentence, template in templates.items()}
 
 
-def templates_as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -> list[dict[str, Any]]:
+def templates_as_json(shown: Sequence[Sentence], templates: Mapping[str, Template]) -> list[dict[str, Any]]:
     """A row for each sentence: words, entities, and the keywords and gaps of its template."""
     rows = []
     for sentence in shown:
         row: dict[str, Any] = {"id": sentence.id, "words": sentence.words}
         row["entities"] = [entity.as_dict() for entity in sentence.entities]
-        template = made.get(sentence.id)
+        template = templates.get(sentence.id)
         details = {"keywords": template.keywords, "gaps": template.gaps()} if template else {"no_template": NO_ENTITIES}
         rows.append(row | details)
     return rows

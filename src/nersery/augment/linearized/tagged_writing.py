@@ -83,10 +83,10 @@ def write_sentences(
         replace(pair, target=()) if is_known else None for pair, is_known in zip(pairs, has_known_types, strict=True)
     ]
     texts = model.generate(sources, rngs, sampling)
-    made: list[Sentence | Reject] = []
+    outcomes: list[Sentence | Reject] = []
     for text, sentence, is_known in zip(texts, sentences, has_known_types, strict=True):
         if text is None:
-            made.append(Reject(too_long if is_known else UNKNOWN_TYPE))
+            outcomes.append(Reject(too_long if is_known else UNKNOWN_TYPE))
         else:
-            made.append(read(text.words, sentence) if text.finished else rejected(UNFINISHED, text.words, sentence))
-    return made
+            outcomes.append(read(text.words, sentence) if text.finished else rejected(UNFINISHED, text.words, sentence))
+    return outcomes

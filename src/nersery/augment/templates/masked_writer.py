@@ -60,7 +60,9 @@ class MaskedWriter(TemplateWriter):
         empty = [_empty_draft(template, self._lengths, rng) for template, rng in zip(templates, rngs, strict=True)]
         drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(settings.candidates)] for draft in empty]
         for passes_left in range(settings.passes, 0, -1):
-            due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
+            due = [
+                (draft, rng) for candidates, rng in zip(drafts, rngs, strict=True) for draft in candidates if draft.gaps
+            ]
             if not due:
                 break
             masked_inputs = [linearized_input(draft.sentence, draft.gaps) for draft, _ in due]
@@ -68,7 +70,7 @@ class MaskedWriter(TemplateWriter):
             guesses = dict(zip(distinct, self._model.guesses(distinct, settings.top_k, punctuation=True), strict=True))
             for (draft, rng), masked_input in zip(due, masked_inputs, strict=True):
                 draft.write(guesses[masked_input], math.ceil(len(draft.gaps) / passes_left), rng)
-        best = [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
+        best = [max(candidates, key=lambda draft: draft.certainty).sentence for candidates in drafts]
         return [*map(with_attached_punctuation, best)] if self._lengths.attaches_punctuation else best
 
     def _add_tokens(self, sentences: Iterable[Sentence]) -> None:

@@ -127,9 +127,9 @@ class TemplateMaker:
     def training_templates(self, sentences: Sequence[Sentence], seed: int) -> dict[Sentence, Template]:
         """The templates that a language model learns from; their attention is computed only here."""
         rngs = [item_rng(seed, "aclm templates", sentence.id) for sentence in sentences]
-        made = dict(zip(sentences, self.templates(sentences, rngs), strict=True))
-        self._training_keywords = {sentence: template.keywords for sentence, template in made.items()}
-        return made
+        templates = dict(zip(sentences, self.templates(sentences, rngs), strict=True))
+        self._training_keywords = {sentence: template.keywords for sentence, template in templates.items()}
+        return templates
 
     def templates(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Template]:
         """The template of each sentence. A sentence without entities has no keywords."""
