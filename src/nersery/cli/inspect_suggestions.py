@@ -80,22 +80,15 @@ def suggest(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare what methods or models suggest in place of mentions."""
-    from nersery.augment.inspection.suggestions import (
-        blanks_of,
-        choose_sentences,
-        compare_suggestions,
-        create_suggester,
-        is_trained_on_gold,
-        suggestions,
-    )
+    from nersery.augment.inspection import suggestions as inspection
     from nersery.core.training_context import Training
 
     requests = _requests(methods or [], models or [])
-    created = {request.label: create_suggester(request.method, request.settings) for request in requests}
-    if gold is None and any(map(is_trained_on_gold, created.values())):
+    created = {request.label: inspection.create_suggester(request.method, request.settings) for request in requests}
+    if gold is None and any(map(inspection.is_trained_on_gold, created.values())):
         note(f"methods that learn are trained on {source} itself; see --gold")
     shown, examples, dev_gold = _read(source, gold, dev)
-    blanks = blanks_of(choose_sentences(shown, ids or [], count, source))
+    blanks = inspection.blanks_of(inspection.choose_sentences(shown, ids or [], count, source))
     judge = _judge(oracle, {blank.entity.type for blank in blanks})
     for method in created.values():
         method.check()
@@ -103,8 +96,8 @@ def suggest(
     for label, method in created.items():
         with Progress(printable(label), quiet=quiet) as progress:
             method.fit(examples, Training(dev_gold, seed, progress))
-        columns[label] = suggestions(method, blanks, top_k)
-    comparison = compare_suggestions(blanks, columns, judge)
+        columns[label] = inspection.suggestions(method, blanks, top_k)
+    comparison = inspection.compare_suggestions(blanks, columns, judge)
     if json:
         options.print_json(_comparison_json(source, oracle, requests, comparison))
     else:
