@@ -46,6 +46,11 @@ def test_precise_folds_override_the_usual_gain() -> None:
     assert gain("", 0.12, 0.02) == pytest.approx(0.12, abs=0.01), "nothing is known of encoders"
 
 
+def test_a_gain_in_short_trainings_may_come_from_more_steps() -> None:
+    shown = Comparison(0.095, -0.019, 0.224, 0.1, 50, 2)
+    assert expected_gain(OTHER_KIND, shown, 2) > 0 > expected_gain(OTHER_KIND, shown, 2, is_short=True)
+
+
 def test_small_losses_on_small_folds_count_as_chance() -> None:
     assert gain("self-training", -0.02, 0.05) > 0 > gain("self-training", -0.12, 0.05)
     assert gain("mention_replacement", -0.08, 0.05) < 0.005 < gain("questions", -0.002, 0.06)

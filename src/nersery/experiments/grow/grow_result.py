@@ -276,8 +276,8 @@ def _winning_recipe(trials: Trials, folder: Path, system: System) -> str:
     table["name"] = REPEATED
     names = {one.name for one in trials.run.recipe.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
-    used = trials.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
-    table["tagger"] |= Schedule(used["steps"], used["batch_size"]).settings
+    # The training on all sentences may have had another schedule than the search.
+    table["tagger"] |= Schedule.of(trials.run.recipe).settings
     beside = "" if system.name == GOLD else f"{label_of(system.name)} beside "
     table["description"] = f"{beside}gold only, as nersery grow has chosen it"
     if trials.run.recipe.data.test:

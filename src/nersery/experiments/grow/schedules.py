@@ -16,6 +16,11 @@ class Schedule(NamedTuple):
     steps: int
     batch_size: int
 
+    @classmethod
+    def of(cls, recipe: Recipe) -> Schedule:
+        """The schedule of a recipe's taggers."""
+        return cls(*(recipe.tagger.settings[name] for name in cls._fields))
+
     def __str__(self) -> str:
         return f"{self.steps} steps with {self.batch_size} sentences"
 
@@ -92,5 +97,5 @@ def with_last(notes: Iterable[str], recipe: Recipe, planned: Schedule, last: Sch
     Args:
         recipe: The recipe of the search.
     """
-    search = Schedule(*(recipe.tagger.settings[name] for name in Schedule._fields))
+    search = Schedule.of(recipe)
     return [note.replace(schedule_text(search, planned), schedule_text(search, last)) for note in notes]

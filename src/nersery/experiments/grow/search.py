@@ -209,8 +209,7 @@ class Search(Trials):
         that has seen all sentences is better than that of a fold. If even this takes too long, the schedule of the
         search is returned.
         """
-        settings = self.run.recipe.tagger.settings
-        searched = Schedule(settings["steps"], settings["batch_size"])
+        searched = Schedule.of(self.run.recipe)
         free = self.budget.left - self.budget.expected(self.budget.closing)
         possible = [s for s in SCHEDULES if math.prod(s) >= LEAST_OF_SEARCH * math.prod(searched)]
         return next((s for s in possible if self.budget.expected(self._final_cost(system, s)) <= free), searched)

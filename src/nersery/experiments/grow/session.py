@@ -301,11 +301,9 @@ class GrowJob:
             raw = run.corpora["raw"].sentences
             run_time = RunTime(recipe, gold, raw, speeds=self._speeds, timed=save, say=self._say)
             better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
-            planned = Schedule(*record["last"])
-            suits = record.get("raw_suits", True)
-            search = Search(
-                run, run_time, budget, self._say, save, self.model, planned, tried=tried, better=better, raw_suits=suits
-            )
+            planned, searched = Schedule(*record["last"]), Schedule.of(recipe)
+            known = {"better": better, "raw_suits": record.get("raw_suits", True), "is_short": searched.is_short}
+            search = Search(run, run_time, budget, self._say, save, self.model, planned, tried=tried, **known)
             search.restore()
             notes: list[str] = list(record["notes"])
             try:

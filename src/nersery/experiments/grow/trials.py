@@ -48,12 +48,14 @@ class Trials:
         tried: Trials by name, gold only first.
         better: Encoders that usually gain more than any method, and what they gain.
         raw_suits: Whether raw text is of the same kind as the labelled sentences.
+        is_short: Whether the trainings on folds are short; see `Schedule.is_short`.
     """
 
     run: Run
     tried: dict[str, SystemTrial] = field(default_factory=dict, kw_only=True)
     better: Mapping[str, Gain] = field(default_factory=dict, kw_only=True)
     raw_suits: bool = field(default=True, kw_only=True)
+    is_short: bool = field(default=False, kw_only=True)
     _compared: dict[tuple[str, tuple[int, ...]], Comparison] = field(default_factory=dict, init=False)
 
     @property
@@ -95,7 +97,7 @@ class Trials:
         judged, system = replace(tried, folds=tried.folds[:first]), self.run.recipe.system(tried.name)
         encoder = self.encoder(self.run.recipe.baseline)
         usual = usual_gain(self.run.recipe.chain(system), encoder, self.better, raw_suits=self.raw_suits)
-        return expected_gain(usual, self.against_gold(judged), len(judged.folds))
+        return expected_gain(usual, self.against_gold(judged), len(judged.folds), is_short=self.is_short)
 
     def still_tried(self, fold_count: int) -> list[SystemTrial]:
         """The systems that were scored on this number of folds and not dropped. Others cannot be compared."""
