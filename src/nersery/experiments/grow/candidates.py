@@ -12,7 +12,7 @@ from nersery.models.bundled_models.bundled import ENCODERS, ENGLISH, MULTILINGUA
 ANSWERS_IN_MANY_LANGUAGES = MULTILINGUAL
 STARTS = {encoder: tagger for tagger, encoder in ENCODERS.items()}
 """The bundled tagger on each bundled encoder, from which other taggers for names start."""
-HEAD_RATE = 1e-3
+STAGE_HEAD_RATE = 1e-3
 """Learning rate of the head in a second training on gold: half of that in the first training."""
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
 OTHER, BACK = "other encoder", "other encoder and back"
@@ -75,7 +75,7 @@ def systems_for(
         if tagger:
             entries.append({"name": f"gold{suffix or f', {start}'}", **tagger})
         if raw:
-            second_stage = {"steps": stage_steps, "head_learning_rate": HEAD_RATE}
+            second_stage = {"steps": stage_steps, "head_learning_rate": STAGE_HEAD_RATE}
             turn = other if is_first else ""
             turns: Entry = {"tagger_settings": {"model": STARTS[turn] if are_names else turn}} if turn else {}
             base = "" if is_first else f"gold{suffix}"
