@@ -28,7 +28,7 @@ from nersery.taggers.base import strict_f1
 
 DATA = "../shared/data/multiconer/en"
 FILES = ("100.conll", "200.conll", "500.conll", "1000.conll")
-START, STEP, MOST = 50, 50, 400
+START, STEP, MAX_LABELLED = 50, 50, 400
 STEPS = 300
 OTHER = 1000
 """The distance between the seeds of taggers that choose together."""
@@ -142,9 +142,9 @@ def parser_of(description: str | None) -> argparse.ArgumentParser:
 def main() -> None:
     """Simulate the labelling, and print the table."""
     parser = parser_of(__doc__)
-    parser.add_argument("--chosen", type=int, default=MOST, help="label up to this number of chosen sentences")
+    parser.add_argument("--chosen", type=int, default=MAX_LABELLED, help="label up to this number of chosen sentences")
     parser.add_argument("--taggers", type=int, default=1, help="taggers that choose together")
-    parser.add_argument("--random", type=int, nargs="*", default=[*range(START + STEP, MOST + 1, STEP)])
+    parser.add_argument("--random", type=int, nargs="*", default=[*range(START + STEP, MAX_LABELLED + 1, STEP)])
     options = parser.parse_args()
     measuring.print_machine()
     sentences, test = pool(options.data), nersery.read(options.data / "test.conll").sentences

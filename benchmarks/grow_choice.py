@@ -31,7 +31,7 @@ from nersery.experiments.grow.session import GrowJob
 from nersery.taggers.base import Tagger, load_tagger, strict_f1
 
 DATA = "../shared/data"
-MOST_RAW = 3000
+MAX_RAW_SENTENCES = 3000
 """The most labelled sentences to use without their labels, if a data set has no raw text."""
 NEAR = 1.0
 """The F1 points that the choice may be below the best, and the final tagger below gold only."""
@@ -67,7 +67,7 @@ class DataSet:
         if self.raw:
             return gold, Corpus(io.open_text(str(folder / self.raw))), test
         left = Corpus(s.with_entities(()) for s in pool if s.id not in gold.by_id)
-        return gold, sample(left, min(MOST_RAW, len(left)), "random", seed), test
+        return gold, sample(left, min(MAX_RAW_SENTENCES, len(left)), "random", seed), test
 
 
 def multiconer(language: str) -> DataSet:

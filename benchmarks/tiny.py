@@ -16,8 +16,17 @@ from pathlib import Path
 import measuring
 from nersery import Entity, Sentence, io
 
-SMALLEST = {"steps": 2, "epochs": 1, "copies": 1, "size": 6, "dev_size": 4, "per_step": 2, "examined": 6, "passes": 2}
-NUMBER = re.compile(rf"(?<![\w-])({'|'.join(SMALLEST)}) = \d+")
+TINY_VALUES = {
+    "steps": 2,
+    "epochs": 1,
+    "copies": 1,
+    "size": 6,
+    "dev_size": 4,
+    "per_step": 2,
+    "examined": 6,
+    "passes": 2,
+}
+NUMBER = re.compile(rf"(?<![\w-])({'|'.join(TINY_VALUES)}) = \d+")
 OTHERS = ("de", "es", "nl", "tr", "ru", "ko", "zh", "bn")
 """Languages for which the English sentences are used."""
 TRANSLATIONS = ("deu", "spa", "ben", "guj", "kan", "mal", "mar", "pan", "tam", "tel")
@@ -66,7 +75,7 @@ def write_data(folder: Path) -> None:
 def tiny_recipe(text: str, data: Path, work: Path) -> str:
     """The text of a recipe with one seed, the smallest sizes and other folders."""
     text = re.sub(r"^seeds = .*", "seeds = [0]", text, flags=re.MULTILINE)
-    text = NUMBER.sub(lambda found: f"{found[1]} = {SMALLEST[found[1]]}", text)
+    text = NUMBER.sub(lambda found: f"{found[1]} = {TINY_VALUES[found[1]]}", text)
     return text.replace("../../shared/data", str(data)).replace("../runs/cross-lingual", str(work))
 
 

@@ -215,7 +215,7 @@ def grow_quickly(encoder: str) -> None:
     patch.setattr(plan, "systems_for", two_methods)
     for module in (plan, search):
         patch.setattr(module, "SCHEDULES", (Schedule(20, 4),))
-    patch.setattr(plan, "FEWEST_STEPS", 20)
+    patch.setattr(plan, "MIN_STEPS", 20)
     patch.setattr(candidates, "ENGLISH", encoder)
     patch.setattr(candidates, "MULTILINGUAL", encoder)
     patch.setattr(budget, "CLOSING", 1.0)

@@ -40,7 +40,7 @@ def stop_at(step: int) -> Callable[..., None]:
 def save_each_step(patch: pytest.MonkeyPatch) -> None:
     """Trainings save their state after each step."""
     patch.setattr("nersery.models.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
-    patch.setattr("nersery.models.training.checkpoint.LARGEST_SHARE", float("inf"))
+    patch.setattr("nersery.models.training.checkpoint.MAX_SHARE", float("inf"))
 
 
 @pytest.fixture

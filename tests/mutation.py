@@ -32,7 +32,7 @@ from mutmut.stats import status_by_exit_code
 from mutmut.utils.format_utils import get_module_from_key, mangled_name_from_mutant_name
 from mutmut.workers.isolation import ForkServerRunner
 
-MOST = 100
+MAX_MUTANTS = 100
 """Modules with more mutants than this are tested with a sample of this size, always the same one."""
 CONLL = ("io/test_conll", "io/test_conll_issues", "io/test_conll_repairs", "io/test_conll_round_trip")
 TESTS = {
@@ -155,7 +155,7 @@ def is_left_out(mutation: Mutation, parents: Mapping[int, cst.CSTNode]) -> bool:
 
 
 def sample_mutants() -> None:
-    """Leave out mutants by `RULES`, then draw `MOST`."""
+    """Leave out mutants by `RULES`, then draw `MAX_MUTANTS`."""
     create = file_mutation.create_mutations
 
     def drawn(filename: str, *args: Any) -> Any:
@@ -164,7 +164,7 @@ def sample_mutants() -> None:
         parents = {id(child): node for node in file_mutation._walk(module) for child in node.children}
         kept = [one for one in inside if not is_left_out(one, parents)]
         Path("mutants", f"{filename}.counts").write_text(f"{len(inside)} {len(inside) - len(kept)}")
-        chosen = sorted(random.Random(0).sample(range(len(kept)), min(MOST, len(kept))))
+        chosen = sorted(random.Random(0).sample(range(len(kept)), min(MAX_MUTANTS, len(kept))))
         return module, [kept[place] for place in chosen], *ignored
 
     file_mutation.create_mutations = drawn

@@ -226,7 +226,7 @@ def test_refuses_a_wrong_number_of_minutes(minutes: Any) -> None:
         nersery.grow("example:train.conll", minutes=minutes)
 
 
-@pytest.mark.parametrize(("name", "value"), [("count", "5"), ("count", 2.5), ("most", None)])
+@pytest.mark.parametrize(("name", "value"), [("count", "5"), ("count", 2.5), ("max_sentences", None)])
 def test_numbers_of_sentences_to_label_are_checked(name: str, value: Any) -> None:
     with pytest.raises(SettingsError, match=rf"{name} is {value!r}, expected a whole number"):
         nersery.next_sentences(GOLD, "no-such-tagger", **{name: value})

@@ -49,7 +49,7 @@ def test_first_corpus(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
     monkeypatch.setattr(plan, "models_for", lambda *_, **__: [tiny_model])
     for module in (plan, search):
         monkeypatch.setattr(module, "SCHEDULES", (Schedule(4, 4),))
-    monkeypatch.setattr(session, "MOST_RAW", 6)
+    monkeypatch.setattr(session, "MAX_RAW_SENTENCES", 6)
     monkeypatch.setattr(zero_shot, "ASKED", 6)
     monkeypatch.setattr(plan, "FEW_FOLDS", 2)
     monkeypatch.setattr(nersery, "example", beginning)

@@ -37,7 +37,7 @@ from existing_path import existing
 CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
 HELD_OUT, MEASURED = 100, 400
 """The sentences at the end of WikiText-2 that are written as samples, and those that the loss is measured on."""
-SHORTEST, LONGEST = 6, 40
+MIN_LENGTH, MAX_LENGTH = 6, 40
 """The length of a sentence in words."""
 HIDDEN = (0.15, 0.75)
 """The range of the share of words that a sentence loses. Each sentence draws its own share."""
@@ -60,7 +60,7 @@ def sentences(folder: Path) -> tuple[list[Words], list[Words]]:
     held_out: list[Words] = []
     for name in CORPORA:
         found = [tuple(words_of(line)) for line in _lines(folder / f"text/en/{name}.txt")]
-        found = [words for words in found if SHORTEST <= len(words) <= LONGEST]
+        found = [words for words in found if MIN_LENGTH <= len(words) <= MAX_LENGTH]
         if name == "wikitext2":
             found, held_out = found[:-MEASURED], found[-MEASURED:]
         train += found

@@ -37,7 +37,7 @@ CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
 HELD_OUT = 0.1
 """The share at the end of WikiText-2 that is used only for evaluation."""
 WINDOW = 126
-SHORTEST = 8
+MIN_LENGTH = 8
 MASK_RATE, HELD_OUT_RATE = 0.2, 0.15
 KEPT_RATE = 0.1
 """The share of the chosen subwords that stay visible and must still be predicted, as in BERT."""
@@ -75,7 +75,7 @@ def rows_of(lines: list[str], tokenizer: Any) -> Rows:
     for ids in tokenizer(lines, add_special_tokens=False)["input_ids"]:
         for start in range(0, len(ids), WINDOW):
             part = ids[start : start + WINDOW]
-            if len(part) >= SHORTEST:
+            if len(part) >= MIN_LENGTH:
                 row = [tokenizer.cls_token_id, *part, tokenizer.sep_token_id]
                 rows.append(np.array(row, dtype=np.uint16))
     return rows

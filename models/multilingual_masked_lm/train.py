@@ -47,7 +47,7 @@ HELD_OUT = 100
 ENGLISH = ("wikitext2", "textbooks", "wikipedia_crowd", "squad_sentences")
 WIKITEXT_HELD_OUT = 0.1
 XQUAD = ("en", "de", "hi")
-WINDOW, SHORTEST = 126, 8
+WINDOW, MIN_LENGTH = 126, 8
 MASK_RATE, HELD_OUT_RATE = 0.2, 0.15
 KEPT_RATE = 0.1
 """The share of the chosen subwords that stay visible, as in BERT."""
@@ -122,7 +122,7 @@ def rows_of(lines: Sequence[str], tokenizer: Any) -> Rows:
     for ids in tokenizer(list(lines), add_special_tokens=False, verbose=False)["input_ids"]:
         for start in range(0, len(ids), WINDOW):
             part = ids[start : start + WINDOW]
-            if len(part) >= SHORTEST:
+            if len(part) >= MIN_LENGTH:
                 rows.append(np.array([tokenizer.cls_token_id, *part, tokenizer.sep_token_id], dtype=np.int32))
     return rows
 

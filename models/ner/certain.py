@@ -15,11 +15,11 @@ from nersery import io
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 
-LEAST_SCORE = 0.7
+MIN_SCORE = 0.7
 """Minimum score of each entity."""
 WITHOUT = 0.25
 """The share of the sentences without entities that are kept."""
-MOST_CHARACTERS = 200
+MAX_CHARACTERS = 200
 """Longer sentences are left out, because they cost more than they teach."""
 
 
@@ -27,9 +27,9 @@ def certain(sentences: Iterable[Sentence], types: Collection[str]) -> Iterator[S
     """Select the sentences to keep."""
     for sentence in sentences:
         found = {entity.type for entity in sentence.entities}
-        if sum(map(len, sentence.words)) > MOST_CHARACTERS or (types and not found.intersection(types)):
+        if sum(map(len, sentence.words)) > MAX_CHARACTERS or (types and not found.intersection(types)):
             continue
-        is_certain = all((entity.score or 0.0) >= LEAST_SCORE for entity in sentence.entities)
+        is_certain = all((entity.score or 0.0) >= MIN_SCORE for entity in sentence.entities)
         if is_certain and (found or item_rng(0, "without", sentence.id).random() < WITHOUT):
             yield sentence
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from certain import MOST_CHARACTERS, certain
+from certain import MAX_CHARACTERS, certain
 from kinds import KINDS
 
 from nersery import io
@@ -28,11 +28,11 @@ THINGS = {"DEVICE", "DRUG", "FOOD", "ORGANISM"}
 COMMON = {"CITY", "COUNTRY", "LOC", "MISC", "NATIONALITY", "ORG", "PER"}
 SHARES = (0.5, 0.15)
 """The shares that are kept: of the sentences with only common kinds, and of the sentences without entities."""
-LEAST_SCORE = 0.3
+MIN_SCORE = 0.3
 """Minimum score of each entity, for kinds."""
-LEAST_OF_KIND = 0.5
+MIN_SHARE_OF_KIND = 0.5
 """An entity with a lower score gets the type of its kind."""
-LEAST_OF_NAME = 0.4
+MIN_SHARE_OF_NAME = 0.4
 """Minimum score of each entity, for names."""
 WITHOUT_NAMES = 0.25
 """The share of the sentences without names that are kept."""
@@ -43,7 +43,7 @@ def distinct(paths: Iterable[str]) -> Iterator[Sentence]:
     seen: set[tuple[str, ...]] = set()
     for path in paths:
         for sentence in io.read(path):
-            if sentence.words not in seen and sum(map(len, sentence.words)) <= MOST_CHARACTERS:
+            if sentence.words not in seen and sum(map(len, sentence.words)) <= MAX_CHARACTERS:
                 seen.add(sentence.words)
                 yield replace(sentence, id=f"{Path(path).name}:{sentence.id}")
 
@@ -57,11 +57,11 @@ def with_kinds(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """The sentences to learn kinds from."""
     for sentence in sentences:
         entities = [
-            e if (e.score or 0.0) >= LEAST_OF_KIND else replace(e, type=TYPE_OF[e.type]) for e in sentence.entities
+            e if (e.score or 0.0) >= MIN_SHARE_OF_KIND else replace(e, type=TYPE_OF[e.type]) for e in sentence.entities
         ]
         has_rare = not COMMON.issuperset(entity.type for entity in entities)
         is_drawn = item_rng(0, "without", sentence.id).random() < SHARES[not entities]
-        if least_score(sentence) >= LEAST_SCORE and (has_rare or is_drawn):
+        if least_score(sentence) >= MIN_SCORE and (has_rare or is_drawn):
             yield sentence.with_entities(entities)
 
 
@@ -70,7 +70,7 @@ def with_names(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     for sentence in sentences:
         names = [entity for entity in sentence.entities if entity.type not in THINGS]
         is_drawn = names or item_rng(0, "names", sentence.id).random() < WITHOUT_NAMES
-        if least_score(sentence) >= LEAST_OF_NAME and is_drawn:
+        if least_score(sentence) >= MIN_SHARE_OF_NAME and is_drawn:
             yield sentence.with_entities([replace(name, type=TYPE_OF[name.type]) for name in names])
 
 

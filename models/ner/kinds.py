@@ -27,9 +27,9 @@ KINDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("kinds
 """The kinds of each type, with their definitions."""
 OF_THINGS = "MISC"
 """The type with kinds of things without names, such as foods. Only answers mark these."""
-LEAST_OVERLAP = 0.5
+MIN_OVERLAP = 0.5
 """Minimum overlap of a name and an answer: common words divided by words of either."""
-LEAST_SCORE = 0.6
+MIN_SCORE = 0.6
 """Minimum score of an answer that marks words without a label."""
 
 
@@ -53,7 +53,7 @@ def kind(name: Entity, found: Iterable[Entity]) -> str:
     fits = [
         (overlap(name, answer), answer.score or 0.0, answer.type)
         for answer in found
-        if answer.type in KINDS[name.type] and overlap(name, answer) >= LEAST_OVERLAP
+        if answer.type in KINDS[name.type] and overlap(name, answer) >= MIN_OVERLAP
     ]
     return max(fits)[-1] if fits else name.type
 
@@ -65,7 +65,7 @@ def refined(sentence: Sentence, found: Sequence[Entity]) -> Sentence:
         answer
         for answer in found
         if answer.type in KINDS[OF_THINGS]
-        and (answer.score or 0.0) >= LEAST_SCORE
+        and (answer.score or 0.0) >= MIN_SCORE
         and not any(map(answer.overlaps, names))
     )
     return sentence.with_entities(sorted([*names, *things], key=lambda entity: entity.start))

@@ -17,7 +17,7 @@ DRAWN = {"wikitext2": 3500, "squad_sentences": 8000, "wikipedia_crowd": 10000, "
 """The number of sentences to draw from each text."""
 RICHEST, DRAWN_AGAIN, MORE = "wikipedia_crowd", 60000, 45000
 """The text for ``more.txt``, the number of sentences drawn, and the most of them kept that are not in ``plain.txt``."""
-SHORTEST, LONGEST = 5, 30
+MIN_LENGTH, MAX_LENGTH = 5, 30
 """The length of a sentence in words."""
 ODD = ("<unk>", "@", "=")
 """Characters that show that a text is probably not a sentence."""
@@ -29,7 +29,7 @@ def sentences(path: Path) -> Iterator[str]:
         parts = re.split(r"(?<= [.!?]) (?=\S)", line.strip()) if path.stem == "wikitext2" else [line]
         for words in map(str.split, parts):
             text = " ".join(words)
-            if SHORTEST <= len(words) <= LONGEST and not any(sign in text for sign in ODD):
+            if MIN_LENGTH <= len(words) <= MAX_LENGTH and not any(sign in text for sign in ODD):
                 yield text
 
 

@@ -28,7 +28,7 @@ from nersery.taggers.output_layer.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from certain import MOST_CHARACTERS
+from certain import MAX_CHARACTERS
 from existing_path import existing
 from low_rank import add_adapters, load_adapters, save_adapters
 
@@ -39,9 +39,9 @@ OUTPUT_STEPS = 600
 """Training steps of the output, on top of the trained layers."""
 COPIES = 3
 """Copies of each sentence of Wikigold, which was labelled by people."""
-MOST_PLAIN = {bundled.ENGLISH: 30_000, bundled.MULTILINGUAL: 6_000}
+MAX_PLAIN = {bundled.ENGLISH: 30_000, bundled.MULTILINGUAL: 6_000}
 """The most sentences of plain text, drawn at random."""
-LEAST_QUALITY = 0.3
+MIN_QUALITY = 0.3
 """Minimum quality of the alignment of the entities in a translation."""
 LOWER_CASE = 0.4
 """The share of the sentences in lower case, so that the tagger does not rely on capitals."""
@@ -101,7 +101,7 @@ def translated(folder: Path, languages: str) -> Iterator[Sentence]:
     for path in sorted(folder.glob(f"translated/{languages}.jsonl")):
         for sentence in io.read(path):
             of_agreed = agreed.intersection([sentence.id, *(sentence.origin.parents if sentence.origin else ())])
-            if of_agreed and sentence.scores.get("entity_quality", 1.0) >= LEAST_QUALITY:
+            if of_agreed and sentence.scores.get("entity_quality", 1.0) >= MIN_QUALITY:
                 yield sentence
 
 
@@ -121,13 +121,13 @@ def texts(folder: Path, encoder: str, seed: int) -> tuple[list[Sentence], list[S
     random.Random(seed).shuffle(plain)
     parts = {
         "wikigold": by_hand[:-HELD_OUT],
-        "plain": plain[: MOST_PLAIN[encoder]],
+        "plain": plain[: MAX_PLAIN[encoder]],
         "translated": [*translated(folder, "eng" if bundled.is_lower_case(encoder) else "???")],
     }
     copies = {"wikigold": COPIES}
     learnt = [s for name, part in parts.items() for s in chosen(part, name, copies.get(name, 1), seed)]
     print(f"{folder}: {', '.join(f'{name} {len(part)}' for name, part in parts.items())}", flush=True)
-    return [s for s in learnt if sum(map(len, s.words)) <= MOST_CHARACTERS], by_hand[-HELD_OUT:]
+    return [s for s in learnt if sum(map(len, s.words)) <= MAX_CHARACTERS], by_hand[-HELD_OUT:]
 
 
 def fitted(tagger: LowRankTagger, folder: Path, work: Path, seed: int) -> list[dict[str, Any]]:

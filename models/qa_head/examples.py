@@ -19,7 +19,7 @@ from nersery.core.random import item_rng
 from nersery.core.text import definitions
 
 HERE = Path(__file__).parent
-LONGEST_TEXT = 34
+MAX_TEXT_LENGTH = 34
 """The most words of a sentence; longer sentences are left out."""
 ANY = "entity"
 """The root of the tree: the kind of a name about which nothing more is known."""

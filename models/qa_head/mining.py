@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from examples import ANY, FIGURE, LONGEST_TEXT, Kinds, Mention, Text, words_of
+from examples import ANY, FIGURE, MAX_TEXT_LENGTH, Kinds, Mention, Text, words_of
 from terms import COVERS as TERM_COVERS
 from terms import Terms
 
@@ -31,7 +31,7 @@ i i'm mr mrs figure table chapter section
 NOT_NAMES = frozenset(_NOT_NAMES.split())
 CUE_WORDS = 9
 """The most words between a name and the noun after it that describes it."""
-LEAST_SHARE = 0.8
+MIN_SHARE = 0.8
 COVERS = ("person", "place", "organization", "misc")
 
 
@@ -61,7 +61,7 @@ class Miner:
         self.known = {
             name: kind
             for name, (kind, count) in known.items()
-            if kind in ("person", "place") and count > LEAST_SHARE * named[name].total() and name[0][:1].isupper()
+            if kind in ("person", "place") and count > MIN_SHARE * named[name].total() and name[0][:1].isupper()
         } | kinds.by_name
         self.known = {name: kind for name, kind in self.known.items() if len(name) > 1 or name[0].lower() not in common}
         self.first_names = frozenset(
@@ -159,7 +159,7 @@ def sentences_of(path: Path) -> list[tuple[str, ...]]:
             continue
         for sentence in re.split(r"(?<=[a-z0-9)\"][.!?]) +(?=[A-Z\"])|(?<= [.!?]) +(?=[A-Z\"])", line):
             words = tuple(words_of(sentence.strip()))
-            if 5 <= len(words) <= LONGEST_TEXT and "<" not in words:
+            if 5 <= len(words) <= MAX_TEXT_LENGTH and "<" not in words:
                 found.setdefault(" ".join(sorted(word for word in words if word[:1].isupper())) + str(words[:2]), words)
     return list(found.values())
 
@@ -175,7 +175,7 @@ def mine(sentences: Sequence[tuple[str, ...]], miner: Miner, terms: Terms) -> li
     kinds = {}
     for name, counts in told.items():
         kind, count = counts.most_common(1)[0]
-        if count >= LEAST_SHARE * counts.total() and (len(name) > 1 or count > 1):
+        if count >= MIN_SHARE * counts.total() and (len(name) > 1 or count > 1):
             kinds[name] = kind
     texts = []
     for words, found in zip(sentences, runs, strict=True):

@@ -46,14 +46,14 @@ from low_rank import add_adapters, save_adapters
 TEXTS = ("wikitext2", "textbooks", "wikipedia_crowd")
 RANK = 32
 QA_OUTPUTS = "qa_outputs."
-LONGEST_ANSWER = 12
+MAX_ANSWER_LENGTH = 12
 GROUP = 24
 """The number of texts of similar length in a step."""
-MOST_SUBWORDS = 40
+MAX_SUBWORDS = 40
 """Longer sentences are left out, because they cost more than they teach."""
 MINED = 150_000
 """The number of sentences of plain text that are searched for names."""
-MOST = {"tweets": 5000, "anatomy": 2000, "asked": 2500, "translated": 10_000}
+MAX_EXAMPLES = {"tweets": 5000, "anatomy": 2000, "asked": 2500, "translated": 10_000}
 ASKED = {bundled.MULTILINGUAL: ("en", "de", "hi")}
 """Languages of XQuAD by encoder. Other encoders use English."""
 PLAIN = 10_000
@@ -61,7 +61,7 @@ PLAIN = 10_000
 HELD_OUT = 120
 """The last sentences of Wikigold, which are used only for evaluation."""
 TYPES = {"PER": "person", "LOC": "place", "ORG": "organization", "MISC": "misc"}
-MOST_OF_A_KIND = 300
+MAX_OF_A_KIND = 300
 COPIES = 40
 """How often each sentence of ``sentences.txt`` is filled."""
 RATE, NEW_FACTOR = 5e-4, 3
@@ -120,7 +120,7 @@ def material(
             terms.add(refined(text, kinds, miner), ()) for text in tweets if text.mentions or chance.random() < 0.5
         ],
         "anatomy": [terms.add(text, BIOMEDICAL) for text in bodies],
-        "mined": balanced(mined, MOST_OF_A_KIND, seed),
+        "mined": balanced(mined, MAX_OF_A_KIND, seed),
         "filled": filled(kinds, names, phrases, COPIES, seed),
         "translated": [
             text
@@ -136,8 +136,8 @@ def material(
     lengths = []
     for name, texts in parts.items():
         counted = [(sum(map(len, subwords_of(text.words))), text) for text in texts]
-        counted = [(subwords, text) for subwords, text in counted if subwords <= MOST_SUBWORDS]
-        counted = chance.sample(counted, min(len(counted), MOST.get(name, len(counted))))
+        counted = [(subwords, text) for subwords, text in counted if subwords <= MAX_SUBWORDS]
+        counted = chance.sample(counted, min(len(counted), MAX_EXAMPLES.get(name, len(counted))))
         print(f"{name}: {len(counted)} sentences", flush=True)
         lengths += counted
     lengths.sort(key=lambda pair: (pair[0], chance.random()))
@@ -218,7 +218,9 @@ class Asker:
         starts, ends, none = self._scores(examples)
         longest = max(len(example.words) for example in examples)
         starts, ends = starts[:, :longest], ends[:, :longest]  # tokenizers differ in the number of subwords
-        following = nn.functional.pad(ends, (0, LONGEST_ANSWER - 1), value=-torch.inf).unfold(1, LONGEST_ANSWER, 1)
+        following = nn.functional.pad(ends, (0, MAX_ANSWER_LENGTH - 1), value=-torch.inf).unfold(
+            1, MAX_ANSWER_LENGTH, 1
+        )
         return starts.unsqueeze(2) + following - none[:, None, None]
 
     def _loss_of_teacher(self, scores: Tensor, examples: Sequence[Example], teacher: Asker) -> Tensor:
@@ -232,13 +234,13 @@ class Asker:
 
     def _loss_of_labels(self, scores: Tensor, examples: Sequence[Example]) -> Tensor:
         right = torch.zeros(scores.shape, dtype=torch.bool)
-        hidden = torch.zeros(scores.shape[0], scores.shape[1] + LONGEST_ANSWER - 1)
+        hidden = torch.zeros(scores.shape[0], scores.shape[1] + MAX_ANSWER_LENGTH - 1)
         for row, example in enumerate(examples):
             for start, end in example.answers:
-                if end - start <= LONGEST_ANSWER:
+                if end - start <= MAX_ANSWER_LENGTH:
                     right[row, start, end - start - 1] = True
             hidden[row, list(example.unknown)] = 1
-        is_open = (hidden.unfold(1, LONGEST_ANSWER, 1).cumsum(2) > 0).to(scores.device)
+        is_open = (hidden.unfold(1, MAX_ANSWER_LENGTH, 1).cumsum(2) > 0).to(scores.device)
         right = right.to(scores.device)
         wrong = (scores.masked_fill(right | is_open, -torch.inf)).flatten(1)
         missed = (-scores).masked_fill(~right, -torch.inf).flatten(1)
@@ -260,7 +262,7 @@ class Asker:
             part = order[start : start + 32]
             with autocast(self.device, "auto"):
                 starts, ends, none = self._scores([examples[number] for number in part])
-            spans, scores = best_spans(starts, ends, top, LONGEST_ANSWER)
+            spans, scores = best_spans(starts, ends, top, MAX_ANSWER_LENGTH)
             better = scores > none.unsqueeze(1)
             for number, row, kept in zip(part, spans.tolist(), better.tolist(), strict=True):
                 found[number] = [(span[0], span[1]) for span, keep in zip(row, kept, strict=True) if keep]

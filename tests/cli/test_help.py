@@ -80,7 +80,7 @@ class TestHelp:
             monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
             for module in (plan, search):
                 monkeypatch.setattr(module, "SCHEDULES", (Schedule(2, 16),))
-            monkeypatch.setattr(plan, "FEWEST_STEPS", 2)
+            monkeypatch.setattr(plan, "MIN_STEPS", 2)
             monkeypatch.setattr(plan, "systems_for", lambda *of, **sizes: candidates.systems_for(*of, **sizes)[:1])
             example += ["--language", "xx"]
             if "--minutes" not in example:  # one whole job is enough

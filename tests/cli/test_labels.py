@@ -199,7 +199,7 @@ class TestLabels:
         assert given[0][2][0].labels
 
     def test_a_line_that_is_too_long_is_rejected(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(text, "LONGEST", 100)
+        monkeypatch.setattr(text, "MAX_LINE_LENGTH", 100)
         with Path("raw.txt").open("a", encoding="utf-8") as stream:
             stream.write("Oslo . " * 1000 + "\n")
         refused = call(*TEACHER)

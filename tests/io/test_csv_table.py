@@ -336,7 +336,7 @@ def test_a_named_column_must_exist(tmp_path: Path, role: str) -> None:
 def test_reads_an_empty_table_and_refuses_one_without_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_corpus(save(tmp_path, "")).description == "csv, empty"
     assert list(read(save(tmp_path, "word,tag\n"))) == []
-    monkeypatch.setattr(csv_table, "MOST_WORDS", 3)
+    monkeypatch.setattr(csv_table, "MAX_WORDS", 3)
     by_document = save(tmp_path, "doc,word,tag\n" + "".join(f"{number // 3},w,O\n" for number in range(6)))
     assert [len(sentence) for sentence in read(by_document)] == [3, 3]
     for table in ("word,pos,tag\n" + "x,N,O\n" * 4, "x,O\n" * 4):

@@ -429,7 +429,7 @@ def test_the_scheme_comes_from_all_lines_that_can_be_read(path: Path, first: Any
 
 
 def test_limits_the_memory_for_tag_detection(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nersery.io.base.MOST_PAIRS", 2)
+    monkeypatch.setattr("nersery.io.base.MAX_PAIRS", 2)
     source = opened(path, *({"tokens": ["a"], "tags": [tag]} for tag in ("B-X", "B-Y", "S-Z")))
     assert source.description == "jsonl, IOB2"
 

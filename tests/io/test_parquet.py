@@ -277,8 +277,8 @@ class TestWithPyarrow:
         ("words", "limit", "message"),
         [
             (["a"] * 300_000, "", r"row group 0 has 300,000 values in .* bytes of the column \"words"),
-            (["a" * 300_000], "MOST_BYTES", r"row group 0 has 1 values in \d+,\d+ bytes of the column \"words"),
-            (["a" * 500] * 10, "MOST_BATCH_BYTES", r"1 rows take 5,\d+ bytes, too many for sentences"),
+            (["a" * 300_000], "MAX_BYTES", r"row group 0 has 1 values in \d+,\d+ bytes of the column \"words"),
+            (["a" * 500] * 10, "MAX_BATCH_BYTES", r"1 rows take 5,\d+ bytes, too many for sentences"),
         ],
         ids=["words", "bytes", "repeated"],
     )

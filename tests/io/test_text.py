@@ -26,7 +26,7 @@ SHORT = 20
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of text whose lines may have at most 20 characters."""
-    monkeypatch.setattr(module, "LONGEST", SHORT)
+    monkeypatch.setattr(module, "MAX_LINE_LENGTH", SHORT)
     return tmp_path / "raw.txt"
 
 

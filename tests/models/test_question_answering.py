@@ -42,7 +42,7 @@ SENTENCES = [
 ]
 PAIRS = [(question, sentence) for sentence in SENTENCES for question in QUESTIONS]
 CLS, SEP = 2, 3
-MOST_BYTES = 4_000_000
+MAX_BYTES = 4_000_000
 QA_HEAD = bundled_heads.QUESTION_ANSWERING["bundled"]
 LAYER = "bert.encoder.layer.2.output.dense.weight"
 TEMPLATES = {"bert": "[CLS] $A [SEP] $B:1 [SEP]:1", "roberta": "[CLS] $A [SEP] [SEP] $B [SEP]"}
@@ -298,7 +298,7 @@ def test_refuses_an_incomplete_file(tmp_path: Path) -> None:
 
 
 def test_the_bundled_head_is_small_and_finds_persons(capsys: pytest.CaptureFixture[str]) -> None:
-    assert QA_HEAD.stat().st_size <= MOST_BYTES
+    assert QA_HEAD.stat().st_size <= MAX_BYTES
     answerer = QuestionAnswerer(ModelSource("bundled"), device="cpu", precision="fp32")
     sentences = ["ada lovelace lived in london .".split(), "the bridge was closed at night .".split()]
     found, none = ask(

@@ -155,7 +155,7 @@ def test_rejects_of_a_method_count_as_failures_only_with_their_error() -> None:
 
 
 def test_too_many_failures_end_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(error_policy, "MOST_FAILED", 2)
+    monkeypatch.setattr(error_policy, "MAX_FAILED", 2)
     policy = ErrorPolicy(fails(1, 2, 3))
     policy([1, 2])
     with pytest.raises(

@@ -191,7 +191,7 @@ class TestJournal:
         self, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """For example, a server is gone: this loses no sentence."""
-        monkeypatch.setattr("nersery.pipeline.error_policy.MOST_FAILED", 20)
+        monkeypatch.setattr("nersery.pipeline.error_policy.MAX_FAILED", 20)
 
         def fail(batch: Sequence[int]) -> list[Outcome]:
             if batch[-1] >= 12:

@@ -69,7 +69,7 @@ class TestFiles:
             job(tmp_path, size=0)
 
     def test_refuses_more_shards_than_file_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("nersery.pipeline.shards.MOST_SHARDS", 3)
+        monkeypatch.setattr("nersery.pipeline.shards.MAX_SHARDS", 3)
         with pytest.raises(NerseryError, match="more than 3 shards"):
             job(tmp_path).run(ROWS[:37], answers)
         assert job(tmp_path).run(ROWS[:36], answers).read == 36

@@ -19,7 +19,7 @@ from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.review import server as review_server
 from nersery.review.decisions import VERDICTS, Decision, Decisions
 from nersery.review.review_loader import ReviewLoader
-from nersery.review.server import HOST, LONGEST_BODY, PAGE, Review, ReviewServer
+from nersery.review.server import HOST, MAX_BODY_BYTES, PAGE, Review, ReviewServer
 
 MADE = Origin("melm", ("o",))
 ADA = Sentence(("Ada", "</script>", "lives"), (Entity(0, 1, "PER"),), id="a", origin=MADE, scores={"sure": 0.5})
@@ -222,7 +222,7 @@ def test_strangers_get_nothing(server: ReviewServer) -> None:
     assert ask(server, "/wrong/sentence/0", decision)[0] == 404
     plain = {"Content-Type": "text/plain"}  # which another site's form could send
     assert ask(server, f"/{server.secret}/sentence/0", decision, **plain)[0] == 400
-    for length, status in ((str(LONGEST_BODY + 1), 413), ("9" * 5000, 400), ("-1", 400), ("x", 400)):
+    for length, status in ((str(MAX_BODY_BYTES + 1), 413), ("9" * 5000, 400), ("-1", 400), ("x", 400)):
         connection = http.client.HTTPConnection(HOST, server.server_port, timeout=10)
         connection.putrequest("POST", f"/{server.secret}/sentence/0")
         connection.putheader("Content-Length", length)

@@ -13,7 +13,7 @@ from nersery.models.embeddings.word_vectors import WordVectors, read_first
 from nersery.taggers.base import load_tagger, strict_f1
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.networks.recurrent import BiLSTM, RecurrentNetwork, Sizes
-from nersery.taggers.networks.word_features import FIRST, LONGEST_WORD, PAD, UNKNOWN, KnownWords, WordTable
+from nersery.taggers.networks.word_features import FIRST, MAX_WORD_LENGTH, PAD, UNKNOWN, KnownWords, WordTable
 from nersery.taggers.output_layer.tag_set import TagSet
 
 GOLD = [
@@ -90,9 +90,9 @@ def test_words_are_looked_up_in_lower_case_but_characters_are_not() -> None:
 def test_spelling_of_a_long_word_has_both_its_ends() -> None:
     lexicon = KnownWords(("x",), ("a", "b", "c"))
     a, b, c = (lexicon.character_ids[character] for character in "abc")
-    half = LONGEST_WORD // 2
+    half = MAX_WORD_LENGTH // 2
     assert lexicon.spelling("a" * half + "b" * 9_999 + "c" * half) == [a] * half + [c] * half
-    assert lexicon.spelling("a" * LONGEST_WORD + "b")[-1] == b
+    assert lexicon.spelling("a" * MAX_WORD_LENGTH + "b")[-1] == b
 
 
 def test_the_windows_of_a_long_sentence_overlap_and_their_cores_do_not() -> None:

@@ -21,7 +21,7 @@ from tests.torture.faults import FAULTS, FULL, places
 pytestmark = pytest.mark.torture
 Record = Callable[..., None]
 
-MOST = 40
+MAX_POINTS = 40
 """Number of places of a command that each fault strikes; a kill strikes each kind of place, without this limit."""
 CASES = {
     "dataset convert": "train.conll out.jsonl -q",
@@ -112,9 +112,9 @@ def chosen(kinds: dict[str, list[int]], fault: str) -> list[tuple[str, int]]:
     chance = random.Random(0)
     firsts = [(name, numbers[0]) for name, numbers in kinds.items()]
     more = [(name, number) for name, numbers in kinds.items() for number in numbers[1:]]
-    if len(firsts) > MOST and fault != "SIGKILL":
-        return chance.sample(firsts, MOST)
-    return firsts + chance.sample(more, min(len(more), max(0, MOST - len(firsts))))
+    if len(firsts) > MAX_POINTS and fault != "SIGKILL":
+        return chance.sample(firsts, MAX_POINTS)
+    return firsts + chance.sample(more, min(len(more), max(0, MAX_POINTS - len(firsts))))
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> Iterato
         patch.chdir(folder)
         for module in (plan, search):
             patch.setattr(module, "SCHEDULES", (Schedule(20, 16),))
-        patch.setattr(plan, "FEWEST_STEPS", 20)
+        patch.setattr(plan, "MIN_STEPS", 20)
         patch.setattr(candidates, "MULTILINGUAL", tiny_model)
         patch.setattr(budget, "CLOSING", 1.0)
         register(patch)

@@ -20,7 +20,7 @@ from nersery.core.warnings import warn
 
 Operation = Literal["synonyms", "insertion", "shuffle", "swap", "deletion"]
 WITH_SYNONYMS = ("synonyms", "insertion")
-MOST_DRAWS = 100
+MAX_DRAWS = 100
 
 
 @dataclass
@@ -174,7 +174,7 @@ def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence 
 
 def _until_changed(sentence: Sentence, draw: Callable[[], Sentence]) -> Sentence | None:
     """The first draw with another word order; None if many draws have the old one, as when two words swap twice."""
-    draws = (draw() for _ in range(MOST_DRAWS))
+    draws = (draw() for _ in range(MAX_DRAWS))
     return next((changed for changed in draws if changed.words != sentence.words), None)
 
 

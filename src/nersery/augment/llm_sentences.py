@@ -25,7 +25,7 @@ from nersery.io.word_splitting.tokenization import Splitter, Splitting, splitter
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions, spelled
 from nersery.models.llm.markup import bare_mention, names_a_type, without_bold
-from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list
+from nersery.models.llm.messages import MAX_EXAMPLE_LENGTH, conversation, mention_list, object_schema, type_list
 from nersery.models.llm.prompt import PLACEHOLDERS, SEED_BITS, WRONG_FORM, Prompt, data_message
 
 INSTRUCTIONS = {
@@ -44,9 +44,9 @@ with JSON only, in the form {{"entities": ["..."]}}.
 Types:
 {types}""",
 }
-LONGEST_MENTION = 15
+MAX_MENTION_LENGTH = 15
 """Maximum number of words of a new entity; a longer answer is probably a sentence."""
-LONGEST_SENTENCE = 200
+MAX_SENTENCE_LENGTH = 200
 """Maximum number of words of a new sentence; a longer answer is probably a text, or a model that repeats itself."""
 RUNS_ON = Reject('the answer has no spaces between words (the split "characters" cuts it)')
 TYPE_NAMED = Reject("the answer has the name of a type in brackets")
@@ -104,7 +104,7 @@ class LlmSentences(EndpointMethod, Augmenter):
         self.follow(training.progress)
         labelled = sorted(sentences_with_entities(self, gold), key=lambda s: s.id)
         warn_of_unused(self.definitions, "definitions", labelled)
-        self._gold = [sentence for sentence in labelled if len(sentence) <= LONGEST_EXAMPLE]
+        self._gold = [sentence for sentence in labelled if len(sentence) <= MAX_EXAMPLE_LENGTH]
         self._types = tuple(sorted(types_in(labelled)))
         self._unbracketed = [t for t in self._types if not any(names_a_type(s.words, [t]) for s in labelled)]
         self._in_characters = {
@@ -215,8 +215,8 @@ def _new_sentence(sentence: Sentence, text: object, cut: Splitter) -> Sentence |
     words = tuple(cut(without_bold(text))) if isinstance(text, str) else ()
     if not words:
         return WRONG_FORM
-    if len(words) > max(LONGEST_SENTENCE, len(sentence)):
-        return Reject(f"the answer has more than {LONGEST_SENTENCE} words")
+    if len(words) > max(MAX_SENTENCE_LENGTH, len(sentence)):
+        return Reject(f"the answer has more than {MAX_SENTENCE_LENGTH} words")
     if runs_on(words) and not runs_on(sentence.words):
         return RUNS_ON
     columns = tuple((UNKNOWN_COLUMN,) * len(words) for _ in sentence.columns)
@@ -236,8 +236,8 @@ def _with_new_entities(sentence: Sentence, mentions: object, cut: Splitter) -> S
     new = [cut(bare_mention(mention)) for mention in mentions]
     if len(new) != len(sentence.entities):
         return Reject("the answer has another number of entities")
-    if not all(0 < len(words) <= LONGEST_MENTION for words in new):
-        return Reject(f"a new entity has no word, or more than {LONGEST_MENTION}")
+    if not all(0 < len(words) <= MAX_MENTION_LENGTH for words in new):
+        return Reject(f"a new entity has no word, or more than {MAX_MENTION_LENGTH}")
     if not all(any(map(has_letter_or_digit, words)) for words in new):
         return Reject("a new entity has no letter or digit")
     if any(bare_mention(mention).casefold() in PLACEHOLDERS for mention in mentions):

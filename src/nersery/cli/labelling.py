@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nersery.review.decisions import Decisions
     from nersery.review.server import Review, ReviewServer
 
-LARGEST_PORT = 65535
+MAX_PORT = 65535
 
 
 @label_group.command(
@@ -55,7 +55,9 @@ def next_(
     ] = None,
     count: Annotated[int, Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
     labelled: Annotated[list[str] | None, options.file("Sentences that already have labels; may be repeated.")] = None,
-    most: Annotated[int, Option(min=1, help="Consider at most this many sentences, drawn at random.")] = 10_000,
+    max_sentences: Annotated[
+        int, Option(min=1, help="Consider at most this many sentences, drawn at random.")
+    ] = 10_000,
     to: options.Format = None,
     seed: options.Seed = 0,
     force: options.Force = False,
@@ -87,7 +89,9 @@ def next_(
         notes = [note_of_learnt_words(folder, raw) for folder in taggers]
     for text in dict.fromkeys([*notes, *(note_of_tagger(folder, raw) for folder in taggers)]):
         note(text)
-    result = next_sentences(raw, taggers, count, labelled=labelled_sentences, most=most, seed=seed, quiet=quiet)
+    result = next_sentences(
+        raw, taggers, count, labelled=labelled_sentences, max_sentences=max_sentences, seed=seed, quiet=quiet
+    )
     options.report_repairs(raw)
     options.refuse_existing_outputs(target, force=force)  # the files may have been created in the meantime
     options.write_chosen(target, result.corpus, raw, format)
@@ -162,7 +166,7 @@ def review(
     goal: Annotated[
         int | None, Option(min=1, help="Sentences to review, drawn evenly across types and methods.")
     ] = None,
-    port: Annotated[int, Option(min=0, max=LARGEST_PORT, help="Port of the page; 0 takes any free one.")] = 0,
+    port: Annotated[int, Option(min=0, max=MAX_PORT, help="Port of the page; 0 takes any free one.")] = 0,
     browser: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     page: Annotated[bool, Option("--page/--no-page", help="Show the page, or only write the decisions so far.")] = True,
     force: options.Force = False,

@@ -28,7 +28,7 @@ TERMINATION_SIGNALS = [
     if hasattr(signal, name)  # Windows has only the first
 ]
 """The signals that end a command like Ctrl-C. With the last three, batch systems announce the end of the job's time."""
-LEAST_COLUMNS = 60
+MIN_COLUMNS = 60
 """The help is plain text in terminals with fewer columns, because boxes would cut the names of options."""
 
 
@@ -80,6 +80,6 @@ def _run() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log can show every script
     if os.environ.get("COLUMNS") == "0":  # of a terminal of unknown size; Rich would print empty lines
         del os.environ["COLUMNS"]
-    if get_terminal_size().columns < LEAST_COLUMNS:
+    if get_terminal_size().columns < MIN_COLUMNS:
         app.rich_markup_mode = None
     with_commands()()

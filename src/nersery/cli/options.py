@@ -21,7 +21,7 @@ from nersery.cli.app import Command
 from nersery.core import registry
 from nersery.core.errors import DataError, SettingsError, printable
 from nersery.core.outcome import Tally
-from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
+from nersery.core.random import MAX_SAMPLES, MAX_SEED
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.system.files import refuse_unwritable, write_output
 from nersery.core.system.job_records import already_exists_error
@@ -45,11 +45,11 @@ Settings = Annotated[
     list[str] | None,
     Option("--set", metavar="KEY=VALUE", help="A setting of the method (`nersery list METHOD`); may be repeated."),
 ]
-Seed = Annotated[int, Option("--seed", min=0, max=LARGEST_SEED, help="Random seed; the same seed repeats the result.")]
+Seed = Annotated[int, Option("--seed", min=0, max=MAX_SEED, help="Random seed; the same seed repeats the result.")]
 Dev = Annotated[str | None, file("Labelled sentences for choosing the best weights.")]
 GoldToLearn = Annotated[str | None, file("Labelled sentences to learn from; by default the input itself.")]
 First = Annotated[int, Option(min=0, max=1, help="Whether alignment files count words from 0 or 1.")]
-Samples = Annotated[int, Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
+Samples = Annotated[int, Option(min=100, max=MAX_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, Option("--force", help="Overwrite the output or an unfinished job.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON for scripts.")]
 Format = Annotated[

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDEST = 100_000
 """The width of output to a file, in characters, so that nothing is wrapped."""
-LONGEST_TYPE = 40
+MAX_TYPE_LENGTH = 40
 """The columns for a type in a table of figures; JSON has the whole name."""
 NONE = "-"
 """Shown in place of a missing figure."""
@@ -47,7 +47,7 @@ def short_type(name: str) -> str:
     from rich.text import Text
 
     shown = Text(printable(name))
-    shown.truncate(LONGEST_TYPE, overflow="ellipsis")
+    shown.truncate(MAX_TYPE_LENGTH, overflow="ellipsis")
     return shown.plain
 
 

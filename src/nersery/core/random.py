@@ -12,15 +12,15 @@ from typing import TypeGuard
 
 from nersery.core.errors import SettingsError, shown
 
-LARGEST_SEED = 2**32 - 1
-MOST_SAMPLES = 10_000_000
+MAX_SEED = 2**32 - 1
+MAX_SAMPLES = 10_000_000
 """The largest number of samples of a bootstrap."""
 
 
 def checked_seed(seed: object) -> int:
     """Return a seed as a plain integer (NumPy's are converted), or raise `SettingsError` if it is invalid."""
-    if not is_whole(seed) or not 0 <= seed <= LARGEST_SEED:
-        raise SettingsError(f"seed is {shown(seed)}, expected a whole number from 0 to {LARGEST_SEED}")
+    if not is_whole(seed) or not 0 <= seed <= MAX_SEED:
+        raise SettingsError(f"seed is {shown(seed)}, expected a whole number from 0 to {MAX_SEED}")
     return int(seed)
 
 

@@ -20,10 +20,10 @@ _ODD = ("\t", "\r", "\n\n", "\n ", " \n")
 """A tab, a carriage return, an empty word, and a space at the ends of a word, where each word is on its own line."""
 NUMBERS = (float, int)
 """The types of scores; formats cannot write NumPy numbers."""
-LARGEST_WHOLE = 2**53
+MAX_INTEGER = 2**53
 """Up to here, a float represents every whole number exactly; some formats store numbers as floats."""
 _TUPLES = (tuple,) * 6
-LONGEST_SENTENCE = 1_000_000
+MAX_SENTENCE_LENGTH = 1_000_000
 """The longest text of a sentence with offsets, in characters, gaps included, so that the text fits into memory."""
 LETTERS = "BIMELSUW"
 """The letters of all tag schemes: begin B, inside I M, end E L, single S U W."""
@@ -277,8 +277,8 @@ def _offsets_issue(offsets: tuple[tuple[int, int], ...], length: int) -> str | N
         position = offset[1]
     if _is_too_large(position):
         return f"the end of the last word {_TOO_LARGE}"
-    if position - offsets[0][0] > LONGEST_SENTENCE:
-        return f"the offsets span {position - offsets[0][0]:,} characters, expected at most {LONGEST_SENTENCE:,}"
+    if position - offsets[0][0] > MAX_SENTENCE_LENGTH:
+        return f"the offsets span {position - offsets[0][0]:,} characters, expected at most {MAX_SENTENCE_LENGTH:,}"
     return None
 
 
@@ -286,7 +286,7 @@ _TOO_LARGE = "is a whole number too large to be exact, expected one from -2^53 t
 
 
 def _is_too_large(number: float) -> bool:
-    return type(number) is int and abs(number) > LARGEST_WHOLE
+    return type(number) is int and abs(number) > MAX_INTEGER
 
 
 def _is_storable(text: str) -> bool:

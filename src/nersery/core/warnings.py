@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 """Whether notes are suppressed; the commands set it for ``--quiet``."""
-LONGEST_WARNING = 200
+MAX_WARNING_LENGTH = 200
 """The most characters of a warning of Python that the command shows."""
 NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
 """Whether `advise` prints nothing, because `nersery grow` chooses models and notes missing definitions itself."""
@@ -121,7 +121,7 @@ def counted_warnings() -> Iterator[None]:
         place = f"{filename}:{lineno}"
         counts[place] += 1
         if counts[place] == 1:
-            first[place] = beginning(f"{category.__name__}: {message}", LONGEST_WARNING)
+            first[place] = beginning(f"{category.__name__}: {message}", MAX_WARNING_LENGTH)
             print_error(printable(f"warning: {place}: {first[place]}"))
 
     warnings.showwarning = count

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from nersery.core.counting import plural
 from nersery.core.errors import SettingsError, at, did_you_mean, shown
-from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
+from nersery.core.random import MAX_SAMPLES, MAX_SEED
 from nersery.core.settings import typed_settings
 from nersery.core.system.files import address_in, advice_for_address, advice_for_missing, unexpanded_home
 from nersery.core.warnings import warn
@@ -49,7 +49,7 @@ PAPERS = {
 BACKSLASHES = ". If this is a path of Windows, write it in 'single quotes', or with / in place of \\"
 """The advice for a path such as "C:\\Users", in which TOML reads the beginning of a character's number."""
 
-MOST_FOLDS = 100
+MAX_FOLDS = 100
 Size = Annotated[int, Field(ge=1)]
 
 
@@ -60,9 +60,9 @@ def _protocol(name: str) -> str:
 
 
 def _seeds(seeds: Any) -> Any:
-    are_whole = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in seeds)
+    are_whole = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed <= MAX_SEED for seed in seeds)
     if not are_whole or not seeds or len(set(seeds)) < len(seeds):
-        raise ValueError(f"expected a list of different whole numbers from 0 to {LARGEST_SEED}, e.g. [0, 1, 2]")
+        raise ValueError(f"expected a list of different whole numbers from 0 to {MAX_SEED}, e.g. [0, 1, 2]")
     return seeds
 
 
@@ -80,7 +80,7 @@ class SampleSettings:
     size: Size | None = None
     protocol: Annotated[str, AfterValidator(_protocol)] = "stratified"
     dev_size: Size | None = None
-    folds: Annotated[int | None, Field(ge=2, le=MOST_FOLDS)] = None
+    folds: Annotated[int | None, Field(ge=2, le=MAX_FOLDS)] = None
 
 
 @dataclass
@@ -91,7 +91,7 @@ class EvaluateSettings:
         bootstrap_samples: Resamplings of the test sentences for interval and p-value.
     """
 
-    bootstrap_samples: Annotated[int, Field(ge=100, le=MOST_SAMPLES)] = 10_000
+    bootstrap_samples: Annotated[int, Field(ge=100, le=MAX_SAMPLES)] = 10_000
 
 
 @dataclass

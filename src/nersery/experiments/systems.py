@@ -27,10 +27,10 @@ TEACHERS = "teachers"
 RESERVED = (GOLD, BASELINE, "sample", TEACHERS)
 """Folders of every run, and the name of the baseline in the report: no system may have these names."""
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 """Maximum length of a name in bytes of UTF-8; file systems allow 255."""
 
-MOST_COPIES = 1_000_000
+MAX_COPIES = 1_000_000
 """Maximum number of copies of a sentence; a larger number is a typing error."""
 
 MADE_FROM = ("method", "base", "merge", "vote")
@@ -45,8 +45,8 @@ def folder_name(name: str) -> str:
         raise ValueError("expected one without slashes, outer spaces or a leading dot, because it names a folder")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in name):
         raise ValueError("expected one without line breaks or control characters, because it names a folder")
-    if len(name.encode()) > LONGEST_NAME:
-        raise ValueError(f"expected at most {LONGEST_NAME} bytes, because it names a folder")
+    if len(name.encode()) > MAX_NAME_LENGTH:
+        raise ValueError(f"expected at most {MAX_NAME_LENGTH} bytes, because it names a folder")
     return name
 
 
@@ -120,9 +120,9 @@ class System:
     base: str = ""
     merge: Annotated[list[str], AfterValidator(_distinct)] = field(default_factory=list)
     vote: Annotated[bool, Field(strict=True)] = False
-    copies: Annotated[int, Field(strict=True, ge=1, le=MOST_COPIES)] = 1
+    copies: Annotated[int, Field(strict=True, ge=1, le=MAX_COPIES)] = 1
     select: list[MethodSettings] = field(default_factory=list)
-    gold_copies: Annotated[int, Field(strict=True, ge=0, le=MOST_COPIES)] = 1
+    gold_copies: Annotated[int, Field(strict=True, ge=0, le=MAX_COPIES)] = 1
     upsampling: Annotated[float, Field(ge=0, lt=1)] = 0.0
     second_stage: Any = field(default_factory=dict)
     tagger_settings: Any = field(default_factory=dict)

@@ -29,9 +29,9 @@ from nersery.io.temporary_tables.ids import SeenIds
 from nersery.io.word_splitting.tokenization import SPLITTINGS
 
 AUTO = "auto"
-MOST_ISSUES = 10_000
+MAX_ISSUES = 10_000
 """After this many issues in one file, the rest is not read."""
-MOST_PAIRS = 100_000
+MAX_PAIRS = 100_000
 """More different pairs of neighbouring tags than this show that the values are not tags."""
 _BYTE_OF_WINDOWS = re.compile(rf"{CONTROL} U\+00(8[02-9A-CE]|9[1-9A-CEF])")
 WINDOWS_HINT = "--encoding cp1252 if the file is from Windows, where these are quotes, dashes or letters"
@@ -176,7 +176,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]], options: ReadOptions) -> s
     pairs: set[tuple[str, str]] = set()
     for written in (repairs.composed_tags(sequence, options.repair) for sequence in sequences):
         pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
-        if len(pairs) > MOST_PAIRS:
+        if len(pairs) > MAX_PAIRS:
             break
     return tags.detect(pairs)
 
@@ -241,7 +241,7 @@ class Findings:
             sentence: Its words, as far as they are known, for the reject.
 
         Raises:
-            DataError: After `MOST_ISSUES` issues.
+            DataError: After `MAX_ISSUES` issues.
         """
         issues = [replace(issue, file=self.file.name, sentence=id) for issue in issues]
         if repairs.DROP_SENTENCE in self.options.repair:
@@ -255,7 +255,7 @@ class Findings:
             # before the repair, which would delete these characters
             self._fixes[UTF_8_HINT if self.file.seems_utf_8 else WINDOWS_HINT] = None
         self._fixes.update(dict.fromkeys(fix for issue in issues for fix in issue.fixes))
-        if len(self.issues) >= MOST_ISSUES:
+        if len(self.issues) >= MAX_ISSUES:
             self.issues.append(Issue(f"reading stopped after {len(self.issues):,} issues", self.file.name))
             raise self.error()
 

@@ -48,7 +48,7 @@ _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 _ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
 """A cell in quotation marks."""
 _TAG_NUMBER = re.compile(r"-?\d+")
-MOST_WORDS = 200
+MAX_WORDS = 200
 """The maximum number of words in one sentence at the start of a table. More show that nothing ends it."""
 _TEXTS_FIX = (
     'for texts with entities, write JSONL with their first character and the one after the last: {"text": "Ada left.", '
@@ -308,10 +308,10 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile, del
 
 
 def _never_ends(table: _Table, rows: Sequence[_TableRow]) -> bool:
-    """Whether a document has more than `MOST_WORDS` words in a row, and nothing ends a sentence."""
+    """Whether a document has more than `MAX_WORDS` words in a row, and nothing ends a sentence."""
     document = [None if table.document is None else _cell(row, table.document) for row in rows]
     longest = max((len([*same]) for _, same in groupby(document)), default=0)
-    return longest > MOST_WORDS and not any(map(table.ends, rows))
+    return longest > MAX_WORDS and not any(map(table.ends, rows))
 
 
 def _only(named: int | None, names: _TableRow, known: frozenset[str] | set[str], others: Sequence[int]) -> int | None:
@@ -336,7 +336,7 @@ def _unclear(role: str, names: _TableRow, rows: Sequence[_TableRow], file: TextF
     by = f"by --word-column and --tag-column, or by a header such as {header}"
     knows_sentences = any(_SENTENCE.fullmatch(name) or _DOCUMENT.fullmatch(name) or name == "id" for name in names)
     is_in_words = not any(cell_holds_several(cell) for row in rows for cell in row)
-    if len(rows) > MOST_WORDS and all(map("".join, rows)) and is_in_words and not knows_sentences:
+    if len(rows) > MAX_WORDS and all(map("".join, rows)) and is_in_words and not knows_sentences:
         by = f"by a header such as {header}: here, only a column named sentence ends a sentence"
     columns = ", ".join(names) or "without a header"
     fix = f"name the columns {by}. For raw text, save only that column, one sentence per line"

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
+from nersery.io.input_files.text_file import BLANKS, MAX_LINE_LENGTH, TextFile
 
 WORDS, ENTITIES, IDS, LANGUAGES, COLUMNS, COMMENTS = "words", "entities", "ids", "languages", "columns", "comments"
 ORIGINS, SCORES, ENTITY_SCORES, SOFT_LABELS = "origins", "scores", "entity scores", "soft labels"
@@ -50,9 +50,9 @@ class FileHead:
     def lines(self) -> list[str]:
         """The first lines that are not blank; the last may be the beginning of a long one."""
         lines: list[str] = []
-        for line in self.file.beginnings(LONGEST_LINE):
+        for line in self.file.beginnings(MAX_LINE_LENGTH):
             lines += [line] if line.strip(BLANKS) else []
-            if len(lines) == FIRST_LINES or len(line) > LONGEST_LINE:
+            if len(lines) == FIRST_LINES or len(line) > MAX_LINE_LENGTH:
                 break
         return lines
 

@@ -30,10 +30,10 @@ from nersery.io.jsonl import JsonlSource
 READ_ROWS = 1024
 GROUP_ROWS = 10_000
 """The number of rows in memory at once, when reading and when writing."""
-MOST_VALUES, MOST_BYTES = 20_000, 1 << 20
+MAX_VALUES, MAX_BYTES = 20_000, 1 << 20
 """The maximum values and bytes of a column per row, on average over a row group. No sentence has more. A file of 900
 bytes can hold a row of 20 million words, and would take all memory."""
-MOST_BATCH_BYTES = 1 << 28
+MAX_BATCH_BYTES = 1 << 28
 """The limit for rows that are decoded at once. Repeated values take no space, so sizes in the file do not show it."""
 FEATURES = b"huggingface"
 """The metadata key under which Hugging Face's datasets describes the columns of a file."""
@@ -81,7 +81,7 @@ class ParquetSource(JsonlSource):
                 _refuse_bombs(stream.metadata)
                 has_bytes = any("binary" in str(type_) for type_ in stream.schema_arrow.types)
                 for batch in stream.iter_batches(READ_ROWS):
-                    if batch.nbytes > MOST_BATCH_BYTES:
+                    if batch.nbytes > MAX_BATCH_BYTES:
                         raise ValueError(f"{batch.num_rows:,} rows take {batch.nbytes:,} bytes, too many for sentences")
                     rows = map(json_value, batch.to_pylist())
                     yield from (
@@ -157,7 +157,7 @@ def _refuse_bombs(metadata: Any) -> None:
         group = metadata.row_group(number)
         for column in map(group.column, range(group.num_columns)):
             rows, values, size = group.num_rows, column.num_values, column.total_uncompressed_size
-            if values > MOST_VALUES * max(rows, 1) or size > MOST_BYTES * (rows + 100):
+            if values > MAX_VALUES * max(rows, 1) or size > MAX_BYTES * (rows + 100):
                 raise ValueError(
                     f"row group {number} has {values:,} values in {size:,} bytes of the column "
                     f'"{column.path_in_schema}" in {rows:,} rows, too many for sentences'

@@ -32,7 +32,7 @@ _HINTS = {
 """Advice on the notations of other programs."""
 _make_link: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
 """Like `Link._make`, but in a third of the time. Files have more links than words."""
-MOST_ISSUES = 1000
+MAX_ISSUES = 1000
 """After this many issues in one file, the rest is not read."""
 FIX = "expected pairs of positions such as 0-0 1-2:0.83, one line per sentence pair; an empty line has no links"
 
@@ -218,7 +218,7 @@ class AlignmentFile:
                     yield Reject(MALFORMED, unreadable_sentence(text, (f"# {issue}",)))
                     continue
                 issues.append(issue)
-                if len(issues) >= MOST_ISSUES:
+                if len(issues) >= MAX_ISSUES:
                     break
             else:
                 if not issues:

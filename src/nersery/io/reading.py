@@ -20,7 +20,7 @@ from nersery.io.input_files.foreign import ForeignFormatError, NoTextError, refu
 from nersery.io.input_files.shipped import input_path
 from nersery.io.input_files.text_file import READABLE, STANDARD_INPUT, TextFile
 from nersery.io.text import TextSource
-from nersery.io.word_splitting.tokenization import MOST_ATTACHED
+from nersery.io.word_splitting.tokenization import MAX_ATTACHED_SHARE
 
 _DEFAULTS = ReadOptions()
 Sentences = Iterable[Sentence] | str | Path
@@ -117,7 +117,7 @@ def _open(path: str | Path, options: ReadOptions, attached_share: float | None =
 def _open_like_gold(path: str | Path, options: ReadOptions, attached_share: float | None) -> Source:
     """Open a file. Its text is split like the labelled sentences that it belongs to; see `open_text`."""
     source = _open_file(path, options)
-    if isinstance(source, TextSource) and options.split is None and (attached_share or 0) > MOST_ATTACHED:
+    if isinstance(source, TextSource) and options.split is None and (attached_share or 0) > MAX_ATTACHED_SHARE:
         return TextSource(source.file, options, keep_punctuation=True)
     return source
 

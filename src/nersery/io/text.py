@@ -20,14 +20,14 @@ from nersery.io.input_files.foreign import refuse_foreign
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.word_splitting.scripts_without_spaces import IN_SYLLABLE, runs_on
 from nersery.io.word_splitting.tokenization import (
-    MOST_ATTACHED,
+    MAX_ATTACHED_SHARE,
     Splitting,
     attached_punctuation,
     splitter,
     suggested_splitting,
 )
 
-LONGEST = 100_000
+MAX_LINE_LENGTH = 100_000
 """The longest line in characters. A book in one line would take the memory of thousands of sentences at every step."""
 SAMPLE_LINES = 1000
 LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
@@ -62,9 +62,9 @@ _END = re.compile(r"[.!?](?<!\b[\w.].)(?=\s+\W?[^\W\d_a-z])|[।۔؟።፧։߹�
 """The end of a sentence before another one, or in scripts that mark it clearly; not that of an abbreviated name. The
 signs have Unicode's property Sentence_Terminal.
 """
-LEAST_CHARACTERS = 200
+MIN_CHARACTERS = 200
 """The minimum length of a paragraph, in characters."""
-LEAST_ROWS = 2
+MIN_ROWS = 2
 """The minimum number of rows in a table. A single line may have a tab by chance."""
 SPLIT_HINT = (
     r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |። |։ |᠃ |။|។|。|！|？)/\1\n/g'"
@@ -91,7 +91,7 @@ class TextSource(Source):
         self._keep_punctuation = keep_punctuation
         keeps_whole = keep_punctuation and self.suggested == "punctuation"
         self.split = splitter(options.split or ("spaces" if keeps_whole else self.suggested), options.language)
-        self._empty = all(map(is_blank, file.beginnings(LONGEST)))
+        self._empty = all(map(is_blank, file.beginnings(MAX_LINE_LENGTH)))
 
     @cached_property
     def suggested(self) -> Splitting:
@@ -100,7 +100,7 @@ class TextSource(Source):
 
     def first_lines(self) -> Iterator[str]:
         """The lines that show how the text is split."""
-        return islice(self.file.beginnings(LONGEST), SAMPLE_LINES)
+        return islice(self.file.beginnings(MAX_LINE_LENGTH), SAMPLE_LINES)
 
     @property
     def description(self) -> str:
@@ -124,7 +124,7 @@ class TextSource(Source):
         if runs_on([*chain.from_iterable(lines)]):
             return PHRASES.format(self.suggested)
         share, word = attached_punctuation(lines)
-        return ATTACHED.format(printable(word)) if share and share > MOST_ATTACHED else ""
+        return ATTACHED.format(printable(word)) if share and share > MAX_ATTACHED_SHARE else ""
 
     def note_of_split(self, splitting: Splitting) -> str:
         """A note on a splitting that was chosen by the look of the text; empty for one at spaces."""
@@ -137,7 +137,7 @@ class TextSource(Source):
     def sentences(self, findings: Findings) -> Iterator[Sentence]:
         blank = first = before_sentences = 0
         joined = first_joined = 0
-        for number, line in enumerate(self.file.beginnings(LONGEST), start=1):
+        for number, line in enumerate(self.file.beginnings(MAX_LINE_LENGTH), start=1):
             written = self.split(line)
             words, cleaned = findings.clean(written)
             words, long = tuple(filter(None, words)), _too_long(line, number)
@@ -182,7 +182,7 @@ def _phrases(lines: Sequence[str]) -> str:
 def _paragraphs(lines: Sequence[str]) -> str:
     """A note on lines that are whole paragraphs, as programs for writing export them; empty for other lines."""
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if not is_blank(line)]
-    long = [number for number, line in numbered if len(line) > LEAST_CHARACTERS and len(_END.findall(line)) > 2]
+    long = [number for number, line in numbered if len(line) > MIN_CHARACTERS and len(_END.findall(line)) > 2]
     return PARAGRAPHS.format(long[0]) if len(long) > len(numbered) / 2 else ""
 
 
@@ -218,7 +218,7 @@ def _tabbed(lines: Sequence[str]) -> str:
     """
     rows = [line.split("\t") for line in lines if not is_blank(line)]
     widths = {len(row) for row in rows}
-    if len(rows) < LEAST_ROWS or widths == {1} or len(widths) > 1 or any(map(is_blank, chain.from_iterable(rows))):
+    if len(rows) < MIN_ROWS or widths == {1} or len(widths) > 1 or any(map(is_blank, chain.from_iterable(rows))):
         return ""
     columns = [*zip(*rows, strict=True)]
     lengths = [sum(map(len, cells)) * (len({" ".join(cell.split()[:3]) for cell in cells}) > 1) for cells in columns]
@@ -227,9 +227,9 @@ def _tabbed(lines: Sequence[str]) -> str:
 
 def _too_long(line: str, number: int) -> Issue | None:
     """An issue for a line that is too long for one sentence. Only its beginning was read."""
-    if len(line.rstrip("\r\n")) <= LONGEST:
+    if len(line.rstrip("\r\n")) <= MAX_LINE_LENGTH:
         return None
-    message = f"the line has more than {LONGEST:,} characters, expected one sentence (no more of it was read)"
+    message = f"the line has more than {MAX_LINE_LENGTH:,} characters, expected one sentence (no more of it was read)"
     return Issue(message, line=number, kind="line too long, its beginning kept", fixes=(SPLIT_HINT,))
 
 

@@ -25,7 +25,7 @@ FIRST_WORD = RARE + 1
 ROWS = 32
 """Texts per sampling step. A fixed number makes each text independent of those sampled with it, to the last bit."""
 CLIP = 5.0
-LARGEST_WEIGHT = 0.1
+MAX_WEIGHT = 0.1
 """Weights start as random numbers up to this size."""
 
 
@@ -143,7 +143,7 @@ class _Network(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.output = nn.Linear(hidden, size, bias=False)
         for parameter in self.parameters():
-            nn.init.uniform_(parameter, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+            nn.init.uniform_(parameter, -MAX_WEIGHT, MAX_WEIGHT)
 
     @property
     def device(self) -> torch.device:
@@ -175,7 +175,7 @@ def training_plan(epochs: int, batch_size: int, learning_rate: float, patience: 
     )
 
 
-def frequent(texts: Sequence[Text], least: int) -> list[str]:
-    """Words that occur at least ``least`` times, and all that begin with `TOKEN_PREFIX`, sorted."""
+def frequent(texts: Sequence[Text], min_count: int) -> list[str]:
+    """Words that occur at least ``min_count`` times, and all that begin with `TOKEN_PREFIX`, sorted."""
     counts = Counter(word for text in texts for word in text)
-    return sorted(word for word, count in counts.items() if count >= least or word.startswith(TOKEN_PREFIX))
+    return sorted(word for word, count in counts.items() if count >= min_count or word.startswith(TOKEN_PREFIX))

@@ -24,7 +24,7 @@ LENGTH_MULTIPLE = 4
 """Passes of a network that cannot be packed are padded to a multiple of this many subwords; see `by_length`."""
 CHUNK = 8192
 """Pairs that are sorted by length together."""
-LARGEST_EXPONENT = 700
+MAX_EXPONENT = 700
 """The largest exponent of e whose power a float can hold, rounded down."""
 STRETCH = 50
 """Words of a stretch. A sentence may have ``top`` answers for each stretch that it begins."""
@@ -101,16 +101,16 @@ class QuestionAnswerer:
             SettingsError: If a question is empty or too long, or the model computes NaN.
         """
         candidates: list[list[ExtractedAnswer]] = [[] for _ in questions]
-        most = [top * max(1, math.ceil(len(words) / STRETCH)) for words in sentences]
+        limits = [top * max(1, math.ceil(len(words) / STRETCH)) for words in sentences]
         for start in range(0, len(questions), CHUNK):
             part = range(start, min(start + CHUNK, len(questions)))
             windows = self.pairs.windows(questions, sentences, part)
             rows, packed = windows_at_once(self.device), can_pack(self.network)
             for batch, shape in self.pairs.batches(windows, rows, LENGTH_MULTIPLE, packed=packed):
-                widest = max(most[window.pair] for window in batch)
+                widest = max(limits[window.pair] for window in batch)
                 for window, best in zip(batch, self._best(batch, shape, widest, longest), strict=False):
-                    candidates[window.pair] += best[: most[window.pair]]
-        return [_without_overlaps(answers, limit) for answers, limit in zip(candidates, most, strict=True)]
+                    candidates[window.pair] += best[: limits[window.pair]]
+        return [_without_overlaps(answers, limit) for answers, limit in zip(candidates, limits, strict=True)]
 
     @torch.no_grad()
     def _best(
@@ -136,7 +136,7 @@ class QuestionAnswerer:
 
 def _sigmoid(value: float) -> float:
     """The sigmoid in Python, because the rounding of torch depends on the position of a value in a tensor."""
-    return 1 / (1 + math.exp(-value)) if value > -LARGEST_EXPONENT else 0.0
+    return 1 / (1 + math.exp(-value)) if value > -MAX_EXPONENT else 0.0
 
 
 def token_type_count(network: Any) -> int:

@@ -30,8 +30,8 @@ Answered = TypeVar("Answered")
 
 FAILED = "failed: "
 """The reason of an item that raised an exception starts with this."""
-LONGEST_REASON = 200
-MOST_FAILED = 1000
+MAX_REASON_LENGTH = 200
+MAX_FAILED = 1000
 """If more items fail, the method or the machine is probably broken; it is not just a few unusual items."""
 STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, ContractError, UnfittedError, JobFailedError)
 """Errors that stop the job, because every other item would raise them too."""
@@ -43,7 +43,7 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, DataError):
         message = "; ".join(issue.message for issue in error.issues)
     text = printable(f"{type(error).__name__}: {message}")
-    return FAILED + (text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…")
+    return FAILED + (text if len(text) <= MAX_REASON_LENGTH else f"{text[:MAX_REASON_LENGTH]}…")
 
 
 def failure(error: Exception, sentence: Sentence | None = None) -> Reject:
@@ -110,7 +110,7 @@ class ErrorPolicy(Generic[Item]):
         """Return one outcome for each item, in order.
 
         Raises:
-            JobFailedError: If more than `MOST_FAILED` items have failed.
+            JobFailedError: If more than `MAX_FAILED` items have failed.
             NerseryError: If every other item would raise the error too, see `STOPPING`.
         """
         try:
@@ -134,9 +134,9 @@ class ErrorPolicy(Generic[Item]):
             return outcome
         self._first = self._first or error
         self._failed += 1
-        if self._failed > MOST_FAILED:
+        if self._failed > MAX_FAILED:
             raise JobFailedError(
-                f"more than {MOST_FAILED:,} items failed, the last for this reason: {reason_of(error)}. Fix the method "
+                f"more than {MAX_FAILED:,} items failed, the last for this reason: {reason_of(error)}. Fix the method "
                 "or its input, then repeat the command"
             )
         return outcome

@@ -31,7 +31,7 @@ Row = TypeVar("Row")
 Answers = Callable[[Iterable[Sequence[Row | Reject]]], Iterator[Answer]]
 """A function that yields the answers to batches in order, such as `nersery.pipeline.engines.pool.Pool.answers`."""
 
-MOST_SHARDS = 100_000
+MAX_SHARDS = 100_000
 """With more shards, their names would no longer sort in order."""
 _OWN = re.compile(r"(part|rejects)-\d{5}\.\w+(\.tmp)?")
 
@@ -152,8 +152,8 @@ class ShardJob:
 
     def _write_shard(self, number: int, answers: Iterator[Answer], progress: Progress | None) -> dict[str, Any]:
         """Write the next shard, and return its entry for the manifest."""
-        if number >= MOST_SHARDS:
-            raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start over with larger ones (--shards)")
+        if number >= MAX_SHARDS:
+            raise NerseryError(f"there are more than {MAX_SHARDS:,} shards. Start over with larger ones (--shards)")
         output, rejects = (self.unfinished_folder / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
         rows, tally = 0, Tally()
         with files.naming_the_file(self.target), open_new(output) as lines, open_new(rejects) as refused:

@@ -14,7 +14,7 @@ from nersery.core.settings.ranges import Count, NotNegative, Range
 if TYPE_CHECKING:
     from nersery.pipeline.engines.base import Engine
 
-MOST_WORKERS = 1000
+MAX_WORKERS = 1000
 """A larger number is probably a typing error."""
 
 
@@ -34,7 +34,7 @@ class JobOptions:
     """
 
     shards: Count | None = None
-    workers: Annotated[int, Range(1, MOST_WORKERS)] = 1
+    workers: Annotated[int, Range(1, MAX_WORKERS)] = 1
     engine: Literal["local", "ray"] = "local"
     gpus: NotNegative = 0.0
     batch_size: Count | None = None

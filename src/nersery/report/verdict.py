@@ -14,7 +14,7 @@ from nersery.report.number_format import p_text, percent, signed
 LEVEL = 0.05
 """Significance level: a difference with a smaller p-value counts as more than chance."""
 
-MOST_NAMED = 8
+MAX_NAMED = 8
 """The most methods that a sentence names."""
 
 Tone = Literal["better", "worse", "unclear"]
@@ -93,7 +93,7 @@ def _others(systems: Sequence[SystemReport], reference: SystemReport) -> tuple[s
         "worse": f"Worse than {reference.label}",
         "unclear": f"No clear difference from {reference.label}",
     }
-    ranked = sorted(systems, key=lambda s: -(s.difference(reference) or 0.0)) if len(systems) > MOST_NAMED else systems
+    ranked = sorted(systems, key=lambda s: -(s.difference(reference) or 0.0)) if len(systems) > MAX_NAMED else systems
     groups = {
         opening: [f"{s.label} ({signed(s.difference(reference))})" for s in ranked if _tone(s) == tone]
         for tone, opening in openings.items()
@@ -107,8 +107,8 @@ def _listed(names: Sequence[str]) -> str:
     >>> _listed(["a", "b"]), _listed(list("abcdefghij"))
     ('a, b', 'a, b, c, d, e, f, g, h and 2 more')
     """
-    rest = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _corrected(best: SystemReport, tried: Sequence[SystemReport]) -> tuple[str, ...]:
@@ -126,8 +126,8 @@ def _over_seeds(best: SystemReport, seeds: int) -> tuple[str, ...]:
     p = best.tested.p_over_seeds
     if p is None:
         return ()
-    least = 2 / 2**seeds
-    limit = f"; with {seeds} seeds it cannot be below {least:.2g}" if least >= LEVEL else ""
-    disagree = p >= LEVEL and p > least * 1.001 and _tone(best) != "unclear"
+    min_p = 2 / 2**seeds
+    limit = f"; with {seeds} seeds it cannot be below {min_p:.2g}" if min_p >= LEVEL else ""
+    disagree = p >= LEVEL and p > min_p * 1.001 and _tone(best) != "unclear"
     weakened = ": the seeds disagree, and more seeds may change the result" if disagree else ""
     return (f"Over the seeds alone (sign-flip test): {p_text(p)}{limit}{weakened}.",)

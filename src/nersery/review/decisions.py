@@ -28,7 +28,7 @@ Verdict = Literal["accept", "reject", ""]
 VERDICTS: tuple[Verdict, ...] = ("accept", "reject", "")
 """The empty verdict takes a decision back."""
 FILE = "decisions.jsonl"
-LONGEST_NOTE = 500
+MAX_NOTE_LENGTH = 500
 """Maximum length of a note in characters."""
 
 
@@ -180,8 +180,8 @@ class Decisions:
         """
         original = self._sentence(id)
         sentence = _corrected(original, decision)
-        if len(decision.note) > LONGEST_NOTE:
-            message = f"the note has {len(decision.note):,} characters, expected at most {LONGEST_NOTE}"
+        if len(decision.note) > MAX_NOTE_LENGTH:
+            message = f"the note has {len(decision.note):,} characters, expected at most {MAX_NOTE_LENGTH}"
             raise DataError(Issue(message, sentence=id), fix="shorten it")
         if version is not None and version != self.version(id):
             raise OutdatedError(f"sentence {id}: another person or tab has decided on it since it was shown here")

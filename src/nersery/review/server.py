@@ -37,7 +37,7 @@ PAGE: Mapping[str, tuple[str, str]] = {
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 )
-LONGEST_BODY = 1_000_000
+MAX_BODY_BYTES = 1_000_000
 """Maximum size of the body of a request, in bytes."""
 
 
@@ -208,11 +208,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Take a decision, or the end of the review."""
         requested = self._requested()
         length = _short_number(self.headers.get("Content-Length", ""))
-        is_too_long = length is not None and length > LONGEST_BODY
+        is_too_long = length is not None and length > MAX_BODY_BYTES
         body = None if length is None or is_too_long else self.rfile.read(length)
         if is_too_long:
             self.close_connection = True
-            too_long = f"the decision has {length:,} bytes, expected at most {LONGEST_BODY:,}"
+            too_long = f"the decision has {length:,} bytes, expected at most {MAX_BODY_BYTES:,}"
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_long)
         elif body is None or self.headers.get_content_type() != "application/json":
             self.close_connection = True

@@ -18,7 +18,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.pretrained.model_settings import ModelSettings
 from nersery.select.base import Selector
 
-LEAST_GOLD, MOST_GOLD = 20, 200
+MIN_GOLD, MAX_GOLD = 20, 200
 """The least number of gold sentences that show what is usual, and about the most that are scored."""
 GOLD_AT_ONCE = 16
 """Gold sentences that are scored between two updates of the progress."""
@@ -79,9 +79,9 @@ class Perplexity(Selector, ModelSettings):
         self._lowest_of_gold = self._reached_by_gold(gold, progress or Progress("", quiet=True))
 
     def _reached_by_gold(self, gold: Sequence[Sentence], progress: Progress) -> float | None:
-        if self.threshold is not None or len(gold) < LEAST_GOLD:
+        if self.threshold is not None or len(gold) < MIN_GOLD:
             return None
-        chosen, scores = gold[:: math.ceil(len(gold) / MOST_GOLD)], list[float]()
+        chosen, scores = gold[:: math.ceil(len(gold) / MAX_GOLD)], list[float]()
         with progress.within("gold", len(chosen)) as counted:
             for batch in batched(chosen, GOLD_AT_ONCE):
                 scores += self.score(batch)

@@ -47,7 +47,7 @@ from nersery.taggers.training.gold_tagger import gold_tagger, warn_of_no_entity,
 from nersery.taggers.training.second_stage import fit_second_stage, foreign_settings, second_stage_issues
 
 Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
-LEAST_SCORE = 1e-6
+MIN_SCORE = 1e-6
 CHUNK = 512
 """Candidates that are judged between two updates of the progress."""
 
@@ -86,7 +86,7 @@ class SelfTraining(Selector):
         - Dropout is that of `certainty`.
     """
 
-    threshold: RateAboveZero = LEAST_SCORE
+    threshold: RateAboveZero = MIN_SCORE
     strategy: Strategy = "uncertainty"
     per_step: Count = 200
     steps: Count = 10

@@ -48,8 +48,8 @@ class Tagger(Method, ABC):
     A subclass is a dataclass with its settings as fields. It is the only public class in a file of its name.
     """
 
-    LEAST_STEPS: ClassVar[int] = 300
-    LEAST_EPOCHS: ClassVar[int] = 3
+    MIN_STEPS: ClassVar[int] = 300
+    MIN_EPOCHS: ClassVar[int] = 3
     """The minimum steps and epochs of a training if the settings ``steps`` and ``epochs`` are not given."""
     history: dict[str, Any]
     """The training history as JSON values; empty before training."""

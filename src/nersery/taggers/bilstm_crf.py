@@ -84,8 +84,8 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         - Sentences over 512 words are read in overlapping windows, words over 64 characters by both ends.
     """
 
-    LEAST_STEPS: ClassVar[int] = 800
-    LEAST_EPOCHS: ClassVar[int] = 8
+    MIN_STEPS: ClassVar[int] = 800
+    MIN_EPOCHS: ClassVar[int] = 8
     vectors: FileName | None = None
     most_vectors: CountOrZero = 100_000
     learning_rate: Positive = 1e-2

@@ -11,11 +11,11 @@ import pytest
 from nersery.core.system import shared_cores
 from nersery.core.system.shared_cores import CoreWatch, can_be_watched
 
-LONGEST_WAIT = 20.0
+MAX_WAIT = 20.0
 
 
 def wait_until(reached: Callable[[], bool]) -> bool:
-    end = time.monotonic() + LONGEST_WAIT
+    end = time.monotonic() + MAX_WAIT
     while not reached() and time.monotonic() < end:
         time.sleep(0.005)
     return reached()

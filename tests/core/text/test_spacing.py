@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.core.sentence_validation import LONGEST_SENTENCE, issue_in
+from nersery.core.sentence_validation import MAX_SENTENCE_LENGTH, issue_in
 from nersery.core.text.spacing import is_space_usual, spaces_in
 from nersery.io.annotation_tools.standoff import layout
 from tests.io.strategies import sentences, texts
@@ -130,10 +130,10 @@ def test_characters_of_a_generated_sentence_are_those_in_its_text() -> None:
 
 
 def test_a_text_that_would_be_too_long_has_no_offsets() -> None:
-    start = LONGEST_SENTENCE - 1
+    start = MAX_SENTENCE_LENGTH - 1
     parent = Sentence(("a", "b"), document="d", offsets=((0, 1), (start, start + 1)))
     assert written(parent.replace_span(0, 1, ["c"])) == "c b"
-    long = parent.replace_span(0, 1, ["c" * LONGEST_SENTENCE])
+    long = parent.replace_span(0, 1, ["c" * MAX_SENTENCE_LENGTH])
     assert long.offsets == long.generated("b", ORIGIN, parent).offsets == ()
 
 

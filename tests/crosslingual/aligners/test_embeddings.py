@@ -200,7 +200,7 @@ class TestLongSides:
         self, tiny_model: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         expected = aligner(tiny_model).align(PAIRS[:1])
-        monkeypatch.setattr(embeddings, "MOST_CELLS", 10_000)
+        monkeypatch.setattr(embeddings, "MAX_CELLS", 10_000)
         long = Pair(("Ada",) * 200, ("Oslo",) * 200)
         assert aligner(tiny_model).align([long, PAIRS[0]]) == [Reject(TOO_MUCH), *expected]
 

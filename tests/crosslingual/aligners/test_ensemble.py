@@ -196,7 +196,7 @@ def test_learn_from_limits_the_pairs_that_suggest_links():
 
 @pytest.mark.parametrize(("room", "again"), [(12, 0), (5, 7)])
 def test_suggested_links_are_computed_once_if_there_is_room(monkeypatch, room, again):
-    monkeypatch.setattr(voters, "MOST_REMEMBERED", room)
+    monkeypatch.setattr(voters, "MAX_CACHED", room)
     monkeypatch.setattr(voters, "PAIRS_AT_ONCE", 3)
     monkeypatch.setattr(statistical, "SUGGESTED_AT_ONCE", 3)
     pairs, gold = translations(12, seed=3)

@@ -4,7 +4,7 @@ import pytest
 
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError, UnfittedError
 from nersery.core.outcome import Reject
-from nersery.crosslingual.aligner_components.symmetrization import LEAST_PROBABILITY
+from nersery.crosslingual.aligner_components.symmetrization import MIN_PROBABILITY
 from nersery.crosslingual.aligners.base import Link, Pair
 from nersery.crosslingual.aligners.external import TOO_LONG, TOO_UNEVEN, UNSEEN, External
 from tests.crosslingual.fakes import put_on_path
@@ -125,7 +125,7 @@ def test_a_link_that_a_table_lacks_is_improbable(give):
     pair = Pair(("a", "b"), ("x", "y"))
     aligner = given_tables(give, TABLE, "9 9 0.5\n")
     aligner.fit([pair])
-    assert [link.probability for link in aligner.align([pair])[0]] == [LEAST_PROBABILITY, LEAST_PROBABILITY]
+    assert [link.probability for link in aligner.align([pair])[0]] == [MIN_PROBABILITY, MIN_PROBABILITY]
 
 
 def test_notes_missing_tables_and_gives_probability_1(give, capsys):

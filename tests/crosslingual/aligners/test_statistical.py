@@ -195,7 +195,7 @@ def test_small_slices_of_the_lexicon_change_nothing(text, monkeypatch, priors, t
     monkeypatch.setattr(sliced_lexicon, "SLICE", 100)
     monkeypatch.setattr(temporary_array, "IN_MEMORY", 1)
     for most in (3, 64):
-        monkeypatch.setattr(sliced_lexicon, "MOST_SLICES", most)
+        monkeypatch.setattr(sliced_lexicon, "MAX_SLICES", most)
         found = fitted(text[0], **settings)
         assert found.align(text[0]) == expected.align(text[0])
         for name, values in vars(expected._lexicon).items():

@@ -41,7 +41,7 @@ def test_settings_change_case_and_length_of_prefixes():
 
 @pytest.mark.parametrize("known", [1, 1 << 14])
 def test_a_vocabulary_grows_and_looks_up(monkeypatch, known):
-    monkeypatch.setattr(module, "MOST_REMEMBERED", known)
+    monkeypatch.setattr(module, "MAX_CACHED", known)
     vocabulary = Vocabulary()
     assert vocabulary.look_up(["tree"]).tolist() == [UNKNOWN]
     assert vocabulary.add(("House", "houses", "tree")) == [0, 0, 1]

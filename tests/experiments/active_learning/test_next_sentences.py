@@ -65,10 +65,10 @@ def test_text_may_have_any_extension(tagger: Path, tmp_path: Path) -> None:
 
 
 def test_input_labels_and_file_order_do_not_change_the_choice(tagger: Path) -> None:
-    plain = chosen(RAW, tagger, 5, most=20)
-    assert chosen(sentences(40, 300), tagger, 5, most=20) == plain
-    assert sorted(chosen(RAW[::-1], tagger, 5, most=20)) == sorted(plain)
-    assert chosen(RAW, tagger, 5, most=20, seed=1) != plain
+    plain = chosen(RAW, tagger, 5, max_sentences=20)
+    assert chosen(sentences(40, 300), tagger, 5, max_sentences=20) == plain
+    assert sorted(chosen(RAW[::-1], tagger, 5, max_sentences=20)) == sorted(plain)
+    assert chosen(RAW, tagger, 5, max_sentences=20, seed=1) != plain
 
 
 def test_labelled_and_repeated_sentences_are_not_chosen(tagger: Path) -> None:
@@ -97,7 +97,7 @@ def test_samples_a_large_file_in_constant_memory(tagger: Path, monkeypatch: pyte
     assert read == 10_000
     assert len({sentence.words for sentence in kept}) == len(kept) == 100
     assert [int(s.words[1]) for s in kept] == sorted(int(s.words[1]) for s in kept), "in the order of the file"
-    found = nersery.next_sentences(RAW, tagger, 5, most=10, quiet=True)
+    found = nersery.next_sentences(RAW, tagger, 5, max_sentences=10, quiet=True)
     assert "30 not drawn" in str(found)
 
 
@@ -125,8 +125,8 @@ def test_a_sentence_without_an_id_gets_its_number_in_the_input(tagger: Path) -> 
 def test_refuses_wrong_numbers_and_missing_taggers(tagger: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="count is 0"):
         chosen(RAW, tagger, 0)
-    with pytest.raises(SettingsError, match="most at least as large"):
-        chosen(RAW, tagger, 5, most=4)
+    with pytest.raises(SettingsError, match="at least as large"):
+        chosen(RAW, tagger, 5, max_sentences=4)
     with pytest.raises(SettingsError, match="no tagger"):
         chosen(RAW, [], 5)
     with pytest.raises(SettingsError, match="taggers has 5, expected the folder of a tagger, or a trained tagger"):

@@ -264,7 +264,7 @@ def test_stratified_deals_the_sentences_of_the_rarest_type_first(kinds, size, ch
 def test_stratified_skips_exchanges_for_many_type_sets(monkeypatch):
     corpus = skewed(1)
     before = sample(corpus, 57, "stratified")
-    monkeypatch.setattr("nersery.experiments.data.sampling.MOST_TYPE_SETS", 3)
+    monkeypatch.setattr("nersery.experiments.data.sampling.MAX_TYPE_SETS", 3)
     quick = sample(corpus, 57, "stratified")
     assert len(quick) == 57
     assert distance(corpus, before) <= distance(corpus, quick) < distance(corpus, sample(corpus, 57, "random"))

@@ -50,7 +50,7 @@ def test_slow_steps_are_not_all_timed(
 ) -> None:
     watches: list[Stopwatch] = []
     monkeypatch.setattr(run_time, "Stopwatch", lambda: watches.append(Stopwatch()) or watches[-1])
-    monkeypatch.setattr(run_time, "LONGEST_TIMING", longest)
+    monkeypatch.setattr(run_time, "MAX_TIMING_SECONDS", longest)
     settings = MethodSettings("transformer", {"model": tiny_model, "steps": 300, "batch_size": 4}, "tagger")
     speed = tagger_speed(settings, sentences(8))
     assert len(watches[0].times) == steps
@@ -65,7 +65,7 @@ def test_slow_labelling_is_not_timed_twice(
     counts: list[int] = []
     monkeypatch.setattr(TaggerLabels, "fit", lambda *_: None)
     monkeypatch.setattr(TaggerLabels, "annotate", lambda _, part: counts.append(len(part)))
-    monkeypatch.setattr(run_time, "LONGEST_TIMING", longest)
+    monkeypatch.setattr(run_time, "MAX_TIMING_SECONDS", longest)
     assert annotator_speed(MethodSettings("tagger_labels", {}, "annotate"), [], sentences(30)) > 0
     assert counts == labelled
 

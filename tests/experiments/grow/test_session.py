@@ -164,7 +164,7 @@ def test_notes_name_the_schedule_of_the_last_training(folder: Path, monkeypatch:
 
 
 def test_too_little_time_for_one_tagger_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "LEAST", 0.0)
+    monkeypatch.setattr(search, "MIN_SECONDS", 0.0)
     with pytest.raises(NerseryError, match=r"too short to train one tagger.*; the same command then resumes"):
         grow(minutes=0.001)
     monkeypatch.setattr(Schedule, "is_poor", property(lambda schedule: schedule == Schedule(8, 4)))

@@ -30,7 +30,7 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, encoder: str) -> Path
         monkeypatch.setattr(schedules, rate, 0.05)
     monkeypatch.setattr(plan, "SCHEDULES", (Schedule(8, 4),))
     monkeypatch.setattr(search, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
-    monkeypatch.setattr(plan, "FEWEST_STEPS", 8)
+    monkeypatch.setattr(plan, "MIN_STEPS", 8)
     monkeypatch.setattr(plan, "FEW_FOLDS", FOLDS)
     monkeypatch.setattr(candidates, "ROUNDS", candidates.ROUNDS[:1])
     monkeypatch.setattr(candidates, "MULTILINGUAL", encoder)

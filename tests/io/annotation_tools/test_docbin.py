@@ -106,7 +106,7 @@ def test_spans_beside_the_entities_are_not_read_without_a_note(doc: Doc, tmp_pat
     ids=["empty", "text", "no messages", "no documents", "bomb"],
 )
 def test_other_bytes_are_refused(content: bytes, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docbin, "MOST_BYTES", 2_000_000)
+    monkeypatch.setattr(docbin, "MAX_BYTES", 2_000_000)
     (tmp_path / "a.spacy").write_bytes(content)
     with pytest.raises(DataError, match=what) as error:
         read(tmp_path / "a.spacy")

@@ -233,7 +233,7 @@ def test_paragraphs_have_the_numbers_of_their_first_lines(tmp_path: Path, monkey
     path.write_text("\n\na\nb\n \t\n\n\u3000\n\nd", "utf-8")
     assert list(paragraphs(TextFile(path))) == [(3, ["a\n", "b\n"]), (7, ["\u3000\n"]), (9, ["d"])]
     path.write_text("\na\nb\nc\n\n", "utf-8")
-    monkeypatch.setattr("nersery.io.columns_and_rows.columns.MOST_ROWS", 2)
+    monkeypatch.setattr("nersery.io.columns_and_rows.columns.MAX_ROWS", 2)
     with pytest.raises(DataError, match=r"a\.conll:2: a sentence has more than 2 lines\nFix: put a blank line after"):
         list(paragraphs(TextFile(path)))
     path.write_text("\na\nb\n\n", "utf-8")

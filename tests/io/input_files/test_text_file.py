@@ -235,7 +235,7 @@ def test_reports_a_file_that_is_cut_off_within_a_character(tmp_path: Path) -> No
 def test_only_so_many_lines_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\xe9\n\xe9\n")
-    monkeypatch.setattr("nersery.io.input_files.text_file.MOST_LINES", 1)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MAX_LINES", 1)
     assert issues(path)[0] == [("the byte 0xe9 is not utf-8", str(path), 1)]
     path.write_bytes(b"a\n\xe9\n")
     assert issues(path)[0] == [("the bytes are not utf-8", str(path), None)]
@@ -244,7 +244,7 @@ def test_only_so_many_lines_are_searched(tmp_path: Path, monkeypatch: pytest.Mon
 def test_only_so_many_lines_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\xe9\n" * 3 + b"\x92\n")
-    monkeypatch.setattr("nersery.io.input_files.text_file.MOST_BAD_LINES", 1)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MAX_BAD_LINES", 1)
     assert issues(path) == (
         [("the byte 0xe9 is not utf-8", str(path), 1), ("3 more lines have such bytes", str(path), None)],
         naming("cp1252"),
@@ -288,7 +288,7 @@ def test_a_name_need_not_be_text() -> None:
 
 
 def test_limits_the_skipped_end_of_a_truncated_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nersery.io.input_files.text_file.LONGEST_LINE", 6)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MAX_LINE_LENGTH", 6)
     path = tmp_path / "x"
     path.write_text("a\nabcdefghi\nabcdefghi\n", "utf-8")
     assert list(TextFile(path).beginnings(3)) == ["a\n", "abcd", "abcd"]  # six characters more each
@@ -302,22 +302,22 @@ def test_truncates_long_lines_and_reports_overlong_ones(tmp_path: Path, monkeypa
     path = tmp_path / "x"
     path.write_text("ab\nabcdef\nabc", "utf-8")
     assert list(TextFile(path).beginnings(3)) == ["ab\n", "abcd", "abc"]
-    monkeypatch.setattr("nersery.io.input_files.text_file.LONGEST_LINE", 7)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MAX_LINE_LENGTH", 7)
     assert list(TextFile(path).lines()) == ["ab\n", "abcdef\n", "abc"]
-    monkeypatch.setattr("nersery.io.input_files.text_file.LONGEST_LINE", 6)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MAX_LINE_LENGTH", 6)
     assert issues(path) == (
         [("the line has more than 6 characters", str(path), 2)],
         "check that this is a file of text; put each sentence on a line of its own",
     )
-    monkeypatch.setattr("nersery.io.input_files.text_file.MOST_IN_MEMORY", 13)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MAX_IN_MEMORY", 13)
     assert TextFile(path).read() == "ab\nabcdef\nabc"
-    monkeypatch.setattr("nersery.io.input_files.text_file.MOST_IN_MEMORY", 12)
+    monkeypatch.setattr("nersery.io.input_files.text_file.MAX_IN_MEMORY", 12)
     with pytest.raises(DataError, match=f"{path}: the text has more than 12 characters, .*\\nFix: split it into"):
         TextFile(path).read()
 
 
 def test_changes_an_endless_sentence_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_TOGETHER", 2)
+    monkeypatch.setattr(module, "MAX_TOGETHER", 2)
     asked: list[str] = []
     lines = (asked.append("a") or "a" for _ in range(9))  # type: ignore[func-returns-value]
     assert next(module.with_changed_words(str.isalpha, list, lines)) == "a"
@@ -373,7 +373,7 @@ def test_does_not_suggest_deleting_letters_that_latin_1_misreads(
 def test_a_long_text_that_begins_like_an_array_is_not_read_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_IN_MEMORY", 20)
+    monkeypatch.setattr(module, "MAX_IN_MEMORY", 20)
     for beginning in ("[Music]", "[{Music}]"):
         (tmp_path / "x.txt").write_text(f"{beginning} Ada saw Oslo .\n" * 3)
         assert len(read(tmp_path / "x.txt")) == 3

@@ -19,7 +19,7 @@ from nersery.taggers.base import load_tagger
 from nersery.taggers.output_layer.pretrained_head import network_with_head
 from nersery.taggers.output_layer.tag_set import TagSet
 
-MOST_BYTES = 16_000_000
+MAX_BYTES = 16_000_000
 EMBEDDINGS = "bert.embeddings.word_embeddings.weight"
 LAYER = "bert.encoder.layer.2.output.dense.weight"
 
@@ -57,7 +57,7 @@ def test_unchanged_rows_are_not_saved(tmp_path: Path) -> None:
 
 
 def test_the_bundled_masked_lm_is_small_and_knows_english() -> None:
-    assert bundled_heads.MASKED_LM["bundled"].stat().st_size <= MOST_BYTES
+    assert bundled_heads.MASKED_LM["bundled"].stat().st_size <= MAX_BYTES
     model = MaskedLM(ModelSource("bundled"), "cpu", "fp32")
     masked_input = MaskedInput(tuple("she was born in Paris , the capital of France , in 1901 .".split()), (4, 7, 9))
     (gaps,) = model.guesses([masked_input], 20)
@@ -105,7 +105,7 @@ def test_outputs_of_shared_types_are_kept(types: list[str], shared: bool) -> Non
 
 
 def test_the_tagger_finds_names_in_english() -> None:
-    assert bundled_heads.TOKEN_CLASSIFICATION[bundled.ENGLISH_NER].stat().st_size <= MOST_BYTES
+    assert bundled_heads.TOKEN_CLASSIFICATION[bundled.ENGLISH_NER].stat().st_size <= MAX_BYTES
     tagger = load_tagger(bundled.ENGLISH_NER, device="cpu")
     assert tagger.types == ("LOC", "MISC", "ORG", "PER")
     texts = ["Ada Lovelace lived in London .", "she joined the united nations in geneva ."]

@@ -31,7 +31,7 @@ from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.taggers.base import load_tagger
 from tests.standins import environment
 
-MOST_BYTES = 8_000_000
+MAX_BYTES = 8_000_000
 HIDDEN, LAYERS, INNER, ROWS, POSITIONS, TYPES = 32, 2, 64, 12, 16, 2
 SUBWORDS = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁in", "▁London", "▁दिल्ली", "s", "<mask>"]
 SCORES = [0.0, 0.0, 0.0, 0.0, -2.0, -3.0, -4.0, -4.0, -5.0, 0.0]
@@ -269,7 +269,7 @@ def test_translations_are_nearer_than_other_sentences(real: str) -> None:
 
 @needs_package
 def test_the_masked_language_model_writes_words_of_the_language(real: str) -> None:
-    assert bundled_heads.MASKED_LM[real].stat().st_size <= MOST_BYTES
+    assert bundled_heads.MASKED_LM[real].stat().st_size <= MAX_BYTES
     model = MaskedLM(ModelSource(real), "cpu", "fp32")
     texts = [
         ("she was born in Paris , the capital of France , in 1901 .", 4, {"France", "London", "Paris"}),
@@ -284,7 +284,7 @@ def test_the_masked_language_model_writes_words_of_the_language(real: str) -> No
 
 @needs_package
 def test_the_tagger_finds_names_in_other_languages(real: str) -> None:
-    assert bundled_heads.TOKEN_CLASSIFICATION[bundled.MULTILINGUAL_NER].stat().st_size <= MOST_BYTES
+    assert bundled_heads.TOKEN_CLASSIFICATION[bundled.MULTILINGUAL_NER].stat().st_size <= MAX_BYTES
     tagger = load_tagger(bundled.MULTILINGUAL_NER, device="cpu")
     assert tagger.types == ("LOC", "MISC", "ORG", "PER")
     texts = ["Angela Merkel wohnt in Berlin .", "सचिन तेंदुलकर मुंबई में रहते हैं ।", "she joined the united nations in geneva ."]
@@ -311,7 +311,7 @@ def test_the_tagger_joins_words_given_as_characters(real: str) -> None:
 
 @needs_package
 def test_the_question_answering_model_finds_names_in_other_languages(real: str) -> None:
-    assert bundled_heads.QUESTION_ANSWERING[real].stat().st_size <= MOST_BYTES
+    assert bundled_heads.QUESTION_ANSWERING[real].stat().st_size <= MAX_BYTES
     answerer = QuestionAnswerer(ModelSource(real), device="cpu", precision="fp32")
     questions = [definitions.question(type, {}) for type in ("PER", "LOC")]
     sentences = ["Angela Merkel wohnt in Berlin .".split(), "सचिन तेंदुलकर मुंबई में रहते हैं ।".split()]

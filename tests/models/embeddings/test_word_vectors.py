@@ -116,7 +116,7 @@ def test_an_index_reports_what_is_wrong_with_a_file(tmp_path: Path) -> None:
         index.read(["c", "a", "b"])
     assert [issue.line for issue in error.value.issues] == [3, 6]
     with pytest.raises(DataError, match=r"words\.vec:2: the line is longer than"):
-        VectorIndex(write(tmp_path, b"a 1 2\n" + b"x" * (word_vectors.LONGEST_LINE + 1)))
+        VectorIndex(write(tmp_path, b"a 1 2\n" + b"x" * (word_vectors.MAX_LINE_LENGTH + 1)))
 
 
 def test_the_mean_of_known_words_has_length_one(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_reports_all_malformed_lines_of_requested_words(tmp_path: Path) -> None:
         (b"the file of vectors\n", 1),
         (b"\x1f\x8b\x08\x00 \x12\xff\n\x00", 1),
         (b"3 2\nParis \x00\x01\x02\x03\n\x04\x05", 2),
-        (b"\0" * (word_vectors.LONGEST_LINE + 9), 1),
+        (b"\0" * (word_vectors.MAX_LINE_LENGTH + 9), 1),
     ],
 )
 def test_refuses_files_without_vectors_by_their_head(tmp_path: Path, content: bytes, line: int) -> None:
@@ -225,7 +225,7 @@ def test_refuses_files_without_vectors_by_their_head(tmp_path: Path, content: by
 
 
 def test_refuses_a_file_that_a_download_filled_with_zeros(tmp_path: Path) -> None:
-    path = write(tmp_path, b"a 1 2\nb 3 4\n" + b"\0" * (3 * word_vectors.LONGEST_LINE))
+    path = write(tmp_path, b"a 1 2\nb 3 4\n" + b"\0" * (3 * word_vectors.MAX_LINE_LENGTH))
     with pytest.raises(DataError, match=r"words\.vec:3: the line is longer than"):
         read_vectors(path, ["c"])
 

@@ -315,7 +315,7 @@ def test_refuses_a_response_that_decompresses_to_too_much(
     server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert found(labelled(["PER.1 !flood"], server.url, tmp_path / "all")) == {"1": ["PER PER.1"]}
-    monkeypatch.setattr("nersery.models.llm.connection.LARGEST_RESPONSE", 2**19)
+    monkeypatch.setattr("nersery.models.llm.connection.MAX_RESPONSE_BYTES", 2**19)
     result = labelled(["PER.1 !flood", "PER.3 o.1"], server.url, tmp_path, retries=0)
     assert [reject.reason for reject in result.rejects] == ["no answer: the connection broke"]
     assert found(result) == {"2": ["PER PER.3"]}

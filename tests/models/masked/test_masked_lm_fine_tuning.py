@@ -81,7 +81,7 @@ class TestFineTuning:
         rows = fresh.masking.randomly_masked(book, 0.5, random.Random(0))
         gradients = []
         for most in (64 * len(rows), 64 * 4):
-            monkeypatch.setattr(masked_lm, "MOST_SUBWORDS", most)
+            monkeypatch.setattr(masked_lm, "MAX_SUBWORDS", most)
             fresh.network.zero_grad()
             fresh._loss(rows).backward()  # type: ignore[no-untyped-call]
             gradients.append(torch.cat([p.grad.flatten() for p in fresh.network.parameters() if p.grad is not None]))

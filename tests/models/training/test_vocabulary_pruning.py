@@ -115,7 +115,7 @@ def test_restores_all_rows_with_their_training_after_an_error() -> None:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """A vocabulary of 50 counts as large."""
-    monkeypatch.setattr(shared_vocabulary, "MOST_TRAINED", 40)
+    monkeypatch.setattr(shared_vocabulary, "MAX_TRAINED", 40)
 
 
 def learn_some(network: Network) -> None:

@@ -115,7 +115,7 @@ class TestRowsThatFail:
         assert answer.tally == Tally(1, 0, answer.tally.reasons)
 
     def test_too_many_stop_the_job(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pools, "MOST_FAILED", 3)
+        monkeypatch.setattr(pools, "MAX_FAILED", 3)
         assert run(rows(9, at1="fail", at2="fail", at8="fail"))[0].tally.rejected == 3
         with pytest.raises(JobFailedError, match=r"more than 3 rows failed.*a poisoned row"):
             run(rows(9, at1="fail", at2="fail", at3="fail", at8="fail"))
@@ -168,7 +168,7 @@ class TestWorkersThatDie:
         assert len(engine.started) == 6
 
     def test_too_many_stop_the_job(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pools, "MOST_DEATHS", 3)
+        monkeypatch.setattr(pools, "MAX_DEATHS", 3)
         with pytest.raises(JobFailedError, match="3 workers died, the last one at 2 rows starting with s0: killed"):
             run(rows(9, at0="kill"))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.report.pictures.attention_map import LONGEST, attention_map
+from nersery.report.pictures.attention_map import MAX_LABEL_LENGTH, attention_map
 
 SVG = "{http://www.w3.org/2000/svg}"
 SENTENCE = Sentence(("the", "Jo", "Li", "film", "won"), (Entity(1, 3, "PER"),))
@@ -87,7 +87,7 @@ def test_shortens_long_mentions_but_keeps_the_type_and_the_full_title() -> None:
     root = parsed(Sentence(mention, (Entity(0, 40, "ORG"),)), np.ones((40, 40)))
     head = root.find(f"{SVG}text")
     assert head.text.endswith("… ORG")
-    assert len(head.text) == LONGEST + len(" ORG")
+    assert len(head.text) == MAX_LABEL_LENGTH + len(" ORG")
     assert head.find(f"{SVG}title").text == " ".join(mention) + " ORG"
 
 

@@ -8,7 +8,7 @@ from nersery.taggers.output_layer import decoding
 
 
 def test_decodes_a_long_sentence_separately_from_short_ones(monkeypatch) -> None:
-    monkeypatch.setattr(decoding, "MOST_DECODED", 300)
+    monkeypatch.setattr(decoding, "MAX_DECODED", 300)
     lengths = [3, 100, 2, 20, 3, 3]
     found = list(decoding._padded([torch.rand(length, 2, 5) for length in lengths]))
     assert [numbers for numbers, *_ in found] == [[2, 0, 4, 5], [3], [1]]
@@ -17,12 +17,12 @@ def test_decodes_a_long_sentence_separately_from_short_ones(monkeypatch) -> None
 
 
 def test_decodes_fewer_sentences_at_once_with_many_tags(monkeypatch) -> None:
-    monkeypatch.setattr(decoding, "MOST_DECODED", 300)
+    monkeypatch.setattr(decoding, "MAX_DECODED", 300)
     assert [len(numbers) for numbers, *_ in decoding._padded([torch.rand(1, 1, 10)] * 5)] == [3, 2]
     assert [len(numbers) for numbers, *_ in decoding._padded([torch.rand(1, 3, 10)] * 3)] == [1, 1, 1]
 
 
 def test_decodes_at_most_a_fixed_number_of_sentences_at_once(monkeypatch) -> None:
-    monkeypatch.setattr(decoding, "MOST_SENTENCES", 2)
+    monkeypatch.setattr(decoding, "MAX_SENTENCES", 2)
     assert [len(numbers) for numbers, *_ in decoding._padded([torch.rand(1, 1, 2)] * 5)] == [2, 2, 1]
     assert list(decoding._padded([])) == []

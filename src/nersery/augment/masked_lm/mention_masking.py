@@ -18,7 +18,7 @@ from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceabl
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess, MaskedLM
 
-MOST_REDRAWS = 1000
+MAX_REDRAWS = 1000
 
 
 @dataclass
@@ -92,7 +92,7 @@ def hidden_in_mentions(
 def random_share(count: int, mean: float, rng: random.Random) -> float:
     """A share from a normal distribution around a mean, with deviation 1/count, redrawn until it lies in [0, 1]."""
     # Redraw, because clipping would make 0 and 1, a mention kept or hidden completely, far too frequent.
-    for _ in range(MOST_REDRAWS):
+    for _ in range(MAX_REDRAWS):
         share = rng.gauss(mean, 1 / count)
         if 0 <= share <= 1:
             return share

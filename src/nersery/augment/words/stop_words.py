@@ -26,11 +26,11 @@ COMMON = 1 / 1000
 FREQUENT = 1 / 200
 """Without a list, each word that makes up at least this share of the text is a stop word."""
 LISTS = Path(__file__).with_name("languages")
-LEAST_COUNT = 5
+MIN_COUNT = 5
 """Minimum count of such a word, for short texts in which a few words are a large share."""
-LEAST_WORDS = 50
+MIN_WORDS = 50
 """Minimum number of words needed to recognize their language."""
-LEAST_SHARE, MOST_OF_SECOND = 0.12, 0.8
+MIN_SHARE, MAX_OF_SECOND = 0.12, 0.8
 """Minimum share of a text that is on the list of its language, and maximum share of that on any other list. Of texts of
 ten lines of NTREX, in 36 languages, 72 % show their language in this way, and no text shows another language.
 """
@@ -106,8 +106,8 @@ def _recognized_language(gold: Iterable[Sentence], language: str) -> str:
     codes = sorted({*langs(), *_own_files()})
     listed = {code: sum(counts[word] for word in _stop_list(code) & counts.keys()) for code in codes}
     best, second = sorted(listed, key=listed.__getitem__, reverse=True)[:2]
-    is_sure = listed[best] >= LEAST_SHARE * counts.total() and listed[second] <= MOST_OF_SECOND * listed[best]
-    return best if is_sure and counts.total() >= LEAST_WORDS else ""
+    is_sure = listed[best] >= MIN_SHARE * counts.total() and listed[second] <= MAX_OF_SECOND * listed[best]
+    return best if is_sure and counts.total() >= MIN_WORDS else ""
 
 
 @cache
@@ -139,7 +139,7 @@ def _common_words(gold: Iterable[Sentence], language: str, code: str) -> frozens
     if listed:
         always = FUNCTION_WORDS if primary(code) == "en" else frozenset()
         return always | {word for word in listed & counts.keys() if counts[word] >= COMMON * total}
-    return frozenset(word for word, count in counts.items() if count >= max(LEAST_COUNT, FREQUENT * total))
+    return frozenset(word for word, count in counts.items() if count >= max(MIN_COUNT, FREQUENT * total))
 
 
 @cache

@@ -26,7 +26,7 @@ Synonyms = Mapping[str, tuple[str, ...]]
 
 WORDNET = "/usr/share/wordnet"
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
-SHORTEST_LEMMA = 3
+MIN_LEMMA_LENGTH = 3
 
 _SYNSET = re.compile(r"\d{8} \d\d [nvasr] ([0-9a-f]{2}) ")
 
@@ -145,7 +145,9 @@ def read_wordnet(folder: str | Path) -> Synonyms:
     synonyms: dict[str, set[str]] = {}
     for path in check_wordnet(folder):
         for synset in _synsets(path):
-            lemmas = [lemma for lemma in synset if len(lemma) >= SHORTEST_LEMMA and lemma.lower() not in FUNCTION_WORDS]
+            lemmas = [
+                lemma for lemma in synset if len(lemma) >= MIN_LEMMA_LENGTH and lemma.lower() not in FUNCTION_WORDS
+            ]
             for lemma in lemmas:
                 if len(lemmas) > 1 and " " not in lemma:
                     synonyms.setdefault(lemma.lower(), set()).update(lemmas)

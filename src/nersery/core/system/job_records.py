@@ -13,7 +13,7 @@ from nersery.core.system.files import write_json
 from nersery.core.system.locks import LOCK
 from nersery.core.warnings import warn
 
-MOST_SHOWN = 120
+MAX_SHOWN = 120
 """The most characters of a setting that a message shows."""
 _DIGEST = re.compile("[0-9a-f]{64}")
 """Matches the hash of a file's content."""
@@ -137,4 +137,4 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
 def _shown(value: Any) -> str:
     """A value as text; a long one, such as a whole system, is shortened to its beginning."""
     text = "a file" if _DIGEST.fullmatch(str(value)) else repr(value)
-    return beginning(text, MOST_SHOWN)
+    return beginning(text, MAX_SHOWN)

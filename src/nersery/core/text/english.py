@@ -16,7 +16,7 @@ ENGLISH = 0.05
 """Minimum share of these words, among words with a letter, for text in Latin script to count as English: 0.3 to 0.6 in
 sentences, 0.1 in titles of products and in error messages.
 """
-LEAST_WORDS = 5
+MIN_WORDS = 5
 """Number of different words of another language that show it. Names in English text have fewer."""
 LISTED, ACCENTED = 0.06, 0.25
 """Minimum share of the words of another language: those on the list of its stop words, and those with a letter that
@@ -48,7 +48,7 @@ def looks_english(words: Iterable[str]) -> bool | None:
     accented = {word for word in lower if any(letter.isalpha() and not letter.isascii() for letter in word)}
     own = [(words & lower, LISTED) for words in _lists()] + [(accented, ACCENTED)]
     if any(
-        len(found) >= LEAST_WORDS and sum(counts[word] for word in found) > max(english, share * total)
+        len(found) >= MIN_WORDS and sum(counts[word] for word in found) > max(english, share * total)
         for found, share in own
     ):
         return False

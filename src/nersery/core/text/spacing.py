@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from unicodedata import category
 
-from nersery.core.sentence_validation import LONGEST_SENTENCE
+from nersery.core.sentence_validation import MAX_SENTENCE_LENGTH
 from nersery.core.text.text_forms import is_punctuation
 
 Offsets = tuple[tuple[int, int], ...]
@@ -125,7 +125,7 @@ def offsets_of(words: Sequence[str], spaces: Sequence[bool | None]) -> Offsets:
         start = end + (is_space_usual(word, following) if space is None else space)
         end = start + len(following)
         offsets.append((start, end))
-    return tuple(offsets) if end <= LONGEST_SENTENCE else ()
+    return tuple(offsets) if end <= MAX_SENTENCE_LENGTH else ()
 
 
 def offsets_in_text(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.core.warnings import warn
-from nersery.crosslingual.aligner_components.symmetrization import LEAST_PROBABILITY, Point, Points
+from nersery.crosslingual.aligner_components.symmetrization import MIN_PROBABILITY, Point, Points
 from nersery.crosslingual.hmm.lexicon import look_up_keys, pair_keys
 from nersery.io.pharaoh import parse_alignment
 
@@ -141,7 +141,7 @@ class Giza(Program):
         for points, words, translation in zip(links, sources, targets, strict=True):
             numbers = [*map(_giza_number, words)], [*map(_giza_number, translation)]
             agreed = np.sqrt(forward.posteriors(*numbers) * backward.posteriors(*reversed(numbers)).T)
-            probabilities.append([min(max(float(agreed[point]), LEAST_PROBABILITY), 1.0) for point in points])
+            probabilities.append([min(max(float(agreed[point]), MIN_PROBABILITY), 1.0) for point in points])
         return probabilities
 
     def _run_direction(

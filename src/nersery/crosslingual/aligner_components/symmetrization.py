@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Point = tuple[int, int]
 """A position in the source and a position in the target."""
 Points = set[Point]
-LEAST_PROBABILITY = 1e-6
+MIN_PROBABILITY = 1e-6
 """The probability of links that a heuristic adds although one direction finds them impossible."""
 Heuristic = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 

@@ -37,7 +37,7 @@ SUBWORDS = 2**16
 """Maximum number of subwords whose states are kept at once."""
 CELLS = 2**24
 """Maximum number of cells whose similarities are computed at once."""
-MOST_CELLS = 2 * CELLS
+MAX_CELLS = 2 * CELLS
 """A pair with more cells, e.g. two sentences of 5,800 subwords, is rejected: its matrices would fill the memory."""
 TOO_MUCH = "a pair too long to compare"
 SENTENCE_ENCODERS = (bundled.MULTILINGUAL, ON_THE_HUB)
@@ -224,7 +224,7 @@ def _reject_of(encoder: LayerEncoder, pair: Pair) -> Reject | None:
     """Why a pair cannot be compared, if so. This depends on the pair alone."""
     if not (encoder.can_read(pair.source) and encoder.can_read(pair.target)):
         return Reject(TOO_LONG)
-    too_much = encoder.subword_count(pair.source) * encoder.subword_count(pair.target) > MOST_CELLS
+    too_much = encoder.subword_count(pair.source) * encoder.subword_count(pair.target) > MAX_CELLS
     return Reject(TOO_MUCH) if too_much else None
 
 

@@ -43,7 +43,7 @@ MEMBERS: Mapping[str, Mapping[str, Any]] = {"statistical": {}, **EMBEDDINGS}
 WEIGHTS = {"statistical": 8.0, "softmax": 2.0, "argmax": 1.0, "itermax": 1.0}
 """The default members and weights. The statistical aligner has already used the suggestions of the others."""
 PAIRS_AT_ONCE = 256
-MOST_REMEMBERED = 2048
+MAX_CACHED = 2048
 """Number of first pairs to remember, enough for the default of `Ensemble.learn_from`; their links take some 25 MB."""
 SUGGESTED_ABOVE = 0.02
 """Only links with a higher probability are suggested."""
@@ -212,7 +212,7 @@ class Ensemble(Aligner, ModelSettings):
             answers = zip(*(alignments_of(self._aligners[name], new) for name in without_suggestions), strict=True)
             kept = {pair: self._latest[pair] for pair in pairs if pair in self._latest}
             self._latest = kept | dict(zip(new, answers, strict=True))
-            room = max(0, MOST_REMEMBERED - len(self._first))
+            room = max(0, MAX_CACHED - len(self._first))
             self._first |= {pair: self._latest[pair] for pair in new[:room]}
         known = [self._first.get(pair) or self._latest.get(pair, ()) for pair in pairs]
         return {name: [answers[index] for answers in known] for index, name in enumerate(without_suggestions)}

@@ -23,7 +23,7 @@ from nersery.core.warnings import advise
 from nersery.crosslingual.aligner_components.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligner_components.padded_shapes import Shape, padded_shapes
 from nersery.crosslingual.aligner_components.symmetrization import (
-    LEAST_PROBABILITY,
+    MIN_PROBABILITY,
     Heuristic,
     Point,
     mutually_best,
@@ -52,7 +52,7 @@ from nersery.models.training.memory import release_memory
 TOO_LONG = "a side has more words than max_words"
 CELLS = 1 << 19
 """Maximum number of word pairs that are aligned at once."""
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """Maximum number of steps of one kind; a handful is enough."""
 SUGGESTED_AT_ONCE = 256
 """Pairs whose suggested links are held in memory while learning."""
@@ -104,8 +104,8 @@ class Statistical(Aligner):
     lower: bool = True
     prefix: CountOrZero = 4
     string_similarity: Annotated[float, Range(0, 100)] = 0.3
-    ibm1_steps: Annotated[int, Range(0, MOST_STEPS)] = 4
-    hmm_steps: Annotated[int, Range(0, MOST_STEPS)] = 3
+    ibm1_steps: Annotated[int, Range(0, MAX_STEPS)] = 4
+    hmm_steps: Annotated[int, Range(0, MAX_STEPS)] = 3
     null: RateBetween = 0.2
     learn: bool = True
     learn_from: CountOrZero = 100_000
@@ -304,7 +304,7 @@ class Statistical(Aligner):
             backward_points = [(source, target) for target, source in _most_probable(backward.T)]
             points = sorted(symmetrize(_most_probable(forward), backward_points, self.symmetrize))
         return tuple(
-            Link(source, target, min(max(float(agreed[source, target]), LEAST_PROBABILITY), 1.0))
+            Link(source, target, min(max(float(agreed[source, target]), MIN_PROBABILITY), 1.0))
             for source, target in points
         )
 
@@ -327,13 +327,13 @@ def _most_probable(probabilities: Array) -> list[Point]:
     return list(zip(best[words].tolist(), words.tolist(), strict=True))
 
 
-def _evenly_spread(pairs: Iterable[Pair], count: int, most: int) -> Iterator[Pair]:
-    """At most ``most`` of the pairs, spread evenly over all; all of them if ``most`` is 0."""
-    if not 0 < most < count:
+def _evenly_spread(pairs: Iterable[Pair], count: int, limit: int) -> Iterator[Pair]:
+    """At most ``limit`` of the pairs, spread evenly over all; all of them if ``limit`` is 0."""
+    if not 0 < limit < count:
         yield from pairs
         return
     taken = 0
     for number, pair in enumerate(pairs):
-        if number == taken * count // most:
+        if number == taken * count // limit:
             yield pair
             taken += 1

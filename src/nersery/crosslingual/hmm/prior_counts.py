@@ -11,7 +11,7 @@ import numpy as np
 from nersery.crosslingual.hmm.lexicon import Values, split_keys
 from nersery.crosslingual.hmm.string_similarity import WordFeatures
 from nersery.crosslingual.hmm.texts import UNKNOWN, SymbolTable
-from nersery.crosslingual.hmm.vocabulary import MOST_REMEMBERED, Numbers, Vocabulary
+from nersery.crosslingual.hmm.vocabulary import MAX_CACHED, Numbers, Vocabulary
 
 DEFAULT_PRIOR = 1e-4
 """How often the prefixes of any pair count as linked before learning."""
@@ -59,7 +59,7 @@ class WordCounts:
     def update(self, words: Sequence[str]) -> None:
         """Count some words."""
         self._latest.update(words)
-        if len(self._latest) >= MOST_REMEMBERED:
+        if len(self._latest) >= MAX_CACHED:
             self._put_away()
 
     def _put_away(self) -> None:

@@ -17,7 +17,7 @@ from nersery.crosslingual.hmm.vocabulary import Numbers
 
 SLICE = 1 << 18
 """A slice holds about this many word pairs of the text, so that its keys fit into a processor's cache."""
-MOST_SLICES = 160
+MAX_SLICES = 160
 """Each batch reads and writes a part of every slice, so more slices would be slow. For longer text, slices grow."""
 NO_KEY = np.iinfo(np.int64).max
 """The key for padding; it sorts last."""
@@ -62,7 +62,7 @@ class SlicedLexicon:
         weights = np.zeros(prefix_counts[0])
         for batch in batches:
             np.add.at(weights, batch.source[batch.source >= 0], batch.target.shape[1])
-        size = max(SLICE, weights.sum() / MOST_SLICES)
+        size = max(SLICE, weights.sum() / MAX_SLICES)
         self._slice_of = ((np.cumsum(weights) - weights) // size).astype(np.int64)
         count = int(self._slice_of[-1]) + 1 if prefix_counts[0] else 0
         self._first_cells = np.append(0, np.cumsum(np.bincount(self._slice_of, weights, count))).astype(np.int64)
@@ -150,11 +150,11 @@ class SlicedLexicon:
                 self._values.write(chunk[0], values[self._key_indices.read(*chunk)])
         return of_source, of_target
 
-    def frequent(self, least: float, *, is_linked: bool) -> tuple[Numbers, Values]:
-        """The keys with a count of at least ``least``, and their counts."""
+    def frequent(self, min_count: float, *, is_linked: bool) -> tuple[Numbers, Values]:
+        """The keys with a count of at least ``min_count``, and their counts."""
         size, kept_keys, kept_counts = 0, TemporaryArray(np.int64), TemporaryArray(np.float64)
         for keys, counts in self._slices(is_linked=is_linked):
-            is_frequent = counts >= least
+            is_frequent = counts >= min_count
             kept_keys.write(size, keys[is_frequent])
             kept_counts.write(size, counts[is_frequent])
             size += int(is_frequent.sum())

@@ -21,7 +21,7 @@ from nersery.crosslingual.hmm.texts import Texts
 Rows = NDArray[np.int64]
 
 WORD, NUMBER, PUNCTUATION = range(3)
-SHORTEST_SKELETON = 3
+MIN_SKELETON_LENGTH = 3
 """In consonants. Shorter words of different scripts look alike by chance."""
 
 _VOWELS = frozenset("aeiouy")
@@ -177,7 +177,7 @@ class WordFeatures:
         same = scripts[left] == scripts[right]
         for chosen, texts in (
             (close_by & same, self._roman),
-            (close_by & ~same & (shorter >= SHORTEST_SKELETON), self._skeletons),
+            (close_by & ~same & (shorter >= MIN_SKELETON_LENGTH), self._skeletons),
         ):
             if chosen.any():
                 words = ([texts[row] for row in side[chosen].tolist()] for side in (left, right))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 UNKNOWN = -1
 """The number of a text that is not there."""
 _EMPTY = -1
-_FEWEST_SLOTS = 1 << 10
+_MIN_SLOTS = 1 << 10
 
 
 class Texts:
@@ -56,7 +56,7 @@ class SymbolTable:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._texts = Texts()
-        self._slots = array("i", [_EMPTY]) * _FEWEST_SLOTS
+        self._slots = array("i", [_EMPTY]) * _MIN_SLOTS
         for text in texts:
             self.add(text)
 

@@ -13,7 +13,7 @@ from nersery.crosslingual.hmm.texts import UNKNOWN, SymbolTable
 
 _VIRAMA = 9
 """The combining class of the sign that joins a consonant to the next one."""
-MOST_REMEMBERED = 1 << 14
+MAX_CACHED = 1 << 14
 """Maximum number of words whose prefixes are remembered."""
 _JOINERS = "\u200c\u200d"
 
@@ -81,7 +81,7 @@ class Vocabulary:
         number = self._known.get(word, UNKNOWN)
         if number == UNKNOWN:
             number = of_prefix(word_prefix(word, self.lower, self.prefix))
-            if len(self._known) >= MOST_REMEMBERED:  # frequent words soon return
+            if len(self._known) >= MAX_CACHED:  # frequent words soon return
                 self._known.clear()
             self._known[word] = number
         return number

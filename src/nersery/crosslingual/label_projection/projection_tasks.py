@@ -23,11 +23,11 @@ from nersery.io.pharaoh import AlignmentFile
 Alignments = AlignmentFile | Sequence[Alignment | Reject]
 """The alignments of the pairs of a text, in order: a file, or in memory."""
 
-LEAST_LINES = 10
+MIN_LINES = 10
 """Lines of links needed to see whether other words were aligned, or words were counted from 1. In fewer, first or last
 words may lack links by chance: 0.03 to 0.18 of lines have none to a first word, in 8 languages, 4 in a row at most.
 """
-LEAST_REACHED = 0.1
+MIN_REACHED = 0.1
 """Share of lines with a link to the last word: 0.4 to 1 in 8 languages, below 0.04 if text was split differently."""
 
 
@@ -174,12 +174,12 @@ class ProjectionTasks:
                     f"(source-target), and split text into words as for `align`{both_sides}"
                 )
         for name, counts, source in zip(self._names, self._link_counts, self.bitext.sources, strict=True):
-            if counts.touching >= LEAST_LINES and not counts.beyond:
+            if counts.touching >= MIN_LINES and not counts.beyond:
                 yield (
                     f"{name} seems to have been aligned with words split at spaces in {source.file.name}, but its "
                     "punctuation is separate here, so labels go to wrong words. Give `align` the same file as source"
                 )
-            if not counts.outside and counts.lines >= LEAST_LINES and counts.reached < LEAST_REACHED * counts.lines:
+            if not counts.outside and counts.lines >= MIN_LINES and counts.reached < MIN_REACHED * counts.lines:
                 yield (
                     f"the words of {self.bitext.target.file.name} seem to differ from those that were aligned: in only "
                     f"{counts.reached:,} of {counts.lines:,} lines of {name}, a link reaches the last word. Split "
@@ -200,7 +200,7 @@ class ProjectionTasks:
             and not any(x.has_first_word for x in self._link_counts)
         ):
             return f"links point outside their sentences, and none to word 0: {from_one}"
-        names = [name for name, counts in shifted if counts.lines >= LEAST_LINES]
+        names = [name for name, counts in shifted if counts.lines >= MIN_LINES]
         return f"no link in {' or '.join(names)} points to word 0: {from_one}" if names else ""
 
 

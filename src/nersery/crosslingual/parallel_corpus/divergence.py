@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 WINDOW = 100
 """Number of lines after a place that are compared."""
-MOST_SHIFT = 20
+MAX_SHIFT = 20
 """Maximum number of lines missing in one place, unless all missing lines are in one place."""
-LEAST_EVIDENCE = 4.0
+MIN_EVIDENCE = 4.0
 """Standard errors by which the shifted lines must fit better."""
-FEWEST = 4
+MIN_PAIRS = 4
 """Minimum number of lines that must remain to be compared."""
-FEWEST_IF_EQUAL = 10
+MIN_IF_EQUAL = 10
 """The same if only these lines show that something is wrong. By chance, 7 lines of correct translations fit better."""
 _DIGIT = re.compile(r"\d")
 _LINE = re.compile(r":\d+$", re.ASCII)
@@ -77,16 +77,16 @@ def first_divergence(first: Features, second: Features) -> Divergence | None:
         The divergence; None if it cannot be found.
     """
     excess, sides = len(first) - len(second), (first.arrays(), second.arrays())
-    furthest = abs(excess) or MOST_SHIFT
-    steps = {*range(1, min(furthest, MOST_SHIFT) + 1), furthest}
+    furthest = abs(excess) or MAX_SHIFT
+    steps = {*range(1, min(furthest, MAX_SHIFT) + 1), furthest}
     directions = (1,) if excess > 0 else (-1,) if excess else (1, -1)
-    fewest = FEWEST if excess else FEWEST_IF_EQUAL
-    shifts = [_likeliest_shift(*sides, direction * step, fewest) for step in steps for direction in directions]
+    min_pairs = MIN_PAIRS if excess else MIN_IF_EQUAL
+    shifts = [_likeliest_shift(*sides, direction * step, min_pairs) for step in steps for direction in directions]
     significant = [(line, offset, gain) for line, offset, gain in shifts if gain > 0]
     if not significant:
         return None
-    least = max(gain for *_, gain in significant) / 2
-    line, offset, _ = min(shift for shift in significant if shift[2] >= least)
+    min_gain = max(gain for *_, gain in significant) / 2
+    line, offset, _ = min(shift for shift in significant if shift[2] >= min_gain)
     return Divergence(line, offset)
 
 
@@ -112,12 +112,12 @@ def _lines_of(sentences: Iterable[Sentence]) -> list[int]:
     return [int(sentence.id.rpartition(":")[2]) for sentence in sentences if _LINE.search(sentence.id)]
 
 
-def _likeliest_shift(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[int, int, float]:
+def _likeliest_shift(first: _Arrays, second: _Arrays, offset: int, min_pairs: int) -> tuple[int, int, float]:
     """The likeliest line from which the sides are shifted by an offset, the offset, and how much better they fit."""
     import numpy as np
 
     length = min(len(first[0]), len(second[0])) - abs(offset)
-    if length < fewest:
+    if length < min_pairs:
         return 0, offset, 0.0
     gain = _line_similarities(first, second, offset, length) - _line_similarities(first, second, 0, length)
     summed = np.concatenate(([0.0], np.cumsum(gain)))
@@ -127,7 +127,7 @@ def _likeliest_shift(first: _Arrays, second: _Arrays, offset: int, fewest: int) 
     line = min(length - 1, start + int(np.argmin(summed[start : start + WINDOW])))  # where losses turn into gains
     window = gain[line : ends[line]]
     error = float(window.std()) / math.sqrt(len(window)) + 1e-9
-    is_significant = len(window) >= fewest and window.mean() / error >= LEAST_EVIDENCE
+    is_significant = len(window) >= min_pairs and window.mean() / error >= MIN_EVIDENCE
     return line, offset, float(better[line]) if is_significant else 0.0
 
 

@@ -13,7 +13,7 @@ from nersery.io.input_files.folder import FolderSource
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.text import SAMPLE_LINES
 from nersery.io.word_splitting.tokenization import (
-    MOST_ATTACHED,
+    MAX_ATTACHED_SHARE,
     Splitter,
     attached_punctuation,
     splitter,
@@ -21,7 +21,7 @@ from nersery.io.word_splitting.tokenization import (
 )
 
 Links = Iterable[Alignment | Reject]
-LEAST_BEYOND = 0.1
+MIN_BEYOND = 0.1
 """Share of lines with a link to a word that the text has only if it is split further: 0.7 to 1 if it was, in 11
 languages, and 0 if it was split at spaces.
 """
@@ -76,8 +76,8 @@ def _has_attached_punctuation(side: Source) -> bool:
     if text is not None and not text.is_named and suggested_splitting(lines) == "characters":
         return False
     words = map(text.split, lines) if text is not None else (s.words for s in side)
-    share, _ = attached_punctuation(islice(words, SAMPLE_LINES), least=1)
-    return (share or 0) > MOST_ATTACHED
+    share, _ = attached_punctuation(islice(words, SAMPLE_LINES), min_count=1)
+    return (share or 0) > MAX_ATTACHED_SHARE
 
 
 def _reach_beyond(texts: Sequence[str], split: Splitter, links: Sequence[Links]) -> bool:
@@ -91,7 +91,7 @@ def _reach_beyond(texts: Sequence[str], split: Splitter, links: Sequence[Links])
             if not isinstance(alignment, Reject) and alignment and words > between_spaces:
                 lines += 1
                 beyond += max(link[1] for link in alignment) - first >= between_spaces
-    return not lines or beyond > LEAST_BEYOND * lines
+    return not lines or beyond > MIN_BEYOND * lines
 
 
 def _first_word(links: Links, sample: Links) -> int:

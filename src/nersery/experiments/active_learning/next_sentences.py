@@ -24,7 +24,7 @@ from nersery.taggers.tagger_folder.description import attached_share_for
 if TYPE_CHECKING:
     from nersery.models.embeddings.text_encoder import TextEncoder
 
-MOST_READ = 10_000
+MAX_READ = 10_000
 """Maximum number of raw sentences that are predicted. If there are more, this number is drawn."""
 CANDIDATES = 20
 """Number of sentences with the highest worth that are compared, per sentence to choose."""
@@ -70,7 +70,7 @@ def next_sentences(
     count: int = 50,
     *,
     labelled: Sentences | Sequence[str | Path] | None = (),
-    most: int = MOST_READ,
+    max_sentences: int = MAX_READ,
     seed: int = 0,
     quiet: bool = False,
 ) -> NextSentences:
@@ -84,7 +84,7 @@ def next_sentences(
             are worth more.
         count: Sentences to choose.
         labelled: Sentences that are labelled already, or the names of their files.
-        most: If there are more raw sentences, this number is drawn at random, which also limits memory.
+        max_sentences: If there are more raw sentences, this number is drawn at random, which also limits memory.
         seed: Seed of the draw.
         quiet: Show no progress.
 
@@ -92,19 +92,20 @@ def next_sentences(
         DataError: If no sentence is left to choose from.
         SettingsError: If a number is below 1, or there is no tagger.
     """
-    for name, number in (("count", count), ("most", most)):
+    for name, number in (("count", count), ("max_sentences", max_sentences)):
         if not is_whole(number):
             raise SettingsError(f"{name} is {shown(number)}, expected a whole number")
     seed = checked_seed(seed)
-    if count < 1 or most < count:
+    if count < 1 or max_sentences < count:
         raise SettingsError(
-            f"count is {count} and most is {most}, expected a count of 1 or more, and most at least as large"
+            f"count is {count} and max_sentences is {max_sentences}, expected a count of 1 or more, and max_sentences "
+            "at least as large"
         )
     tagger_list = _listed(taggers)
     known_sentences = [*opened_together(labelled, "labelled")]
     known_words = [sentence.words for sentence in known_sentences]
     raw = opened(raw, "raw", raw=True, attached_share=attached_share_for(known_sentences, tagger_list[0]))
-    kept, read, known = _sample_of_raw_text(raw, {*map(unspaced, known_words)}, most, seed)
+    kept, read, known = _sample_of_raw_text(raw, {*map(unspaced, known_words)}, max_sentences, seed)
     drawn = Corpus(kept).sentences  # reports ids that occur twice before the long prediction
     if not drawn:
         raise DataError("all raw sentences are labelled already, or there are none", fix="give more raw text")
@@ -132,7 +133,7 @@ def _listed(taggers: object) -> list[str | Tagger]:
 
 
 def _sample_of_raw_text(
-    raw: Iterable[Sentence], labelled: set[str], most: int, seed: int
+    raw: Iterable[Sentence], labelled: set[str], max_sentences: int, seed: int
 ) -> tuple[list[Sentence], int, int]:
     """Distinct sentences without labels in the order of the file, how many were read, and how many of these are known.
 
@@ -149,10 +150,10 @@ def _sample_of_raw_text(
             known += 1
         elif key < limit:
             kept[key] = read, replace(sentence, id=sentence.id or str(read), entities=(), soft_labels=(), scores={})
-            if len(kept) == 2 * most:  # halve only now and then: sorting for each sentence would take long
-                limit = sorted(kept)[most]
+            if len(kept) == 2 * max_sentences:  # halve only now and then: sorting for each sentence would take long
+                limit = sorted(kept)[max_sentences]
                 kept = {key: entry for key, entry in kept.items() if key < limit}
-    smallest = sorted(kept)[:most]
+    smallest = sorted(kept)[:max_sentences]
     return [sentence for _, sentence in sorted((kept[key] for key in smallest), key=lambda pair: pair[0])], read, known
 
 

@@ -13,7 +13,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.text.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
 from nersery.io.repairs import DROP_SENTENCE
-from nersery.io.word_splitting.scripts_without_spaces import LEAST_SHARE, in_characters, is_character, stands_alone
+from nersery.io.word_splitting.scripts_without_spaces import MIN_SHARE, in_characters, is_character, stands_alone
 from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_punctuation
 from nersery.taggers.tagger_folder.description import attached_share_learnt
 
@@ -27,10 +27,10 @@ COMPARED = 2000
 """Maximum number of raw sentences whose words are compared with those of labelled sentences."""
 ENOUGH_TO_COMPARE = 50
 """Minimum number of labelled sentences for that."""
-LEAST_SHARED = 0.8
+MIN_SHARED = 0.8
 """Minimum ratio of the two shares of `shared_words` for text of the same kind. For raw text from the source of the
 labelled sentences, it is 0.9 to 1.2, for news and labelled medical abstracts 0.6."""
-FEWEST = 3
+MIN_SENTENCES = 3
 """Minimum number of sentences for a meaningful mean length."""
 
 
@@ -94,7 +94,7 @@ def note_of_labellings(label: str, part: Iterable[Sentence]) -> str:
 def note_of_length(label: str, words: int, sentences: int) -> str:
     """A note if sentences have the mean number of words of paragraphs; else empty."""
     mean = words / max(1, sentences)
-    if mean < PARAGRAPH or sentences < FEWEST:
+    if mean < PARAGRAPH or sentences < MIN_SENTENCES:
         return ""
     advice = "split them into sentences, because methods keep, reject and choose whole sentences"
     return f"the sentences of {label} have {mean:.0f} words on average, which suggests paragraphs: {advice}"
@@ -117,7 +117,7 @@ def _note_of_characters(labelled: Sequence[Sequence[str]], raw: Sequence[Sequenc
     """A note if only one of the corpora has a character of a script without spaces as a word; else empty."""
     parts = [[word for words in part for word in words] for part in (labelled, raw)]
     unspaced_words = [[word for word in part if stands_alone(word[0])] for part in parts]
-    if any(len(some) <= LEAST_SHARE * len(part) for some, part in zip(unspaced_words, parts, strict=True)):
+    if any(len(some) <= MIN_SHARE * len(part) for some, part in zip(unspaced_words, parts, strict=True)):
         return ""
     of_labelled, of_raw = map(in_characters, unspaced_words)
     if of_labelled == of_raw:
@@ -179,7 +179,7 @@ def note_of_kind(labelled: Sequence[Sentence], raw: Collection[Sentence]) -> str
     if len(labelled) < ENOUGH_TO_COMPARE or not raw:
         return ""
     of_labelled, of_raw = shared_words(labelled, raw)
-    if of_raw >= LEAST_SHARED * of_labelled:
+    if of_raw >= MIN_SHARED * of_labelled:
         return ""
     return (
         f"only {of_raw:.0%} of the words of raw text occur in the labelled sentences, against {of_labelled:.0%} of the "

@@ -27,7 +27,7 @@ TypeSet = frozenset[str]
 NO_ENTITY = ""
 """Stands for sentences without entities in stratification; no type has this name."""
 
-MOST_TYPE_SETS = 2000
+MAX_TYPE_SETS = 2000
 """If a corpus has more distinct sets of types, stratification skips its last step."""
 
 
@@ -218,7 +218,7 @@ def _balanced_counts(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: in
     sets = sorted(corpus, key=sorted)
     names = sorted({type_ for types in sets for type_ in types})
     member = np.array([[type_ in types for type_ in names] for types in sets], dtype=np.int64)
-    shared = member @ member.T if len(sets) <= MOST_TYPE_SETS else None
+    shared = member @ member.T if len(sets) <= MAX_TYPE_SETS else None
     available = np.array([corpus[types] for types in sets])
     taken = np.array([dealt[types] for types in sets])
     total, infinite = int(available.sum()), np.iinfo(np.int64).max // 4  # so that a sum of two cannot overflow

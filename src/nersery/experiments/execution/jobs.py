@@ -33,7 +33,7 @@ from nersery.pipeline.engines.local import LocalEngine, refuse_where_none_can_st
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask, picklable
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_options import MOST_WORKERS
+from nersery.pipeline.stage_options import MAX_WORKERS
 
 Row = tuple[Cell, int]
 """A cell, and how many cells of its run were taken before it."""
@@ -48,8 +48,8 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
     Raises:
         SettingsError: If the number of jobs is invalid, or this process may not start a job.
     """
-    if not is_whole(jobs) or not 1 <= jobs <= MOST_WORKERS:
-        raise SettingsError(f"jobs is {shown(jobs)}, expected a whole number from 1 to {MOST_WORKERS}")
+    if not is_whole(jobs) or not 1 <= jobs <= MAX_WORKERS:
+        raise SettingsError(f"jobs is {shown(jobs)}, expected a whole number from 1 to {MAX_WORKERS}")
     if jobs == 1:
         return None
     refuse_where_none_can_start("jobs=1")

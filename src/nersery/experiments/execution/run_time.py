@@ -32,7 +32,7 @@ TIMED_ALIKE = ("steps", "batch_size", "learning_rate", "head_learning_rate")
 """Settings for which no new timing is needed: estimates are scaled by the first two, and rates take no time."""
 TIMED_STEPS = 6
 TIMED_SENTENCES = 24
-LONGEST_TIMING = 20.0
+MAX_TIMING_SECONDS = 20.0
 """Seconds of training steps, or of labelling, after which timing ends: timing a large model completely may use up a
 short budget. At least two steps are always taken.
 """
@@ -47,7 +47,7 @@ EVALUATIONS = 10
 
 
 class TimedEnoughError(Exception):
-    """The steps so far have taken longer than `LONGEST_TIMING`."""
+    """The steps so far have taken longer than `MAX_TIMING_SECONDS`."""
 
 
 class Stopwatch(Progress):
@@ -60,7 +60,7 @@ class Stopwatch(Progress):
     def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
         self.times.append(time.monotonic())
         super().advance(items, resumed=resumed, note=note)
-        if self.times[-1] - self.times[0] > LONGEST_TIMING:
+        if self.times[-1] - self.times[0] > MAX_TIMING_SECONDS:
             raise TimedEnoughError
 
 
@@ -127,7 +127,7 @@ def annotator_speed(settings: MethodSettings, gold: Sequence[Sentence], raw: Seq
         began = time.monotonic()
         annotator.annotate(part)
         seconds = (time.monotonic() - began) / max(1, len(part))
-        if seconds * len(timed_sentences) > LONGEST_TIMING:
+        if seconds * len(timed_sentences) > MAX_TIMING_SECONDS:
             break
     return seconds
 
@@ -301,7 +301,7 @@ def steps_of(tagger: MethodSettings, sentences: int) -> int:
     if settings.get("epochs"):
         return int(settings["epochs"]) * steps_per_epoch
     cls: type[Tagger] = registry.get("tagger", tagger.method)
-    return max(cls.LEAST_STEPS, cls.LEAST_EPOCHS * steps_per_epoch)
+    return max(cls.MIN_STEPS, cls.MIN_EPOCHS * steps_per_epoch)
 
 
 def batch_size(settings: Mapping[str, Any]) -> int:

@@ -15,7 +15,7 @@ CAUTION = 1.25
 """The factor by which estimates are too long on purpose."""
 CLOSING, CLOSING_SHARE = 20.0, 1 / 6
 """Seconds that are kept for writing the results, and the maximum share of a short budget for that."""
-LARGEST_STEP = 3.0
+MAX_STEP = 3.0
 """One measurement changes the correction factor by at most this ratio."""
 
 BEAT = 5.0
@@ -58,7 +58,7 @@ class Budget:
     def learn(self, estimate: float, actual: float) -> None:
         """Correct later estimates: the new factor is the mean of the previous one and the latest measurement."""
         latest = CAUTION * actual / max(estimate, 0.1)
-        latest = min(max(latest, self.factor / LARGEST_STEP), self.factor * LARGEST_STEP)
+        latest = min(max(latest, self.factor / MAX_STEP), self.factor * MAX_STEP)
         self.factor = (self.factor + latest) / 2
 
     @contextlib.contextmanager

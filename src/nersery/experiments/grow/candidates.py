@@ -19,7 +19,7 @@ OTHER, BACK = "other encoder", "other encoder and back"
 """Two rounds: another encoder's tagger learns the labels, then the first encoder's tagger learns the new labels."""
 ENOUGH_FOR_CONTEXT = 300
 """Minimum number of sentences for which new context around known names can help; see docs/results.md."""
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 """Maximum number of characters of an encoder's name in names of systems, which are names of folders."""
 
 Entry = dict[str, Any]
@@ -89,7 +89,7 @@ def _suffixes(models: Sequence[str]) -> list[str]:
     suffixes = [""]
     for model in models[1:]:
         base_name = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
-        short = re.sub(r"[^\w.+-]+", "-", base_name)[:LONGEST_NAME].strip(".-")
+        short = re.sub(r"[^\w.+-]+", "-", base_name)[:MAX_NAME_LENGTH].strip(".-")
         name = f", {short or 'encoder'}"
         suffixes.append(f"{name} {len(suffixes) + 1}" if name in suffixes else name)
     return suffixes

@@ -43,7 +43,7 @@ UNUSUAL = (0.0, 0.15)
 """The `Gain` of a method that does not suit the data, or of an unknown encoder."""
 SUITS = 0.9
 """The probability that a method suits the data."""
-LEAST_ERROR = 0.2
+MIN_STANDARD_ERROR = 0.2
 """Minimum standard error of a difference on one sentence: few sentences may agree by chance."""
 RETRAINING = 0.014
 """Standard deviation of a difference between two taggers if both are trained again with another seed."""
@@ -65,7 +65,9 @@ def expected_gain(usual: Gain | None, compared: Comparison, folds: int, *, is_sh
         folds: Number of taggers of each that were compared.
         is_short: Whether their trainings were short; see `Schedule.is_short`.
     """
-    standard_error = max((compared.high - compared.low) / (2 * 1.96), LEAST_ERROR / math.sqrt(compared.sentences))
+    standard_error = max(
+        (compared.high - compared.low) / (2 * 1.96), MIN_STANDARD_ERROR / math.sqrt(compared.sentences)
+    )
     noise_variance = standard_error**2 + RETRAINING**2 / folds + (SHORT_TRAINING**2 if is_short else 0.0)
     priors = [(SUITS, *usual), (1 - SUITS, *UNUSUAL)] if usual else [(1.0, *UNUSUAL)]
     posteriors = [

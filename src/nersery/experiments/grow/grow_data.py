@@ -29,7 +29,7 @@ from nersery.io.text import TextSource
 from nersery.io.word_splitting.tokenization import attached_share
 from nersery.taggers.base import require_labels
 
-LEAST_SENTENCES = 6
+MIN_SENTENCES = 6
 """Minimum number of sentences with entities; fewer cannot be divided into folds that all have some to learn from."""
 SAME_LANGUAGE = 0.3
 """Minimum share of the words of raw text that occur in labelled sentences if both surely have the same language: on
@@ -123,10 +123,10 @@ def _require_enough(gold: Corpus, train: Sequence[str]) -> None:
         raise DataError(Issue(message, ", ".join(train)), fix="give labelled sentences")
     require_labels(gold.sentences, ", ".join(train))
     texts = [unspaced(sentence.words) for sentence in gold if sentence.entities]
-    if (useful := len({*texts})) < LEAST_SENTENCES:
+    if (useful := len({*texts})) < MIN_SENTENCES:
         noun = "sentences" if useful == len(texts) else "different sentences"
         raise DataError(
-            Issue(f"the number of {noun} with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
+            Issue(f"the number of {noun} with entities is {useful}, expected at least {MIN_SENTENCES}", train[0]),
             fix="label more, or label raw text by `nersery annotate` with the method qa_prompting",
         )
 
@@ -202,11 +202,11 @@ def _with_new_ids(sentence: Sentence, new_ids: Mapping[str, str]) -> Sentence:
     return replace(sentence, id=new_ids[sentence.id], origin=origin)
 
 
-def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, most: int) -> tuple[Corpus, list[str]]:
+def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, limit: int) -> tuple[Corpus, list[str]]:
     """The raw sentences that are in neither gold nor test, and notes on them; a `DataError` if there is none."""
     source = io.open_text(raw, replace(options, format=io.AUTO), attached_share(gold))  # the format is that of gold
     known_texts = {unspaced(sentence.words) for corpus in (gold, test) for sentence in corpus}
-    corpus, notes = _raw_corpus(source, known_texts, most, {*gold.by_id, *test.by_id})
+    corpus, notes = _raw_corpus(source, known_texts, limit, {*gold.by_id, *test.by_id})
     if not corpus:
         message = "all sentences are also in train or test" if notes else "the file has no usable sentence"
         raise DataError(Issue(message, str(raw)), fix="give other raw text")
@@ -218,7 +218,7 @@ def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, m
 
 
 def _raw_corpus(
-    source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[str]
+    source: Iterable[Sentence], known_texts: set[str], limit: int, ids: set[str]
 ) -> tuple[Corpus, list[str]]:
     """Raw sentences with ids that no labelled sentence has, in the order of the file, each text once.
 
@@ -231,7 +231,7 @@ def _raw_corpus(
         if unspaced(sentence.words) not in known_texts:
             distinct.setdefault(sentence.words, (number, sentence.id, sentence.language))
     shuffled = sorted(distinct.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
-    drawn = sorted(shuffled[:most], key=lambda pair: pair[1])
+    drawn = sorted(shuffled[:limit], key=lambda pair: pair[1])
     notes = []
     if len(distinct) < total:
         left_out = plural(total - len(distinct), "raw sentence")

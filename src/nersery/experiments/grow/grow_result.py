@@ -231,7 +231,7 @@ def _valuable(trials: Trials, folder: Path) -> list[ScoredSentence]:
     if not raw:
         return []
     labelled = Corpus(gold.sentences[:PREDICTED])
-    proposed = next_sentences(raw, folder / "tagger", SHOWN, labelled=labelled, most=PREDICTED, quiet=True)
+    proposed = next_sentences(raw, folder / "tagger", SHOWN, labelled=labelled, max_sentences=PREDICTED, quiet=True)
     return [
         ScoredSentence(
             id=" ".join(sentence.comments).removeprefix(RAW_ID) or sentence.id,

@@ -22,7 +22,7 @@ from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for
 from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.grow_data import GrowData, copies_of
-from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, STAGE_STEPS, Schedule, schedule_text
+from nersery.experiments.grow.schedules import ENOUGH, MIN_STEPS, SCHEDULES, STAGE_STEPS, Schedule, schedule_text
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.recipe_file.overrides import as_toml
@@ -40,9 +40,8 @@ GOLD_FINAL_SHARE = 0.6
 LABELLING_SHARE = 0.15
 """Maximum share of the time that is left, for labelling the raw text once."""
 ASKING_SHARE = 0.5
-"""Share of the time that is left. If labelling `FEWEST_RAW` sentences by questions takes more, none are timed or asked.
-"""
-FEWEST_RAW = 300
+"""Share of the time that is left. If labelling `MIN_RAW_SENTENCES` by questions takes more, none are timed or asked."""
+MIN_RAW_SENTENCES = 300
 SHOWN_TYPES = 8
 """Maximum number of types that a note names."""
 MANY = 1000
@@ -162,7 +161,7 @@ def _time_for_questions(data: GrowData, times: RunTime, budget: Budget) -> tuple
     gold, *others = times.recipe.systems
     if not any(system.asks_questions for system in others):
         return True, []
-    sentences = min(FEWEST_RAW, len(data.raw))
+    sentences = min(MIN_RAW_SENTENCES, len(data.raw))
     if times.scoring(gold, sentences * len(data.gold.types)) <= ASKING_SHARE * budget.left:
         return True, []
     return False, [f"no questions are asked: labelling {sentences} raw sentences with them would take most of the time"]
@@ -234,12 +233,12 @@ def _with_affordable_raw_text(data: GrowData, times: RunTime, budget: Budget) ->
     systems = [system for system in times.recipe.systems if system.labels_raw_text]
     slowest = next((system for system in systems if system.asks_questions), systems[0])
     seconds_each = CAUTION * times.making(slowest) / len(data.raw)
-    most = max(FEWEST_RAW, int(LABELLING_SHARE * budget.left / seconds_each))
-    if most >= len(data.raw):
+    limit = max(MIN_RAW_SENTENCES, int(LABELLING_SHARE * budget.left / seconds_each))
+    if limit >= len(data.raw):
         return data, []
-    drawn = sorted(data.raw, key=lambda sentence: item_seed(0, "raw", sentence.id))[:most]
+    drawn = sorted(data.raw, key=lambda sentence: item_seed(0, "raw", sentence.id))[:limit]
     chosen_ids = {sentence.id for sentence in drawn}
-    note = f"{most:,} of {len(data.raw):,} raw sentences were drawn at random: the time allows no more"
+    note = f"{limit:,} of {len(data.raw):,} raw sentences were drawn at random: the time allows no more"
     return replace(data, raw=Corpus(s for s in data.raw if s.id in chosen_ids)), [note]
 
 
@@ -318,7 +317,7 @@ class _PlanDraft:
             longest = self._first(SCHEDULES, final * budget.left, is_final=True, gold_only=gold_only)
             shorter = SCHEDULES[SCHEDULES.index(longest) :] if longest else ()
             search_schedule = self._first(shorter, search * budget.left, is_final=False, gold_only=gold_only)
-            if search_schedule and longest and (gold_only or search_schedule[0] >= FEWEST_STEPS):
+            if search_schedule and longest and (gold_only or search_schedule[0] >= MIN_STEPS):
                 return search_schedule, longest
         return SCHEDULES[-1], SCHEDULES[-1]
 

@@ -64,9 +64,9 @@ Taggers that start from a name tagger, or with the English encoder, score about 
 """
 STAGE_STEPS = 100
 """Steps of a second training on gold alone; fewer leave too much of the wrong labels."""
-FEWEST_STEPS = 60
+MIN_STEPS = 60
 """Minimum number of steps. Fewer are taken only if not even gold only could be trained with this number."""
-SHORTEST_FOR_SECOND_FOLD = Schedule(300, 16)
+MIN_FOR_SECOND_FOLD = Schedule(300, 16)
 """The training on all sentences is not made shorter than this for a second fold; see docs/results.md."""
 ENOUGH = Schedule(300, 8)
 """Usually enough for a good tagger."""

@@ -13,16 +13,16 @@ from nersery.core.progress import time_limit
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.costs import Costs
-from nersery.experiments.grow.schedules import ENOUGH, SCHEDULES, SHORTEST_FOR_SECOND_FOLD, Schedule
+from nersery.experiments.grow.schedules import ENOUGH, MIN_FOR_SECOND_FOLD, SCHEDULES, Schedule
 from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.grow.zero_shot import HOPELESS, sentences_to_ask, zero_shot_f1
 from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
 from nersery.report.system_names import GOLD, label_of
 
-LEAST_OF_SEARCH = 0.5
+MIN_SHARE_OF_SEARCH = 0.5
 """Minimum length of the training on all sentences, as a share of that of a training of the search."""
-LEAST = 60.0
+MIN_SECONDS = 60.0
 """Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger is in vain."""
 
 
@@ -94,7 +94,7 @@ class Search(Trials):
         """Estimated seconds of the fastest system on a fold and on all sentences."""
         return min(self.costs.on_fold(system, fold) + self._final_cost(system) for system in systems)
 
-    def _shorten_final(self, shortest: Schedule = SHORTEST_FOR_SECOND_FOLD) -> bool:
+    def _shorten_final(self, shortest: Schedule = MIN_FOR_SECOND_FOLD) -> bool:
         """Plan a shorter training on all sentences, if possible: promising systems and second folds matter more."""
         if self.final_schedule is None or math.prod(self.final_schedule) <= math.prod(shortest):
             return False
@@ -160,7 +160,7 @@ class Search(Trials):
         best, gold = max(tried_systems, key=lambda s: self.gain(self.tried[s.name], 1)), self.run.recipe.baseline
         if self.gain(self.tried[best.name], 1) < 0:
             return 0.0
-        final_seconds = min(self._final_cost(best), self._final_cost(best, SHORTEST_FOR_SECOND_FOLD))
+        final_seconds = min(self._final_cost(best), self._final_cost(best, MIN_FOR_SECOND_FOLD))
         seconds = self.costs.on_fold(gold, 1) + self.costs.on_fold(best, 1) + final_seconds
         return seconds if self.budget.expected(self.budget.closing + seconds) <= self.budget.left else 0.0
 
@@ -205,13 +205,13 @@ class Search(Trials):
     def longest_schedule(self, system: System) -> Schedule:
         """The longest schedule by which a system can be trained on all sentences in the time that is left.
 
-        It may be shorter than that of the search if the machine has become slower: down to `LEAST_OF_SEARCH`, a tagger
-        that has seen all sentences is better than that of a fold. If even this takes too long, the schedule of the
-        search is returned.
+        It may be shorter than that of the search if the machine has become slower: down to `MIN_SHARE_OF_SEARCH`, a
+        tagger that has seen all sentences is better than that of a fold. If even this takes too long, the schedule
+        of the search is returned.
         """
         searched = Schedule.of(self.run.recipe)
         free = self.budget.left - self.budget.expected(self.budget.closing)
-        possible = [s for s in SCHEDULES if math.prod(s) >= LEAST_OF_SEARCH * math.prod(searched)]
+        possible = [s for s in SCHEDULES if math.prod(s) >= MIN_SHARE_OF_SEARCH * math.prod(searched)]
         return next((s for s in possible if self.budget.expected(self._final_cost(system, s)) <= free), searched)
 
     def attempt(self, system: System, fold: int, needed_later: float = 0.0) -> bool:
@@ -239,7 +239,7 @@ class Search(Trials):
             return False
         self.say(f"fold {fold + 1} of {self.fold_count} · {label_of(tried.name)}: about {minutes}; {left} are left")
         reserved = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
-        most_seconds = max(self.budget.left - reserved, LEAST if is_needed else 0.0)
+        most_seconds = max(self.budget.left - reserved, MIN_SECONDS if is_needed else 0.0)
         seconds = self._run_within(most_seconds, system, fold, estimate)
         if seconds is None:
             return False
@@ -287,7 +287,7 @@ class Search(Trials):
     def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
         planned = self.final_schedule
-        shortest = ENOUGH if self.encoder(system) in self.better else SHORTEST_FOR_SECOND_FOLD
+        shortest = ENOUGH if self.encoder(system) in self.better else MIN_FOR_SECOND_FOLD
         while not self._fits(system, 0, needed_later):
             if not self._shorten_final(shortest):
                 self.final_schedule = planned

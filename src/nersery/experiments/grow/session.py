@@ -71,7 +71,7 @@ from nersery.pipeline.stage_options import text_paths
 from nersery.report.system_names import GOLD, label_of
 
 SPENT_FILE = "spent.txt"
-MOST_RAW = 20_000
+MAX_RAW_SENTENCES = 20_000
 """Maximum number of raw sentences that are used; the time for more is better spent on other work."""
 MUCH_FASTER = 0.6
 """If gold only takes at most this share of its estimate on the first fold, other work has slowed down the timing."""
@@ -228,7 +228,7 @@ class GrowJob:
                 return result
 
     def _data(self) -> GrowData:
-        return read_data(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions, self.names)
+        return read_data(self.train, self.raw, self.test, self.options, MAX_RAW_SENTENCES, self.definitions, self.names)
 
     def _earlier_record(self) -> dict[str, Any]:
         """The record of an earlier call, or a new one; a `SettingsError` if the folder belongs to another job."""

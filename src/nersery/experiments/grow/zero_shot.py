@@ -16,13 +16,13 @@ from nersery.taggers.base import load_tagger, strict_f1
 
 ASKED = 60
 """Maximum number of sentences that are asked about."""
-LEAST_MENTIONS = 30
+MIN_MENTIONS = 30
 """Minimum number of mentions in these sentences; with fewer, F1 is mostly chance."""
 HOPELESS = 0.5
 """Share of gold only's F1 that the answers must reach: worse ones teach a tagger too many mistakes."""
 
 
-LEAST_NAMES = {ENGLISH_NER: 0.7, MULTILINGUAL_NER: 0.5}
+MIN_NAME_SHARE = {ENGLISH_NER: 0.7, MULTILINGUAL_NER: 0.5}
 """Minimum share of labelled mentions that touch a name found by the bundled tagger, for mentions to count as names. The
 multilingual tagger misses more names.
 """
@@ -31,7 +31,7 @@ multilingual tagger misses more names.
 def sentences_to_ask(gold: Corpus) -> list[Sentence]:
     """The labelled sentences to ask about; empty if they have too few mentions."""
     drawn = sorted(gold, key=lambda sentence: item_seed(0, "asked", sentence.id))[:ASKED]
-    return drawn if sum(len(sentence.entities) for sentence in drawn) >= LEAST_MENTIONS else []
+    return drawn if sum(len(sentence.entities) for sentence in drawn) >= MIN_MENTIONS else []
 
 
 def zero_shot_f1(method: MethodSettings, labelled: Sequence[Sentence]) -> float:
@@ -51,7 +51,7 @@ def are_names(tagger: str, gold: Corpus) -> bool:
     """Whether labelled mentions are mostly names, of whatever types.
 
     Args:
-        tagger: A key of `LEAST_NAMES`.
+        tagger: A key of `MIN_NAME_SHARE`.
     """
     labelled = sentences_to_ask(gold) or [sentence for sentence in gold if sentence.entities][:ASKED]
     predicted = load_tagger(tagger).predict(labelled)
@@ -60,4 +60,4 @@ def are_names(tagger: str, gold: Corpus) -> bool:
         for sentence, prediction in zip(labelled, predicted, strict=True)
         for entity in sentence.entities
     ]
-    return sum(touched) >= LEAST_NAMES[tagger] * len(touched)
+    return sum(touched) >= MIN_NAME_SHARE[tagger] * len(touched)

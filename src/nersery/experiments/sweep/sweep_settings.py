@@ -18,9 +18,9 @@ from nersery.experiments.grid import combinations, is_varied
 from nersery.experiments.recipe_file import table_methods
 from nersery.experiments.recipe_file.data_files import SPLITS, DataSettings
 from nersery.experiments.recipe_file.overrides import as_toml
-from nersery.experiments.systems import LONGEST_NAME, System, folder_key
+from nersery.experiments.systems import MAX_NAME_LENGTH, System, folder_key
 
-MOST_SETTINGS = 2
+MAX_SETTINGS = 2
 """Maximum number of settings that one table varies: one by columns and one by rows."""
 SYSTEM = "system"
 _NOT_IN_NAMES = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -141,8 +141,8 @@ def _issue(swept: Any, entries: Mapping[str, Any]) -> str:
         hint = did_you_mean(str(name or ""), entries) or "there are no [[systems]]"
         return f'expected the name of a system, e.g. {{ system = "aclm", copies = [1, 3] }}; {hint}'
     lists = {key: values for key, values in swept.items() if key != SYSTEM}
-    if not 1 <= len(lists) <= MOST_SETTINGS:
-        return f"it varies {len(lists)} settings, expected 1 or {MOST_SETTINGS}"
+    if not 1 <= len(lists) <= MAX_SETTINGS:
+        return f"it varies {len(lists)} settings, expected 1 or {MAX_SETTINGS}"
     wrong = [key for key, values in lists.items() if not is_varied(values)]
     return f"{wrong[0]} is {shown(lists[wrong[0]])}, expected a list of different values" if wrong else ""
 
@@ -170,10 +170,10 @@ def _folder_name(text: str, entry: Mapping[str, Any], taken: dict[str, Mapping[s
         taken: The systems by `folder_key`; this one is added.
     """
     name = _NOT_IN_NAMES.sub("_", text).strip()
-    if len(name.encode()) <= LONGEST_NAME and taken.setdefault(folder_key(name), entry) == entry:
+    if len(name.encode()) <= MAX_NAME_LENGTH and taken.setdefault(folder_key(name), entry) == entry:
         return name
     hashed = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return f"{name.encode()[: LONGEST_NAME - 9].decode(errors='ignore')} {hashed}"
+    return f"{name.encode()[: MAX_NAME_LENGTH - 9].decode(errors='ignore')} {hashed}"
 
 
 @dataclass(frozen=True)

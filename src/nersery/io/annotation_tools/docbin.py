@@ -20,7 +20,7 @@ from nersery.io.formats import DOCUMENTS, OFFSETS, PLAIN, Format
 from nersery.io.input_files.text_file import TextFile
 from nersery.io.jsonl import JsonlSource, JsonlWriter
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """The maximum number of bytes of a decompressed file. A file of a few kilobytes could fill all memory."""
 CHUNK = 1 << 20
 _DAMAGED = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
@@ -71,13 +71,13 @@ class DocBinSource(Source):
 
 
 def _refuse_bomb(content: bytes) -> None:
-    """Raise `ValueError` for bytes that grow beyond `MOST_BYTES` when they are decompressed."""
+    """Raise `ValueError` for bytes that grow beyond `MAX_BYTES` when they are decompressed."""
     decompressor, size = zlib.decompressobj(), 0
-    while content and size <= MOST_BYTES:
+    while content and size <= MAX_BYTES:
         size += len(decompressor.decompress(content, CHUNK))
         content = decompressor.unconsumed_tail
     if content:
-        raise ValueError(f"it has more than {MOST_BYTES:,} bytes when decompressed. Split it into several files")
+        raise ValueError(f"it has more than {MAX_BYTES:,} bytes when decompressed. Split it into several files")
 
 
 def pack_docbin(lines: Path, target: Path) -> None:

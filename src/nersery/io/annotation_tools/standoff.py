@@ -29,7 +29,7 @@ from nersery.io.annotation_tools.labelled_text import (
 )
 from nersery.io.base import RETURN_HINT, Findings, Source, carriage_return_issue, issues_in, unreadable_sentence
 from nersery.io.repairs import CUT_WORDS, OFFSET_REPAIRS, UTF16_OFFSETS, WHOLE_WORDS, repair_hint
-from nersery.io.text import LONGEST, SPLIT_HINT
+from nersery.io.text import MAX_LINE_LENGTH, SPLIT_HINT
 from nersery.io.word_splitting.tokenization import splitter, suggested_splitting
 
 APART_HINT = "the labels of other texts fit only with {}: read the two kinds of texts from files of their own"
@@ -219,7 +219,7 @@ def other_repairs(gains: Mapping[tuple[str, ...], int]) -> list[str]:
 
 
 def _too_long(line: Line) -> Issue | None:
-    if line.end - line.start <= LONGEST:
+    if line.end - line.start <= MAX_LINE_LENGTH:
         return None
-    message = f"a line of the text has more than {LONGEST:,} characters, expected one sentence"
+    message = f"a line of the text has more than {MAX_LINE_LENGTH:,} characters, expected one sentence"
     return Issue(message, line=line.document.line, kind="line too long", fixes=(SPLIT_HINT,))

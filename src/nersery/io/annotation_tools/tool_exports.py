@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
-from nersery.core.sentence_validation import LONGEST_SENTENCE
+from nersery.core.sentence_validation import MAX_SENTENCE_LENGTH
 from nersery.core.system.files import BRAT_LABELS, BRAT_TEXT
 from nersery.core.text.spacing import spaces_in
 from nersery.core.warnings import warn
@@ -28,7 +28,7 @@ from nersery.io.jsonl import JsonlSource
 from nersery.io.word_splitting.tokenization import splitter, suggested_splitting
 
 _UNSAFE = re.compile(r"[^\w.-]+")
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 """The maximum bytes of a document's file name, without number and extension. File systems allow 255 in total."""
 
 
@@ -116,7 +116,7 @@ def pack_brat(lines: Path, target: Path) -> None:
     names: set[str] = set()
     for document, sentences in documents.items():
         safe_name = _UNSAFE.sub("_", document).strip(".").encode()
-        stem = safe_name[:LONGEST_NAME].decode(errors="ignore") or "sentences"  # without half of a character
+        stem = safe_name[:MAX_NAME_LENGTH].decode(errors="ignore") or "sentences"  # without half of a character
         free = chain([stem], (f"{stem}_{number}" for number in count(2)))
         name = next(name for name in free if name.casefold() not in names)
         names.add(name.casefold())
@@ -173,8 +173,8 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
         # front of it: brat counts a mark at the start of a file as a character, but most readers skip it.
         first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
         first = max(first, _place(sentence) or 0)
-        if (gap := first - at) > LONGEST_SENTENCE:
-            message = f"{gap:,} characters are before this sentence, expected at most {LONGEST_SENTENCE:,}"
+        if (gap := first - at) > MAX_SENTENCE_LENGTH:
+            message = f"{gap:,} characters are before this sentence, expected at most {MAX_SENTENCE_LENGTH:,}"
             raise DataError(Issue(message, sentence=sentence.id), fix="correct its offsets, or leave them out")
         parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
         at = first + len(text)

@@ -20,7 +20,7 @@ from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import RETURN_HINT, Findings, ReadOptions, carriage_return_issue
 from nersery.io.formats import Format
 from nersery.io.input_files.text_file import TextFile
-from nersery.io.text import LONGEST
+from nersery.io.text import MAX_LINE_LENGTH
 
 MARK = "#FORMAT=WebAnno TSV 3"
 _LAYER = re.compile(r"#T_(?P<kind>SP|CH|RL)=(?P<name>[^|]*)\|?(?P<features>.*)")
@@ -197,9 +197,9 @@ class WebannoSource(StandoffSource):
             issue = f"{shown(word)} has {len(values) + 3} columns, expected {self._width + 3} as in the header"
         elif layer:
             labels = values[layer.column - _FIRST_LAYER]
-        if start - before.end > LONGEST:
-            gap = start - before.end
-            issue = f"{shown(word)} begins {gap:,} characters after the text before it, expected {LONGEST:,} at most"
+        if start - before.end > MAX_LINE_LENGTH:
+            gap, limit = start - before.end, f"{MAX_LINE_LENGTH:,}"
+            issue = f"{shown(word)} begins {gap:,} characters after the text before it, expected {limit} at most"
             start = at
         return _Token(number, begins, match["part"] is not None, start, end, word, labels, issue)
 

@@ -19,10 +19,10 @@ from nersery.io.input_files.text_file import BLANKS, TextFile
 from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, REPAIRS, WORD_DIGIT
 
 SAMPLE_LINES = 1000
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 FULL_STOPS = tuple(".。।۔።។။")
 """The full stops of Latin, Chinese and Japanese, Indian scripts, Urdu, Amharic, Khmer and Burmese."""
-MOST_WORDS = 500
+MAX_WORDS = 500
 """The maximum number of words of a sentence. If the first one of a file is longer, blank lines seem to be missing."""
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
@@ -56,8 +56,8 @@ def paragraphs(file: TextFile) -> Iterator[tuple[int, list[str]]]:
     current: list[str] = []
     number = 0
     for number, line in enumerate(file.lines(), start=1):
-        if len(current) > MOST_ROWS:
-            message = f"a sentence has more than {MOST_ROWS:,} lines"
+        if len(current) > MAX_ROWS:
+            message = f"a sentence has more than {MAX_ROWS:,} lines"
             raise DataError(
                 Issue(message, file.name, number - len(current)), fix="put a blank line after each sentence"
             )
@@ -192,7 +192,7 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
         _refuse_other_column(file, sample.columns, options)
     named = None if options.word_column is None else options.word_column - 1
     word, number = word_and_number(sample.runs, [tag, *tags], named, is_conllu=sample.is_conllu)
-    if sample.sentence_count == 1 and len(sample.rows) > MOST_WORDS and not sure:
+    if sample.sentence_count == 1 and len(sample.rows) > MAX_WORDS and not sure:
         first = f"{file.name}: the first {len(sample.rows):,} words are one sentence, because there is no blank line"
         stop = max(FULL_STOPS, key=sample.columns[word].count)  # the first if there is none
         warn(f'{first}. If full stops end sentences: awk \'{{print}} ${word + 1}=="{stop}"{{print ""}}\' old > new')

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from nersery.core.errors import DataError
 from nersery.io.columns_and_rows.objects import DECODER, ENCODER, array_values
-from nersery.io.input_files.text_file import BLANKS, LONGEST_LINE, TextFile
+from nersery.io.input_files.text_file import BLANKS, MAX_LINE_LENGTH, TextFile
 
 _ARRAY = re.compile(r'\[[ \t\r]*\n|\[\s*(?:[{\]]|\[\s*")')
 _OBJECT = re.compile(r'\{\s*\n\s*"')
@@ -23,7 +23,7 @@ def layout_of(file: TextFile) -> Literal["array", "object", "lines"]:
     A list that begins with a text, such as spaCy's ``["text", {"entities": […]}]``, is the value of a line. An object
     may also begin on the first line of a ``.json`` file and end on another one.
     """
-    lines = [*islice(filter(str.strip, file.beginnings(LONGEST_LINE)), _LINES_OF_BEGINNING)]
+    lines = [*islice(filter(str.strip, file.beginnings(MAX_LINE_LENGTH)), _LINES_OF_BEGINNING)]
     beginning = "".join(lines).lstrip(BLANKS)
     if _ARRAY.match(beginning):
         return "array"

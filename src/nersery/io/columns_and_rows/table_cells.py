@@ -13,7 +13,7 @@ from nersery.core.tags import looks_like_tag
 
 _LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
 """The beginning of a list of quoted items or numbers, and an item."""
-LEAST_WORDS = 3
+MIN_WORDS = 3
 """The minimum number of words in a cell with a whole text."""
 _Cut = Callable[[str], list[str]]
 
@@ -71,7 +71,7 @@ def whole_text(rows: Sequence[Sequence[str]]) -> str:
     """
     for cells in zip_longest(*rows, fillvalue=""):
         written = [cell for cell in cells if cell.strip() and not holds_tags(cell)]
-        texts = [cell for cell in written if len(cell.split()) >= LEAST_WORDS]
+        texts = [cell for cell in written if len(cell.split()) >= MIN_WORDS]
         if len(texts) > len(written) / 2:
             return texts[0]
     return ""

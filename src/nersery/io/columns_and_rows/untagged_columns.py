@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from nersery.core.errors import DataError, Issue, beginning
 from nersery.core.tags import ONE_LETTER_TYPES, ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
-from nersery.io.columns_and_rows.word_column import FEWEST_ROWS
+from nersery.io.columns_and_rows.word_column import MIN_ROWS
 from nersery.io.input_files.foreign import foreign_formats
 from nersery.io.input_files.text_file import TextFile
 
@@ -71,14 +71,14 @@ def outside_value(columns: Sequence[Sequence[str]]) -> str:
     list of names, are text.
     """
     types = Counter(columns[-1] if len(columns) > 1 else ())
-    if types.total() < FEWEST_ROWS:
+    if types.total() < MIN_ROWS:
         return ""
     value, count = types.most_common(1)[0]
     words = len({*columns[0]})
     is_most, enough = 2 * count >= types.total(), 20 * len(types)
     if value == OUTSIDE:
         return value if is_most or enough <= types.total() else ""
-    are_pairs = len(columns) == 2 and types.total() >= 4 * FEWEST_ROWS and not any(" " in word for word in columns[0])
+    are_pairs = len(columns) == 2 and types.total() >= 4 * MIN_ROWS and not any(" " in word for word in columns[0])
     has_types = len(types) > 1 and 4 * len(types) <= words and (is_most or enough <= words)
     return value if are_pairs and has_types and value.isalnum() else ""
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 
 NEARLY_ALL = 0.9
-FEWEST_ROWS = 5
-MOST_DIGITS = 10
+MIN_ROWS = 5
+MAX_DIGITS = 10
 NUMBER = re.compile(r"(\d{1,9})(?:[-.](\d{1,9}))?")
 """A word's number, as in CoNLL-U: ``3``, the range ``3-4`` of words, or ``3.1`` for a word that is not in the text."""
 _Row = Sequence[str]
@@ -65,14 +65,14 @@ def _after_offsets(rows: Sequence[_Row], columns: Sequence[int], word: int) -> i
 
     The output of brat's ``anntoconll.py`` and the files of NERsuite have these columns.
     """
-    if len(rows) < FEWEST_ROWS or len(columns) < 3:
+    if len(rows) < MIN_ROWS or len(columns) < 3:
         return word
     fitting = sum(_measures(*(row[at] for at in columns[:3])) for row in rows)
     return columns[2] if fitting >= NEARLY_ALL * len(rows) else word
 
 
 def _measures(start: str, end: str, word: str) -> bool:
-    are_places = all(place.isdecimal() and len(place) < MOST_DIGITS for place in (start, end))
+    are_places = all(place.isdecimal() and len(place) < MAX_DIGITS for place in (start, end))
     return are_places and int(end) - int(start) == len(word)
 
 

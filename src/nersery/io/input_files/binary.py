@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
 
-MOST_BYTES = 200
+MAX_BYTES = 200
 """The number of bytes that show what a file is."""
 PARQUET = b"PAR1"
 _POINTER = b"version https://git-lfs.github.com/spec/"

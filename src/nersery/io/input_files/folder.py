@@ -38,7 +38,7 @@ SPLIT_NAMES = ("train", "dev", "valid", "validation", "test")
 """The names of files of one dataset that should not be mixed."""
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(?:-[0-9a-f]{16})?$")
 """How the Hugging Face hub numbers the files of a split."""
-LONGEST_NUMBER = 20
+MAX_NUMBER_LENGTH = 20
 """Numbers in file names with at most this many digits are ordered by value."""
 READABLE = "allow reading it, or name another folder"
 FROM_BIONLP = (
@@ -193,7 +193,7 @@ def _in_order(path: Path) -> tuple[str, str]:
     ... ]
     True
     """
-    return re.sub("[0-9]+", lambda number: number[0].zfill(LONGEST_NUMBER), path.name), path.name
+    return re.sub("[0-9]+", lambda number: number[0].zfill(MAX_NUMBER_LENGTH), path.name), path.name
 
 
 def _is_left_out(path: Path) -> bool:

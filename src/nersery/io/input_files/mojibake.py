@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 WINDOWS = "windows-1252"
-LEAST = 3
+MIN_GARBLED = 3
 """The minimum number of garbled places, to distinguish them from chance."""
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 """The minimum share of garbled places among those with characters beyond ASCII."""
 _PLACE = re.compile(r"[^\x00-\x7f]+")
 _CONTROL = re.compile(r"[\x80-\x9f]")
@@ -37,7 +37,7 @@ def note_of_mojibake(text: str) -> str:
     """
     places = _PLACE.findall(text)
     garbled = [place for place in places if restored(place)]
-    if len(garbled) < max(LEAST, LEAST_SHARE * len(places)):
+    if len(garbled) < max(MIN_GARBLED, MIN_SHARE * len(places)):
         return ""
     encoding = "latin1" if _CONTROL.search(text) else WINDOWS
     return (

@@ -32,17 +32,17 @@ BYTE_ORDER_MARK = "\ufeff"
 MARK_HINT = r"delete it: sed 's/^\xEF\xBB\xBF//' old > new"
 BLANKS = " \t\r\n"
 """The characters that a blank line may hold, and with which no word begins or ends. Other white space can be a word."""
-LONGEST_LINE = 10_000_000
+MAX_LINE_LENGTH = 10_000_000
 """The maximum length of a line, in characters. Files without an end or line breaks must not fill the memory."""
-MOST_IN_MEMORY = 500_000_000
+MAX_IN_MEMORY = 500_000_000
 """The maximum length, in characters, of a text that has to be read as a whole, such as a JSON array."""
-MOST_TOGETHER = 100_000
+MAX_TOGETHER = 100_000
 """The maximum number of lines that are changed at once. An endless sentence must not fill the memory."""
-MOST_LINES = 10_000_000
+MAX_LINES = 10_000_000
 """The maximum number of lines that are searched for bytes of another encoding."""
-MOST_BAD_LINES = 10_000
+MAX_BAD_LINES = 10_000
 """The maximum number of lines with such bytes that are reported one by one. Others are counted."""
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """The number of bytes that show whether a file is UTF-8."""
 LEAST_UTF_8 = 0.1
 """The minimum share of UTF-8 in lines with characters beyond ASCII."""
@@ -63,13 +63,13 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 """Byte order marks. Text in other encodings does not begin with them."""
-LEAST_NULLS = 0.08
+MIN_NULL_SHARE = 0.08
 """The minimum share of nulls in the even or odd bytes of UTF-16: spaces have one in any script. Other text has none."""
-MOST_CHANCE_NULLS = 3
+MAX_CHANCE_NULLS = 3
 """The maximum number of null bytes in the first lines of a damaged file."""
-MOST_SEARCHED = 100_000
+MAX_SEARCHED = 100_000
 """The number of bytes that are searched for line ends in UTF-16."""
-LEAST_LINE_ENDS = 4
+MIN_LINE_ENDS = 4
 """The minimum number of line ends that show UTF-16 without spaces."""
 
 
@@ -124,15 +124,15 @@ class TextFile:
 
         Raises:
             DataError: If the file does not exist, cannot be read, has another encoding, or has a line of more than
-                `LONGEST_LINE` characters.
+                `MAX_LINE_LENGTH` characters.
         """
         return self.mapped(self._lines()) if self.mapped else self._lines()
 
     def _lines(self) -> Iterator[str]:
         with self._opened() as stream:
             # Not by `beginnings`, which takes twice the time; and not `for line in stream`, see there.
-            for number, line in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), ""), start=1):
-                if len(line) > LONGEST_LINE:
+            for number, line in enumerate(iter(partial(stream.readline, MAX_LINE_LENGTH + 1), ""), start=1):
+                if len(line) > MAX_LINE_LENGTH:
                     raise self._too_long(number)
                 yield line
 
@@ -148,7 +148,7 @@ class TextFile:
             while part := stream.readline(longest + 1):
                 if begins:
                     yield part
-                elif (left_out := left_out + len(part)) > LONGEST_LINE:  # /dev/zero has no end
+                elif (left_out := left_out + len(part)) > MAX_LINE_LENGTH:  # /dev/zero has no end
                     raise self._too_long(number)
                 if begins := part.endswith("\n"):
                     number, left_out = number + 1, 0
@@ -157,17 +157,17 @@ class TextFile:
         """The whole text.
 
         Raises:
-            DataError: Like `lines`, or if the text has more than `MOST_IN_MEMORY` characters.
+            DataError: Like `lines`, or if the text has more than `MAX_IN_MEMORY` characters.
         """
         with self._opened() as stream:
-            text = stream.read(MOST_IN_MEMORY + 1)
-        if len(text) > MOST_IN_MEMORY:
-            message = f"the text has more than {MOST_IN_MEMORY:,} characters, but must be read as a whole"
+            text = stream.read(MAX_IN_MEMORY + 1)
+        if len(text) > MAX_IN_MEMORY:
+            message = f"the text has more than {MAX_IN_MEMORY:,} characters, but must be read as a whole"
             raise DataError(Issue(message, self.name), fix="split it into several files, or export one object per line")
         return text
 
     def _too_long(self, line: int) -> DataError:
-        issue = Issue(f"the line has more than {LONGEST_LINE:,} characters", self.name, line)
+        issue = Issue(f"the line has more than {MAX_LINE_LENGTH:,} characters", self.name, line)
         return DataError(issue, fix="check that this is a file of text; put each sentence on a line of its own")
 
     @contextlib.contextmanager
@@ -194,14 +194,14 @@ class TextFile:
     @cached_property
     def seems_utf_8(self) -> bool:
         """Whether enough of the first lines are UTF-8 with characters beyond ASCII. Few other lines are by chance."""
-        non_ascii = [line for line in self._beginning(MOST_BYTES).splitlines() if not line.isascii()]
+        non_ascii = [line for line in self._beginning(MAX_BYTES).splitlines() if not line.isascii()]
         return sum(map(is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
 
     def note_of_mojibake(self) -> str:
         """A note on a file in UTF-8 whose beginning is garbled; empty for other files."""
         if not self.encoding.startswith("utf-8"):
             return ""
-        return note_of_mojibake(self._beginning(MOST_SEARCHED).decode("utf-8", "ignore"))
+        return note_of_mojibake(self._beginning(MAX_SEARCHED).decode("utf-8", "ignore"))
 
     def unreadable(self, error: OSError) -> DataError:
         """The error that says why the file cannot be read."""
@@ -225,11 +225,11 @@ class TextFile:
 
     def refuse_binary(self) -> None:
         """Raise `DataError` if the file is compressed, Parquet, or otherwise not text in any encoding."""
-        binary.refuse_binary(self._bytes(binary.MOST_BYTES), self.path, self.name)
+        binary.refuse_binary(self._bytes(binary.MAX_BYTES), self.path, self.name)
 
     def refuse_pointer(self) -> None:
         """Raise `DataError` if the file is a pointer that Git LFS has left in place of another one."""
-        binary.refuse_pointer(self._beginning(binary.MOST_BYTES), self.name)
+        binary.refuse_pointer(self._beginning(binary.MAX_BYTES), self.name)
 
     def _refuse_wide(self) -> None:
         """Raise `DataError` if a file without a mark seems to be UTF-16 or UTF-32, but is read in another encoding."""
@@ -238,45 +238,45 @@ class TextFile:
             self.refuse_binary()
             raise DataError(Issue(f"this seems to be {likely}", self.name), fix=_naming(likely))
 
-    def _wide(self, least: int = LEAST_LINE_ENDS) -> str:
+    def _wide(self, min_line_ends: int = MIN_LINE_ENDS) -> str:
         """The kind of UTF-16 or UTF-32 that a file without a mark seems to have; empty for another encoding.
 
         Args:
-            least: The number of line ends that show UTF-16 if spaces do not, as in Chinese.
+            min_line_ends: The number of line ends that show UTF-16 if spaces do not, as in Chinese.
         """
-        beginning = self._bytes(MOST_SEARCHED)
+        beginning = self._bytes(MAX_SEARCHED)
         if 0 not in beginning:
             return ""
         nulls = [
-            part.count(0) > max(LEAST_NULLS * len(part), MOST_CHANCE_NULLS)
+            part.count(0) > max(MIN_NULL_SHARE * len(part), MAX_CHANCE_NULLS)
             for part in (beginning[:1000:2], beginning[1:1000:2])
         ]
         if any(nulls):
             return _utf_32(beginning[:1000]) if all(nulls) else "utf-16-be" if nulls[0] else "utf-16-le"
         units = Counter(zip(beginning[::2], beginning[1::2], strict=False))
         ends = {"utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}
-        found = [name for name, end in ends.items() if units[*end] >= least]
+        found = [name for name, end in ends.items() if units[*end] >= min_line_ends]
         # In other files, such bytes are at odd positions, too.
         is_whole = len(found) == 1 and beginning.count(ends[found[0]]) == units[*ends[found[0]]]
         return found[0] if is_whole and not _is_nearly_utf_8(beginning) else ""
 
     def _begins_in_utf_8(self) -> bool:
         """Whether the file seems to be UTF-8, but is read in another encoding."""
-        beginning = self._bytes(MOST_BYTES)
-        if len(beginning) == MOST_BYTES:
+        beginning = self._bytes(MAX_BYTES)
+        if len(beginning) == MAX_BYTES:
             beginning = beginning[: beginning.rfind(b"\n") + 1]
         return not self.encoding.startswith("utf-8") and is_utf_8(beginning)
 
-    def _beginning(self, most: int) -> bytes:
+    def _beginning(self, size: int) -> bytes:
         """The first bytes of a regular file; none if it cannot be read, which is reported when it is read."""
         if self.path.is_file():
             with contextlib.suppress(OSError):
-                return self._bytes(most)
+                return self._bytes(size)
         return b""
 
-    def _bytes(self, most: int) -> bytes:
+    def _bytes(self, size: int) -> bytes:
         with self.path.open("rb") as stream:
-            return stream.read(most)
+            return stream.read(size)
 
     def _wrong_bytes(self, reason: str) -> DataError:
         encoding = self.encoding.removesuffix("-sig")
@@ -288,15 +288,15 @@ class TextFile:
         try:
             # This reads a byte 0xNN without a meaning as U+DCNN, and continues.
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
-                lines = enumerate(map(_bad_byte, iter(partial(stream.readline, LONGEST_LINE), "")), 1)
-                for number, match in islice(lines, MOST_LINES):
-                    if match and len(bad) < MOST_BAD_LINES:
+                lines = enumerate(map(_bad_byte, iter(partial(stream.readline, MAX_LINE_LENGTH), "")), 1)
+                for number, match in islice(lines, MAX_LINES):
+                    if match and len(bad) < MAX_BAD_LINES:
                         bad.append((number, match[0]))
                     bad_count += match is not None
                     is_windows = is_windows or (match is not None and bool(_BYTE_OF_WINDOWS.match(match[0])))
         except UnicodeError:  # an encoding with several bytes per character cannot be read past its first issue
             bad = []
-        likely = self._wide(least=1) or ("cp1252" if bad and is_windows else "latin-1")
+        likely = self._wide(min_line_ends=1) or ("cp1252" if bad and is_windows else "latin-1")
         is_right = bool(self._marked or self._wide()) or (encoding == "utf-8" and self.seems_utf_8)
         fix = "copy the file again" if is_right else _naming("utf-8" if self._begins_in_utf_8() else likely)
         if is_right and bad:
@@ -371,7 +371,7 @@ def is_utf_8(line: bytes) -> bool:
 
 def _is_nearly_utf_8(beginning: bytes) -> bool:
     """Whether bytes are UTF-8, except for a few, such as those of a character that is cut at the end."""
-    return beginning.decode("utf-8", "replace").count("\ufffd") <= MOST_CHANCE_NULLS
+    return beginning.decode("utf-8", "replace").count("\ufffd") <= MAX_CHANCE_NULLS
 
 
 def _bad_byte(line: str) -> re.Match[str] | None:
@@ -388,5 +388,5 @@ def with_changed_words(
     ['b', 'a', '#', 'c']
     """
     for are_words, run in groupby(lines, is_word):
-        while part := [*islice(run, MOST_TOGETHER)]:
+        while part := [*islice(run, MAX_TOGETHER)]:
             yield from change(part) if are_words else part

@@ -37,11 +37,11 @@ OF_FOREIGN_NAMES = frozenset(
     "騰圖烏維溫韋衛錫謝興許遜婭揚堯葉約贊澤紮張莊裡頓諸懷靈岡馮謨緬臘"
 )
 """Characters that write the sounds of foreign names in Chinese, in simplified and traditional forms."""
-LONGEST_MEAN = 6
+MAX_MEAN_LENGTH = 6
 """The longest mean length of words in letters of these scripts. In split text, it is 2 in Chinese and 4 in Thai."""
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 """The minimum share of words in these scripts, so that a name among words of another script shows nothing."""
-MOST_ALONE = 0.9
+MAX_STANDALONE_SHARE = 0.9
 """The highest share of single characters among split words. In Chinese, half of them are, elsewhere fewer."""
 
 
@@ -54,7 +54,7 @@ def has_letter_or_digit(word: str) -> bool:
     return any(category(character)[0] in "LN" for character in word.strip(LETTERLIKE_SIGNS))
 
 
-def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
+def runs_on(words: Sequence[str], longest: int = MAX_MEAN_LENGTH) -> bool:
     """Whether words look like whole phrases of a script without spaces: they are long, or contain punctuation.
 
     Args:
@@ -67,7 +67,7 @@ def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
     """
     letters = [itertools.filterfalse(is_mark, NO_SPACES.findall(word)) for word in words]
     counts = [count for characters in letters if (count := sum(1 for _ in characters))]
-    if len(counts) <= LEAST_SHARE * len(words):
+    if len(counts) <= MIN_SHARE * len(words):
         return False
     ends = [*filter(_ENDS_OF_PHRASES.search, words)]
     attached = sum(lacks_spaces(word.strip(_BURMESE_ENDS)) for word in ends)
@@ -121,7 +121,7 @@ def in_characters(words: Iterable[str]) -> bool:
     (True, False, False)
     """
     alone = [is_character(word) for word in words if stands_alone(word[0])]
-    return sum(alone) > MOST_ALONE * len(alone)
+    return sum(alone) > MAX_STANDALONE_SHARE * len(alone)
 
 
 def follows_without_space(word: str) -> bool:

@@ -15,7 +15,7 @@ from nersery.core.text.inflection import APOSTROPHES
 from nersery.core.text.languages import primary
 from nersery.core.text.spacing import HANGUL, NO_SPACES
 from nersery.io.word_splitting.scripts_without_spaces import (
-    LONGEST_MEAN,
+    MAX_MEAN_LENGTH,
     continues_word,
     is_mark,
     runs_on,
@@ -69,7 +69,7 @@ BEFORE_NAMES = {
     "sw": frozenset(("bi", "bw", "dk", "mhe")), "vi": frozenset(("bs", "gs", "pgs", "ths", "tp", "ts", "tt")),
 }  # fmt: skip
 """Words to which a full stop belongs if anything follows, by language."""
-LONGEST_INITIAL = 3
+MAX_INITIAL_LENGTH = 3
 """The maximum number of letters of an initial, such as *Ges* in *Ges.m.b.H.*"""
 STOPS = ".․"
 """The full stop, and the dot after abbreviations in Armenian."""
@@ -102,13 +102,13 @@ INVISIBLE = f"{ZERO_WIDTH_SPACE}\u200c\u200e\u200f\u2060\ufeff\xad"
 """Characters that may follow a full stop, such as marks of direction in Hebrew and Persian."""
 _BETWEEN_WORDS = re.compile(f"(?<={NO_SPACES.pattern}){ZERO_WIDTH_SPACE}+|{ZERO_WIDTH_SPACE}+(?={NO_SPACES.pattern})")
 """How Khmer, Thai, Lao and Burmese text may show where words end."""
-MOST_ATTACHED = 0.5
+MAX_ATTACHED_SHARE = 0.5
 """The highest share of punctuation that ends words in split text. Abbreviations and times always keep theirs."""
-LONGEST_ALONE = 4
+MAX_STANDALONE_LENGTH = 4
 """The longest mean length in letters of a script without spaces if each line is one word: a name, not a sentence."""
 SENTENCES_READ = 2000
 """The number of labelled sentences that are searched for punctuation such as commas."""
-END_PUNCTUATION, LEAST_PUNCTUATION = tuple(",;:?!،؛؟۔।॥։՝׃܀܁܂߸߹፡።፣፤፥፦၊။។᙮᠂᠃᱾᱿⹁꓾꓿꘍꘎꛳꫱꯫"), 10
+END_PUNCTUATION, MIN_PUNCTUATION = tuple(",;:?!،؛؟۔।॥։՝׃܀܁܂߸߹፡።፣፤፥፦၊။។᙮᠂᠃᱾᱿⹁꓾꓿꘍꘎꛳꫱꯫"), 10
 """Punctuation that ends words, and how much of it shows whether it is separate words."""
 CLOSING = f"{QUOTATION_MARKS}{APOSTROPHES}»«›‹)]}}"
 """Characters that may follow this punctuation."""
@@ -143,7 +143,7 @@ def splitter(splitting: str, language: str = "") -> Splitter:
 
 
 def attached_punctuation(
-    sentences: Iterable[Sequence[str]], least: int = LEAST_PUNCTUATION
+    sentences: Iterable[Sequence[str]], min_count: int = MIN_PUNCTUATION
 ) -> tuple[float | None, str]:
     """The share of punctuation, such as commas, that ends a longer word, and such a word. The share of little is None.
 
@@ -159,7 +159,7 @@ def attached_punctuation(
         punctuated += [word for word in ends if word.endswith(END_PUNCTUATION)]
         punctuated += [word for word in ends[-1:] if word.endswith(".")]
     longer = [word for word in punctuated if any(map(str.isalnum, word))]
-    return len(longer) / len(punctuated) if len(punctuated) >= least else None, longer[0] if longer else ""
+    return len(longer) / len(punctuated) if len(punctuated) >= min_count else None, longer[0] if longer else ""
 
 
 def attached_share(labelled: Iterable[Sentence]) -> float | None:
@@ -177,11 +177,11 @@ def suggested_splitting(lines: Iterable[str]) -> Splitting:
     """
     sentences = [line.split() for line in lines]
     words = [*itertools.chain.from_iterable(sentences)]
-    if runs_on(words, LONGEST_ALONE if max(map(len, sentences), default=0) == 1 else LONGEST_MEAN):
+    if runs_on(words, MAX_STANDALONE_LENGTH if max(map(len, sentences), default=0) == 1 else MAX_MEAN_LENGTH):
         has_borders = sum(ZERO_WIDTH_SPACE in word for word in words) > len(words) / 2
         return "punctuation" if has_borders else "characters"
-    share, _ = attached_punctuation(sentences, least=1)
-    return "punctuation" if share and share > MOST_ATTACHED else "spaces"
+    share, _ = attached_punctuation(sentences, min_count=1)
+    return "punctuation" if share and share > MAX_ATTACHED_SHARE else "spaces"
 
 
 def outer_punctuation(word: str, *, ends: bool = True) -> tuple[str, str]:
@@ -363,7 +363,7 @@ def _is_abbreviation(word: str, following: str, language: str) -> bool:
 def _is_initials(word: str) -> bool:
     """Whether a word consists of letters and stops, like *U.S*, *z.B* and *जे.पी* before their last full stop."""
     parts = ["".join(itertools.filterfalse(is_mark, part)) for part in re.split(f"[{STOPS}]", word)]
-    return len(parts) > 1 and all(part.isalpha() and len(part) <= LONGEST_INITIAL for part in parts)
+    return len(parts) > 1 and all(part.isalpha() and len(part) <= MAX_INITIAL_LENGTH for part in parts)
 
 
 def _is_small(letter: str) -> bool:

@@ -45,7 +45,7 @@ MATRICES = {
 }  # fmt: skip
 """Names of a layer's matrices in the file and in a `BertModel`."""
 NORMS = {"aln": "attention.output.LayerNorm", "oln": "output.LayerNorm"}
-LONGEST = 512
+MAX_SUBWORDS = 512
 
 Array = NDArray[np.float32]
 
@@ -214,5 +214,5 @@ def _tokenizer(subwords: list[tuple[str, float]], config: dict[str, Any]) -> Any
         cls_token=begin,
         sep_token=end,
         mask_token=subwords[-1][0],
-        model_max_length=LONGEST,
+        model_max_length=MAX_SUBWORDS,
     )

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 WIDTH = 5
-LEAST_WORDS = 5
+MIN_WORDS = 5
 """Shorter sentences, such as "thank you so much", are likely to occur in other text too."""
 FILE = Path(__file__).parents[1] / "weights" / "question_text.bin"
 CORPORA = "Wikigold, Broad Twitter Corpus or AnEM"
@@ -27,7 +27,7 @@ def fingerprint(words: Sequence[str]) -> bytes:
     """
     text = unicodedata.normalize("NFKC", " ".join(words)).casefold()
     letters = "".join(character for character in text if character.isalnum())
-    return blake2b(letters.encode(), digest_size=WIDTH).digest() if len(words) >= LEAST_WORDS and letters else b""
+    return blake2b(letters.encode(), digest_size=WIDTH).digest() if len(words) >= MIN_WORDS and letters else b""
 
 
 def count_known(sentences: Iterable[Sequence[str]]) -> int:

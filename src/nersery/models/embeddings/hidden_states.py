@@ -120,10 +120,10 @@ class LayerEncoder:
 
     def _values(self, windows: Sequence[tuple[_Rows, Window]], total: int) -> Tensor:
         values = torch.zeros(total + 1, int(self._encoder.config.hidden_size), device=self.device)
-        most = SUBWORDS_ON_CPU if self.device.type == "cpu" else SUBWORDS_ON_GPU
+        max_positions = SUBWORDS_ON_CPU if self.device.type == "cpu" else SUBWORDS_ON_GPU
         with autocast(self.device, self.precision):
             packed = self._can_truncate and can_pack(self._encoder)
-            passes = window_passes(windows, lambda length: most // length, LENGTH_MULTIPLE, packed=packed)
+            passes = window_passes(windows, lambda length: max_positions // length, LENGTH_MULTIPLE, packed=packed)
             for owners, part, shape in passes:
                 hidden = self._in_one_row(part) if packed else self.hidden(part, **shape)
                 chosen = [

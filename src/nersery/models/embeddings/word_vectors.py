@@ -23,7 +23,7 @@ from nersery.io.input_files.text_file import is_utf_8
 
 Vector = NDArray[np.float32]
 
-LONGEST_LINE = 1 << 22
+MAX_LINE_LENGTH = 1 << 22
 """Bytes of a line, more than any vector needs. Other files, or zeros from a broken download, may have longer lines."""
 BUFFER = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -102,13 +102,13 @@ def read_head(path: str | Path) -> VectorFileHead:
         DataError: If it does not begin with a vector, or with ``count dimension`` and a vector.
     """
     with Path(path).open("rb") as stream:
-        line = stream.readline(LONGEST_LINE)
+        line = stream.readline(MAX_LINE_LENGTH)
         mark = len(BYTE_ORDER_MARK) if line.startswith(BYTE_ORDER_MARK) else 0
         fields = line[mark:].strip(b" \r\n").split(b" ")
         words, dimension, start = None, len(fields) - 1, mark
         if len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
             words, dimension, start = int(fields[0]), int(fields[1]), len(line)
-            line = stream.readline(LONGEST_LINE)
+            line = stream.readline(MAX_LINE_LENGTH)
     head = VectorFileHead(dimension, words, start)
     if not line.strip(b" \r\n"):
         raise DataError(Issue(f"the file holds no vector; {FORMAT}", str(path), head.first_line), fix=FIX)
@@ -140,8 +140,8 @@ class VectorIndex:
             key, _ = _fields(line)
             if not key.isascii():
                 undecodable += not is_utf_8(key)
-            elif len(line) == LONGEST_LINE:
-                message = f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}"
+            elif len(line) == MAX_LINE_LENGTH:
+                message = f"the line is longer than {MAX_LINE_LENGTH} bytes; {FORMAT}"
                 raise DataError(Issue(message, str(path), number), fix=FIX)
             hashes.append(crc32(key))  # not the word; `read` skips other words with the same hash
             lengths.append(len(line))
@@ -165,7 +165,7 @@ class VectorIndex:
         with Path(self._path).open("rb") as stream:
             for place, form, word in sorted(sought):
                 stream.seek(self._starts[place])
-                key, values = _fields(stream.readline(LONGEST_LINE))
+                key, values = _fields(stream.readline(MAX_LINE_LENGTH))
                 if word in rows or word in issues or key != form or _contains_spaces(values, self._head.dimension):
                     continue
                 try:
@@ -183,13 +183,13 @@ class VectorIndex:
         return [int(place) for place in self._order[start:end]]
 
 
-def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVectors:
+def read_first(path: str | Path, limit: int, words: Iterable[str] = ()) -> WordVectors:
     """Read the vectors at the beginning of a file, where the frequent words are, and of some words anywhere.
 
     Of duplicates, the first counts. Words with spaces are skipped; GloVe's largest file has a few.
 
     Args:
-        most: The number of vectors to keep from the beginning.
+        limit: The number of vectors to keep from the beginning.
         words: Further words to keep, also in lower case.
 
     Raises:
@@ -204,7 +204,7 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
         is_whole = values.count(b" ") + 1 == head.dimension
         if not is_whole and (not key or _contains_spaces(values, head.dimension)):
             continue
-        if is_whole and len(rows) >= most and key not in wanted:
+        if is_whole and len(rows) >= limit and key not in wanted:
             continue
         try:
             row, word = _vector(values, head.dimension), composed(key.decode())
@@ -227,7 +227,7 @@ def _contains_spaces(values: bytes, dimension: int) -> bool:
 def _lines(path: str | Path, head: VectorFileHead) -> Iterator[tuple[int, bytes]]:
     with Path(path).open("rb", buffering=BUFFER) as stream:
         stream.seek(head.start)
-        yield from enumerate(iter(partial(stream.readline, LONGEST_LINE), b""), start=head.first_line)
+        yield from enumerate(iter(partial(stream.readline, MAX_LINE_LENGTH), b""), start=head.first_line)
 
 
 def _forms(words: Iterable[str]) -> dict[bytes, str]:

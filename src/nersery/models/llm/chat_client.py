@@ -19,10 +19,10 @@ from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.connection import REFUSED, Connection, ServerError
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.llm.prompt import Completion, Prompt
-from nersery.models.llm.rate_limit import LONGEST_PAUSE, RateLimiter, retry_delay
+from nersery.models.llm.rate_limit import MAX_PAUSE, RateLimiter, retry_delay
 from nersery.models.llm.spending import Spending
 
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 """The job stops after this many requests in a row that failed in spite of all retries."""
 
 
@@ -137,7 +137,7 @@ class ChatClient:
                 if attempt == self._settings.retries or not error.is_retryable:
                     raise
                 pause = retry_delay(attempt, error.headers)
-                if pause > LONGEST_PAUSE:
+                if pause > MAX_PAUSE:
                     self._note("pause", f"{self._settings.base_url} asks to wait {pause:.0f} s ({error})")
                 limiter.pause(pause, everyone=error.is_rate_limit)
             attempt += 1
@@ -147,7 +147,7 @@ class ChatClient:
         with self._lock:
             self._failures += error.is_retryable
             failures = self._failures
-        if error.is_unavailable or failures >= MOST_FAILURES:
+        if error.is_unavailable or failures >= MAX_FAILURES:
             raise JobFailedError(
                 f"{error}. Answers are kept: the same command resumes once {self._settings.base_url} answers again"
             )

@@ -17,7 +17,7 @@ from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.llm.prompt import Completion, Prompt
-from nersery.models.llm.rate_limit import LONGEST_PAUSE, retry_delay
+from nersery.models.llm.rate_limit import MAX_PAUSE, retry_delay
 
 VARIANTS: Sequence[frozenset[str]] = (
     frozenset({"schema", "temperature", "seed", "max_tokens"}),
@@ -32,7 +32,7 @@ PROBE = Prompt(
     (("system", 'Answer with JSON only: {"ok": true}'), ("user", "Are you there?")),
     {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False},
 )
-MOST_PROBES = 6
+MAX_PROBES = 6
 """Attempts at a busy server before a job starts, whatever ``retries`` is. Without an answer, the job cannot start."""
 REFUSED = (400, 415, 422, 501)
 """HTTP statuses of a request that the server does not understand."""
@@ -42,12 +42,12 @@ ABORTED = ("error", "abort", "insufficient_system_resource")
 """Finish reasons of OpenRouter, vLLM and DeepSeek if the server, and not the model, ended an answer."""
 NO_KEY = "none"
 """Sent to servers without keys, because the client insists on one."""
-LONGEST_MESSAGE = 300
-LONGEST_ANSWER = 200_000
+MAX_MESSAGE_LENGTH = 300
+MAX_ANSWER_LENGTH = 200_000
 """Characters. Longer text is not an answer to one sentence."""
-LARGEST_RESPONSE = 32 * 2**20
+MAX_RESPONSE_BYTES = 32 * 2**20
 """Bytes of a response after decompression."""
-MOST_TOKENS = 10**9
+MAX_TOKENS = 10**9
 """Tokens of a request or an answer; a larger count cannot be right."""
 
 
@@ -93,7 +93,7 @@ class Connection:
             base_url=settings.base_url,
             timeout=settings.timeout,
             max_retries=0,
-            http_client=_limited_client(LARGEST_RESPONSE),
+            http_client=_limited_client(MAX_RESPONSE_BYTES),
         )
         self._variant = VARIANTS[0]
         self.name = f"{len(VARIANTS)} {settings.base_url} {settings.model}"  # variants are numbers in this list
@@ -149,12 +149,12 @@ class Connection:
             except ServerError as error:
                 if not error.is_busy:
                     raise
-                if attempt == MOST_PROBES:
+                if attempt == MAX_PROBES:
                     raise JobFailedError(
                         f"{self._settings.base_url} was busy {attempt} times in a row: {error}. Expected one answer, "
                         "to learn which requests it accepts. Repeat the command later"
                     ) from None
-                time.sleep(min(retry_delay(attempt, error.headers), LONGEST_PAUSE))
+                time.sleep(min(retry_delay(attempt, error.headers), MAX_PAUSE))
 
     def _check_key(self) -> None:
         """Check the key by requesting the list of models, which costs nothing. Servers may lack that list."""
@@ -203,7 +203,7 @@ class Connection:
             text, refusal = _text(message.get("content")), message.get("refusal")
             sent, received = map(_tokens, (usage.get("prompt_tokens"), usage.get("completion_tokens")))
             finish = "refusal" if refusal else str(choice.get("finish_reason") or "stop")
-            cleaned = self._without_key(text)[:LONGEST_ANSWER].encode("utf-8", "replace").decode()
+            cleaned = self._without_key(text)[:MAX_ANSWER_LENGTH].encode("utf-8", "replace").decode()
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ServerError(f"it answered {self._shown(body)}", "the response is no chat completion", 200) from None
         if finish in ABORTED:
@@ -245,7 +245,7 @@ class Connection:
 
     def _shown(self, text: str) -> str:
         text = printable(self._without_key(" ".join(text.split())))
-        return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
+        return text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[:MAX_MESSAGE_LENGTH]}…"
 
     def _without_key(self, text: str) -> str:
         """The text of a server without the key, which some servers repeat."""
@@ -313,7 +313,7 @@ def _tokens(count: Any) -> int:
         number = int(count or 0)
     except OverflowError:
         return 0
-    return number if 0 <= number <= MOST_TOKENS else 0
+    return number if 0 <= number <= MAX_TOKENS else 0
 
 
 def _is_flagged(error: Any) -> bool:

@@ -18,7 +18,7 @@ from nersery.models.llm.chat_client import ChatClient
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.llm.prompt import WRONG_FORM, Completion, Prompt
 
-LONGEST_SHOWN = 100
+MAX_SHOWN_LENGTH = 100
 """Characters of an answer that a note shows."""
 
 
@@ -66,7 +66,7 @@ class EndpointMethod(Endpoint):
         self._has_shown = True
         text = next((" ".join(a.text.split()) for a in unusable if isinstance(a, Completion) and a.text.strip()), "")
         shown = (
-            f', such as "{printable(text[:LONGEST_SHOWN])}{"…" if len(text) > LONGEST_SHOWN else ""}"'
+            f', such as "{printable(text[:MAX_SHOWN_LENGTH])}{"…" if len(text) > MAX_SHOWN_LENGTH else ""}"'
             if text
             else ": all are empty"
         )

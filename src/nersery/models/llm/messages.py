@@ -10,7 +10,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.text.definitions import definition
 from nersery.models.llm.prompt import Message
 
-LONGEST_EXAMPLE = 60
+MAX_EXAMPLE_LENGTH = 60
 """The most words of a gold sentence that is shown to the model."""
 
 
@@ -25,7 +25,7 @@ def chosen_examples(gold: Sequence[Sentence], number: int, *keys: object) -> lis
     Args:
         keys: Keys of the random generator.
     """
-    drawn = [sentence for sentence in gold if len(sentence) <= LONGEST_EXAMPLE]
+    drawn = [sentence for sentence in gold if len(sentence) <= MAX_EXAMPLE_LENGTH]
     item_rng(*keys).shuffle(drawn)
     shown: set[str] = set()
     first = []

@@ -16,9 +16,9 @@ from email.utils import format_datetime, parsedate_to_datetime
 
 from nersery.core.errors import JobFailedError
 
-LONGEST_PAUSE = 60.0
+MAX_PAUSE = 60.0
 """The most seconds of a pause that the server did not ask for."""
-LONGEST_WAIT = 3600.0
+MAX_WAIT = 3600.0
 """The most seconds that a server may ask for."""
 
 
@@ -77,8 +77,8 @@ def retry_delay(attempt: int, headers: Mapping[str, str]) -> float:
     """
     wanted = _retry_after(headers)
     if wanted is not None:
-        return min(max(wanted, 0.0), LONGEST_WAIT)
-    return min(2.0**attempt, LONGEST_PAUSE) * random.SystemRandom().uniform(0.5, 1)  # `random` keeps its state
+        return min(max(wanted, 0.0), MAX_WAIT)
+    return min(2.0**attempt, MAX_PAUSE) * random.SystemRandom().uniform(0.5, 1)  # `random` keeps its state
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -20,7 +20,7 @@ POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)
 ADDRESS = re.compile(r"\w://|www\.\w|[@＠]\w", re.IGNORECASE)
 """Part of a link, an e-mail address or a user's name, which would be broken by a word in its place."""
 HASHTAG = re.compile(r"[#＃](?=[^\W\d_])")
-LEAST_CAPITALS = 2
+MIN_CAPITALS = 2
 """The fewest words outside names that must be in capitals if a text is to count as written in capitals."""
 
 
@@ -54,7 +54,7 @@ class MaskedInput:
         """Whether the text has no lower-case letters, like some headlines. Acronyms alone do not prove it."""
         texts = self._texts
         spoken = [word for place, word in texts.items() if place not in self.names and sum(map(str.isalpha, word)) > 1]
-        return " ".join(texts.values()).isupper() and sum(map(str.isupper, spoken)) >= LEAST_CAPITALS
+        return " ".join(texts.values()).isupper() and sum(map(str.isupper, spoken)) >= MIN_CAPITALS
 
     @property
     def _texts(self) -> dict[int, str]:

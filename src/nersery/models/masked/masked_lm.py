@@ -31,7 +31,7 @@ from nersery.models.passes import WINDOWS, windows_at_once
 from nersery.models.pretrained.loading import ModelSource, autocast, pick_device, position_count, refuse_nan
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subword_vocabulary import SubwordConstraint, SubwordVocabulary, check_decoder
-from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder
+from nersery.models.subwords.subwords import MAX_UNMARKED_SHARE, SubwordEncoder
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.training.cross_entropy import mean_cross_entropy
 from nersery.models.training.shared_vocabulary import partly_trained_vocabulary
@@ -44,9 +44,9 @@ Guess = tuple[str, float]
 LENGTH_MULTIPLE = 8
 """For filling, the padded shape of a pass, in subwords and masks, depends on each of its windows alone. The numbers of
 a sentence are therefore the same to the last bit, whatever sentences stand beside it."""
-MOST_MASKS = 512
+MAX_MASKS = 512
 """Masks in a pass of more than `WINDOWS`. Each has a score per subword of the vocabulary: 0.5 GB in total for XLM-R."""
-MOST_SUBWORDS = 1 << 15
+MAX_SUBWORDS = 1 << 15
 """Subwords in one pass of a training, padding included: 64 of the longest windows."""
 WITH_A_MASK = "bert-base-cased, xlm-roberta-base, distilbert-base-multilingual-cased or google/muril-base-cased"
 
@@ -90,7 +90,7 @@ class MaskedLM:
         advice = "Its words will not fit. Name a masked language model of the language, e.g. {}"
         if known_languages.warn_if_unsuited(name, issue, present, advice, fills_gaps=True, words=words):
             return
-        if (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
+        if (unmarked := self.encoder.unmarked(words)) > MAX_UNMARKED_SHARE:
             warn(
                 f'the model "{name}" leaves out accents and vowel signs, which {100 * unmarked:.0f} % of the words '
                 "have, so the words that it fills in lack them. Name a masked language model that keeps them, e.g. "
@@ -188,7 +188,7 @@ class MaskedLM:
             length = -(-len(row.window.subwords) // LENGTH_MULTIPLE)
             by_shape[length, 1 << (len(row.positions) - 1).bit_length()].append(number)
         for (_, masks), numbers in by_shape.items():
-            at_once = max(WINDOWS, min(windows_at_once(self.network.device), MOST_MASKS // masks))
+            at_once = max(WINDOWS, min(windows_at_once(self.network.device), MAX_MASKS // masks))
             for part in batched(numbers, at_once):
                 padded = [rows[n] for n in [*part, *[part[0]] * (at_once - len(part))]]
                 wanted = [
@@ -311,10 +311,10 @@ class MaskedLM:
 
 def masked_loss(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]) -> Tensor:
     """The mean loss over the masked subwords. A very long text on one line goes through the model in parts."""
-    most = max(1, MOST_SUBWORDS // max(len(row.window.subwords) for row in rows))
-    if len(rows) <= most:
+    max_rows = max(1, MAX_SUBWORDS // max(len(row.window.subwords) for row in rows))
+    if len(rows) <= max_rows:
         return _loss_of(network, encoder, rows)
-    parts = [*batched(rows, most)]  # checkpointed: activations are recomputed in the backward pass
+    parts = [*batched(rows, max_rows)]  # checkpointed: activations are recomputed in the backward pass
     losses = [checkpoint(_loss_of, network, encoder, part, use_reentrant=False) for part in parts]
     weights = torch.tensor([float(sum(len(row.targets) for row in part)) for part in parts]).to(network.device)
     return (torch.stack(losses) * weights).sum() / weights.sum()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from nersery.models.packed.scattering import gather, scatter
 from nersery.models.training.fast_dropout import dropped
 
-LEAST_SHARE = 0.75
+MIN_SHARE = 0.75
 """A window shorter than this share of the longest in its group begins the next group. Most attention is then on real
 subwords, and a batch of 16 sentences has about three groups."""
 
@@ -72,7 +72,7 @@ class Packing:
         ranks = torch.arange(offsets[-1], device=mask.device) - torch.tensor(offsets, device=mask.device)[rows]
         groups, first = [], 0
         for last, length in enumerate([*lengths[1:], -1], 1):
-            if length >= LEAST_SHARE * lengths[first]:
+            if length >= MIN_SHARE * lengths[first]:
                 continue
             span, longest = slice(offsets[first], offsets[last]), lengths[first] + -lengths[first] % multiple
             real = torch.arange(longest, device=mask.device) < ordered[first:last].sum(1, keepdim=True)

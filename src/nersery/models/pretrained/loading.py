@@ -35,7 +35,7 @@ EXAMPLES = {
     "bert-base-cased or xlm-roberta-base"
 }
 """Advice for each Auto class."""
-FEWEST_SUBWORDS = 3
+MIN_SUBWORDS = 3
 """Special tokens not counted. Without tokenizer files, transformers makes an empty tokenizer with at most two."""
 PRECISION = "NERSERY_PRECISION"
 """Environment variable that sets what the precision ``auto`` means."""
@@ -103,7 +103,7 @@ class ModelSource:
             from transformers import AutoTokenizer
 
         tokenizer = self._load(AutoTokenizer.from_pretrained)
-        if len(tokenizer) - len(tokenizer.all_special_ids) < FEWEST_SUBWORDS:
+        if len(tokenizer) - len(tokenizer.all_special_ids) < MIN_SUBWORDS:
             raise MissingResourceError(
                 f'the model "{self.name}" has no tokenizer: every word would be unknown to it. Expected its files '
                 "beside the weights, e.g. tokenizer.json and tokenizer_config.json; copy them from where the "

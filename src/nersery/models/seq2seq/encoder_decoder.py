@@ -30,7 +30,7 @@ DEV_ROWS = 16
 """Pairs per pass when the loss on dev is measured."""
 COMPOSED_MODEL = "encoder-decoder"
 """The model type of an EncoderDecoderModel, such as two BERTs."""
-MOST_SPLIT = 0.05
+MAX_SPLIT_SHARE = 0.05
 """Warn from this share of words that the model writes as several."""
 
 
@@ -288,7 +288,7 @@ def warn_of_words_apart(model: Seq2Seq, gold: Iterable[Sentence]) -> None:
     """Warn if the model writes many words as several, because its new words will be split in the same way."""
     words = [word for sentence in gold for word in sentence.words]
     apart = [word for word in words if len(model.parts(word)) > 1]
-    if len(apart) > MOST_SPLIT * len(words):
+    if len(apart) > MAX_SPLIT_SHARE * len(words):
         warn(
             f'the model "{model.source.name}" splits {100 * len(apart) / len(words):.0f} % of the words, '
             f'e.g. "{apart[0]}" into "{" ".join(model.parts(apart[0]))}", and its new words will be split the same '

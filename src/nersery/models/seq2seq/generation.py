@@ -28,13 +28,13 @@ from nersery.models.seq2seq.seq2seq_inputs import Sampling
 
 SOURCES = 16
 """Sources in one pass through the encoder."""
-ROWS, ROWS_ON_GPU, LEAST_ROWS = 64, 256, 4
+ROWS, ROWS_ON_GPU, MIN_ROWS = 64, 256, 4
 """Texts in one pass through the decoder. A GPU needs many texts to be busy. On a CPU, fewer rows waste less work on
 ended texts. Passes longer than `POSITIONS`, source and text together, have fewer rows."""
 POSITIONS = 256
 PASSES = 4
 """Passes in progress at the same time."""
-SHORTEST = 32
+MIN_LENGTH = 32
 """Sources are padded to this length, or to this length times 2, 4, …"""
 BLOCK = 64
 """Subwords per block of the vocabulary; see `largest`."""
@@ -137,15 +137,15 @@ class Sampler:
 
         Models drop the mask if no source of a pass is padded, which rounds differently.
         """
-        length = SHORTEST
+        length = MIN_LENGTH
         while length <= len(source):
             length *= 2
         return min(length, self._longest), len(source) == self._longest
 
     def _rows(self, length: int) -> int:
         """The number of texts per pass for a padded length of sources. The beams of a source stay together."""
-        most = ROWS_ON_GPU if self._network.device.type == "cuda" else ROWS
-        rows = max(LEAST_ROWS, most * POSITIONS // max(POSITIONS, length + self._sampling.max_subwords))
+        max_rows = ROWS_ON_GPU if self._network.device.type == "cuda" else ROWS
+        rows = max(MIN_ROWS, max_rows * POSITIONS // max(POSITIONS, length + self._sampling.max_subwords))
         width = self._sampling.candidates if self._sampling.beams else 1
         return max(1, rows // width) * width
 

@@ -142,11 +142,11 @@ class PairEncoder:
             raise SettingsError("a question is empty: expected a few words")
         tokenizer = self.encoder.tokenizer
         ids = tokenizer(question, add_special_tokens=False, verbose=False)["input_ids"]
-        most = (self.encoder.max_subwords - self.template.length) // 2
-        if len(ids) > most:
+        max_length = (self.encoder.max_subwords - self.template.length) // 2
+        if len(ids) > max_length:
             raise SettingsError(
-                f'the question "{beginning(question)}" has {len(ids)} subwords, but only {most} fit in front of a '
-                "sentence. Shorten it"
+                f'the question "{beginning(question)}" has {len(ids)} subwords, but only {max_length} fit in front of '
+                "a sentence. Shorten it"
             )
         return np.array(ids, np.int64)
 

@@ -34,9 +34,9 @@ SILENCING = "\N{THAI CHARACTER THANTHAKHAT}\N{LAO CANCELLATION MARK}\N{KHMER SIG
 """Marks of a letter that is silent or ends a syllable, so that no word begins with it."""
 SHORT = 3
 """The most letters of a subword that opens words but may not be a word. Longer ones are mostly words too."""
-LONGEST_LETTER = 4
+MAX_LETTER_LENGTH = 4
 """The most characters of a letter, including its marks or the parts of a Korean syllable."""
-LONGEST_PUNCTUATION = 3
+MAX_PUNCTUATION_LENGTH = 3
 """The most characters of punctuation, such as "...". Longer ones are decoration."""
 STEMS, FOREIGN, NAME = "stems", "foreign", "name"
 """Kinds of words: words without a Korean ending, because one follows; Latin words that a text in another script may
@@ -302,7 +302,7 @@ def _is_letter(text: str) -> bool:
         return False
     if len(text) > 1 and text[::2].isalpha() and _are_viramas(text[1::2]):
         return True
-    if len(text) > LONGEST_LETTER:
+    if len(text) > MAX_LETTER_LENGTH:
         return False
     first, *marks = (unicodedata.category(character)[0] for character in unicodedata.normalize("NFC", text))
     return first == "L" and set(marks) <= {"M"}
@@ -317,7 +317,9 @@ def _script_of_punctuation(mark: str) -> str:
 
 def _is_short_punctuation(text: str) -> bool:
     """Whether a text only consists of punctuation and is short, as between words."""
-    return 0 < len(text) <= LONGEST_PUNCTUATION and all(unicodedata.category(character)[0] == "P" for character in text)
+    return 0 < len(text) <= MAX_PUNCTUATION_LENGTH and all(
+        unicodedata.category(character)[0] == "P" for character in text
+    )
 
 
 def _before(tokenizer: Any, texts: Sequence[str], anchor: int) -> tuple[str, ...]:

@@ -23,9 +23,9 @@ SPACE_BYTE = "Ġ"
 """The word border of byte-level vocabularies."""
 
 CACHED_WORDS = 500_000
-MOST_UNKNOWN = 0.05
-MOST_SUBWORDS_A_WORD = 3.0
-MOST_UNMARKED = 0.05
+MAX_UNKNOWN_SHARE = 0.05
+MAX_SUBWORDS_A_WORD = 3.0
+MAX_UNMARKED_SHARE = 0.05
 
 
 class SubwordEncoder:
@@ -118,7 +118,7 @@ class SubwordEncoder:
         subwords = self.subwords([unpointed(word) for word in words if any(map(str.isalpha, word))])
         unknown = sum(self.tokenizer.unk_token_id in ids for ids in subwords) / max(1, len(subwords))
         mean = sum(map(len, subwords)) / max(1, len(subwords))
-        if unknown <= MOST_UNKNOWN and (mean <= MOST_SUBWORDS_A_WORD or self._has_only_characters):
+        if unknown <= MAX_UNKNOWN_SHARE and (mean <= MAX_SUBWORDS_A_WORD or self._has_only_characters):
             return ""
         evidence = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
         evidence += [f"{'the others' if evidence else 'words'} have {mean:.1f} subwords on average"] * (unknown < 1)

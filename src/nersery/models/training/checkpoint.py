@@ -31,7 +31,7 @@ from nersery.models.training.training_state import OWN_FILES, RECORD, read_state
 
 CHECKPOINT_SECONDS = 60.0
 """Seconds between two checkpoints, unless writing would take too large a share of the time."""
-LARGEST_SHARE = 0.05
+MAX_SHARE = 0.05
 """The largest share of the time that may be spent on writing."""
 
 
@@ -70,7 +70,7 @@ class Checkpoint:
     @property
     def is_due(self) -> bool:
         """Whether a checkpoint is due."""
-        return time.monotonic() - self._saved >= max(CHECKPOINT_SECONDS, self._cost / LARGEST_SHARE)
+        return time.monotonic() - self._saved >= max(CHECKPOINT_SECONDS, self._cost / MAX_SHARE)
 
     def load(self, adopt: Callable[[dict[str, Any], dict[str, Tensors]], None]) -> None:
         """Pass the saved facts and tensors to ``adopt``, if there are any.

@@ -46,7 +46,7 @@ class _Dropped(torch.autograd.Function):
 
 _drop: Any = _Dropped.apply
 FACTORS: Any = {
-    torch.float32: lambda drawn, least: drawn >= least,
-    torch.bfloat16: lambda drawn, least: drawn.ge_(least).mul_(ONE).view(torch.bfloat16),
+    torch.float32: lambda drawn, threshold: drawn >= threshold,
+    torch.bfloat16: lambda drawn, threshold: drawn.ge_(threshold).mul_(ONE).view(torch.bfloat16),
 }
 """Functions for the factors of the elements, 0 or 1, by data type. Other casts than these are slow."""

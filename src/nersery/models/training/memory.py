@@ -11,7 +11,7 @@ from nersery.core.system.process_settings import is_main_program
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Parameters of glibc's ``mallopt``."""
-LARGEST_BLOCK = 32 << 20
+MAX_BLOCK = 32 << 20
 """The largest threshold that ``mallopt`` allows, in bytes. Larger blocks are mapped one by one."""
 
 
@@ -26,7 +26,7 @@ def kept_memory() -> Iterator[None]:
     try:
         yield
     finally:
-        _set_thresholds(2 * LARGEST_BLOCK)  # glibc's own choice after large blocks
+        _set_thresholds(2 * MAX_BLOCK)  # glibc's own choice after large blocks
         release_memory()
 
 
@@ -43,7 +43,7 @@ def release_memory() -> None:
 def _set_thresholds(trim: int) -> None:
     """Let up to ``trim`` free bytes stay in the process."""
     if is_main_program():
-        _call("mallopt", MMAP_THRESHOLD, LARGEST_BLOCK)  # glibc stops adapting it once the other one is set
+        _call("mallopt", MMAP_THRESHOLD, MAX_BLOCK)  # glibc stops adapting it once the other one is set
         _call("mallopt", TRIM_THRESHOLD, trim)
 
 

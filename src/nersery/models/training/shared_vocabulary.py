@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from nersery.models.training.vocabulary_pruning import SomeRows, in_place_of, replace_module
 
-MOST_TRAINED = 100_000
+MAX_TRAINED = 100_000
 """The most rows of a matrix that is trained completely, as in a vocabulary for one language or a few."""
 
 
@@ -24,11 +24,11 @@ def partly_trained_vocabulary(network: Any, subwords: Iterable[int]) -> Iterator
     and written at every step. Rows that the text does not contain would learn little more than not to be chosen.
 
     Args:
-        network: A masked language model. Models with other output layers, or up to `MOST_TRAINED` rows, are unchanged.
+        network: A masked language model. Models with other output layers, or up to `MAX_TRAINED` rows, are unchanged.
         subwords: Rows to train. Other rows may be read and are scored as before.
     """
     table, output = network.get_input_embeddings(), network.get_output_embeddings()
-    is_large = isinstance(table, nn.Embedding) and table.num_embeddings > MOST_TRAINED
+    is_large = isinstance(table, nn.Embedding) and table.num_embeddings > MAX_TRAINED
     if not is_large or not isinstance(output, nn.Linear) or output.weight is not table.weight:
         yield
         return

@@ -20,14 +20,14 @@ from nersery.core.progress import print_line
 from nersery.core.warnings import warn
 from nersery.pipeline.engines.base import Answer, AnyWorker, Engine, Note, PythonWarning, Ready, WorkerDiedError
 from nersery.pipeline.engines.worker import WorkerTask
-from nersery.pipeline.error_policy import FAILED, MOST_FAILED
+from nersery.pipeline.error_policy import FAILED, MAX_FAILED
 from nersery.pipeline.stage import Item, Row, sentence_name
 
 TRIES = 2
 """The number of dead workers after which a batch is halved, or a single row is rejected."""
-MOST_BAD_STARTS = 3
+MAX_BAD_STARTS = 3
 """The number of consecutive workers that die before they are ready at which the job fails."""
-MOST_DEATHS = 100
+MAX_DEATHS = 100
 AHEAD = 2
 """Batches sent to each worker in advance, so that it never waits for the next one."""
 
@@ -197,9 +197,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
         reason = str(death)
         if not slot.is_ready:
             self._bad_starts += not death.with_its_node
-            if self._bad_starts == MOST_BAD_STARTS:
+            if self._bad_starts == MAX_BAD_STARTS:
                 raise JobFailedError(
-                    f"{MOST_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. Each "
+                    f"{MAX_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. Each "
                     'worker imports the script: it must be a file, and start workers under if __name__ == "__main__". '
                     "If memory was short, use fewer workers or a smaller model"
                 )
@@ -218,9 +218,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
         name = sentence_name(row.sentence) if isinstance(row, Reject) else stage.row_name(row)
         is_one = len(batch.rows) == 1
         location = f"at {name}" if is_one else f"at {len(batch.rows)} rows starting with {name}"
-        if self._deaths == MOST_DEATHS:
+        if self._deaths == MAX_DEATHS:
             raise JobFailedError(
-                f"{MOST_DEATHS} workers died, the last one {location}: {reason}. Finished shards are kept: the same "
+                f"{MAX_DEATHS} workers died, the last one {location}: {reason}. Finished shards are kept: the same "
                 "command resumes"
             )
         batch.tries_left -= 1
@@ -248,8 +248,8 @@ class Pool(Generic[AnyWorker, Row, Item]):
     def _count_failures(self, tally: Tally) -> None:
         failed = {reason: count for reason, count in tally.reasons.items() if reason.startswith(FAILED)}
         self._failed += sum(failed.values())
-        if self._failed > MOST_FAILED:
+        if self._failed > MAX_FAILED:
             raise JobFailedError(
-                f"more than {MOST_FAILED:,} rows failed, the last for this reason: {[*failed][-1]}. Fix the "
+                f"more than {MAX_FAILED:,} rows failed, the last for this reason: {[*failed][-1]}. Fix the "
                 "method or its input. Finished shards are kept"
             )

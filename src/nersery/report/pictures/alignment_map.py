@@ -18,7 +18,7 @@ from nersery.crosslingual.label_projection.projection import Projection, Task, a
 from nersery.report.pictures.charts import shortened
 from nersery.report.pictures.matrix import Label, MatrixRange, cell, matrix
 
-LONGEST = 24
+MAX_LABEL_LENGTH = 24
 """The most characters of a label; wide characters count twice."""
 FAINTEST = 0.1
 LEGEND = (
@@ -97,7 +97,7 @@ def _projected(source: Sentence, target: Sentence, alignment: Alignment) -> dict
 
 def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
     """The words; the first word of an entity is followed by its type."""
-    labels = [Label(shortened(word, LONGEST), "word", word) for word in map(printable, sentence.words)]
+    labels = [Label(shortened(word, MAX_LABEL_LENGTH), "word", word) for word in map(printable, sentence.words)]
     for entity in sentence.entities:
         kind = "lost" if entity in lost else "entity"
         for position in entity.positions:

@@ -13,7 +13,7 @@ from nersery.core.sentence import Sentence
 from nersery.report.pictures.charts import shortened
 from nersery.report.pictures.matrix import Label, MatrixRange, cell, matrix
 
-LONGEST = 28
+MAX_LABEL_LENGTH = 28
 """The most characters of the words of a label; wide characters count twice."""
 FAINTEST = 0.01
 """Cells with a weaker shade are left out."""
@@ -45,7 +45,7 @@ def attention_map(sentence: Sentence, attention: Attention, keywords: Collection
         words = printable(" ".join(sentence.words[start:end]))
         kind = "entity" if start in types else "keyword" if start in keywords else "word"
         type_ = printable(f" {types[start]}") if start in types else ""
-        labels.append(Label(shortened(words, LONGEST) + type_, kind, words + type_))
+        labels.append(Label(shortened(words, MAX_LABEL_LENGTH) + type_, kind, words + type_))
     title = f"Attention between words: {' '.join(label.text for label in labels)}"
     return matrix(title, labels, labels, _cells(labels, merged), LEGEND)
 

@@ -26,9 +26,9 @@ Systems = list[SystemReport]
 
 ROW = 54
 """Height of a system's row in the chart of F1, in pixels."""
-MOST_ROWS = 12
+MAX_ROWS = 12
 """The most systems in the first chart; the others are in a collapsed section below it."""
-LEAST_SPAN = 10.0
+MIN_SPAN = 10.0
 """The smallest span of the F1 axis in percent points, so that a small difference looks small."""
 NAME_LENGTH = 30
 PANEL_WIDTH, PANEL_HEIGHT = 240, 150
@@ -64,23 +64,23 @@ class Scale:
         return [number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
 
-def scale_around(values: Iterable[float], least: float = 2.0) -> Scale:
-    """A scale for percent points with room at both ends, at least ``least`` points wide."""
+def scale_around(values: Iterable[float], min_span: float = 2.0) -> Scale:
+    """A scale for percent points with room at both ends, at least ``min_span`` points wide."""
     values = list(values) or [0.0]
     low, high = min(values), max(values)
-    room = max(0.08 * (high - low), (least - (high - low)) / 2)
+    room = max(0.08 * (high - low), (min_span - (high - low)) / 2)
     return Scale(low - room, high + room)
 
 
 def f1_scale(systems: Sequence[SystemReport]) -> Scale:
     """A scale for F1 by seed, its mean and its interval, in percent points, within [0, 100]."""
-    scale = scale_around((100 * value for system in systems for value in _extent(system)), LEAST_SPAN)
+    scale = scale_around((100 * value for system in systems for value in _extent(system)), MIN_SPAN)
     return Scale(max(0.0, scale.low), min(100.0, scale.high))
 
 
 def leading(systems: Sequence[SystemReport], reference: SystemReport | None) -> tuple[Systems, Systems]:
-    """The `MOST_ROWS` leading systems (the baseline and the best others), then the rest, both in their given order."""
-    ranked = sorted(systems, key=lambda s: (s is not reference, -(s.f1.mean or 0.0)))[:MOST_ROWS]
+    """The `MAX_ROWS` leading systems (the baseline and the best others), then the rest, both in their given order."""
+    ranked = sorted(systems, key=lambda s: (s is not reference, -(s.f1.mean or 0.0)))[:MAX_ROWS]
     chosen = {id(s) for s in ranked}
     return [s for s in systems if id(s) in chosen], [s for s in systems if id(s) not in chosen]
 
@@ -120,10 +120,10 @@ def _extent(system: SystemReport) -> list[float]:
     return [value for value in (*system.f1.values, system.f1.mean, *ends) if value is not None]
 
 
-def shortened(name: str, most: int = NAME_LENGTH) -> str:
+def shortened(name: str, max_length: int = NAME_LENGTH) -> str:
     """The name, cut so that it does not overlap its value on a narrow screen; wide characters count twice."""
     widths = [*accumulate(map(width_of, name))]
-    return name if not name or widths[-1] <= most else name[: bisect_right(widths, most - 1)] + "…"
+    return name if not name or widths[-1] <= max_length else name[: bisect_right(widths, max_length - 1)] + "…"
 
 
 def width_of(text: str) -> int:

@@ -27,7 +27,7 @@ NOTHING: Found = (0.0, -1)
 ROUNDING = 1e-6
 """The rounding error by which a number may miss a bound. With a smaller value, rapidfuzz misses some duplicates."""
 
-LARGEST_CHUNK = 1024
+MAX_CHUNK = 1024
 """Maximum number of texts compared with one at once."""
 
 
@@ -92,7 +92,7 @@ class NearDuplicates:
                 limit=None,
             )
             yield from (numbers[index] for _, _, index in matches)
-            size = min(4 * size, LARGEST_CHUNK)
+            size = min(4 * size, MAX_CHUNK)
 
     def rare_words(self, number: int) -> set[int]:
         """The rare words of a text, as numbers. Every similar text has some of them among its own rare words."""

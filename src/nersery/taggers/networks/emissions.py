@@ -15,7 +15,7 @@ ScoreWindows = Callable[[Sequence[Window], PassShape], Tensor]
 """A function that scores windows in a pass of the given shape. Shape: (passes, rows, words, tags); there may be more
 rows and words than the windows have."""
 LENGTH_MULTIPLE = 4
-LONGEST = 512
+MAX_LENGTH = 512
 """The subwords per row for which a forward pass has room. Longer windows, or Monte Carlo passes, get fewer rows."""
 
 
@@ -42,9 +42,12 @@ def emissions(
     """
     flat = [(number, window) for number, windows_of_sentence in enumerate(windows) for window in windows_of_sentence]
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
-    most = windows_at_once(device)
+    max_windows = windows_at_once(device)
     shaped_passes = window_passes(
-        flat, lambda length: min(most, most * LONGEST // (length * passes)), LENGTH_MULTIPLE, packed=packed
+        flat,
+        lambda length: min(max_windows, max_windows * MAX_LENGTH // (length * passes)),
+        LENGTH_MULTIPLE,
+        packed=packed,
     )
     for numbers, part, shape in shaped_passes:
         scores = score(part, shape).float().cpu()

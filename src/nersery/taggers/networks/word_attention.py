@@ -25,7 +25,7 @@ from nersery.taggers.base import Tagger
 from nersery.taggers.networks.emissions import LENGTH_MULTIPLE
 from nersery.taggers.transformer import TransformerTagger
 
-MOST_PAIRS = WINDOWS * 256**2
+MAX_PAIRS = WINDOWS * 256**2
 """The most pairs of subwords in one pass, also on a GPU: every layer and head stores a number for each pair."""
 OTHER_WAYS = 'Use another tagger, or keywords = "random" or "none"'
 
@@ -46,7 +46,7 @@ def subword_attention(
     packed = can_pack(network)
     with contextlib.nullcontext() if packed else eager_attention(network):
         passes = window_passes(
-            windows, lambda length: min(WINDOWS, MOST_PAIRS // length**2), LENGTH_MULTIPLE, packed=packed
+            windows, lambda length: min(WINDOWS, MAX_PAIRS // length**2), LENGTH_MULTIPLE, packed=packed
         )
         for numbers, part, shape in passes:
             totals = _padded(tagger, part, shape, layers) if shape else _packed(tagger, part, layers)

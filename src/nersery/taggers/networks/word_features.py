@@ -17,11 +17,11 @@ from nersery.models.subwords.windows import Window, windows_over
 PAD, UNKNOWN = range(2)
 """The ids of padding, and of words or characters that did not occur in training."""
 FIRST = UNKNOWN + 1
-LONGEST_WINDOW = 512
+MAX_WINDOW_LENGTH = 512
 """The longest window, in words; longer sentences are read in overlapping windows."""
-LONGEST_WORD = 64
+MAX_WORD_LENGTH = 64
 """The longest word, in characters; of longer words, the first and last 32 characters are used."""
-LEAST_WORDS = 2
+MIN_WORDS = 2
 """Characters in fewer distinct words are unknown, so that the unknown character is also trained."""
 
 
@@ -46,7 +46,7 @@ class KnownWords:
         """
         distinct = set(map(composed, words))
         counts = Counter(character for word in distinct for character in set(word))
-        frequent = (character for character, count in counts.items() if count >= LEAST_WORDS)
+        frequent = (character for character, count in counts.items() if count >= MIN_WORDS)
         return cls(tuple(sorted({composed(word.lower()) for word in distinct})), tuple(sorted(frequent)))
 
     def with_those_of(self, other: KnownWords) -> KnownWords:
@@ -67,8 +67,8 @@ class KnownWords:
     def spelling(self, word: str) -> list[int]:
         """The ids of a word's characters."""
         word = composed(word)
-        if len(word) > LONGEST_WORD:
-            word = word[: LONGEST_WORD // 2] + word[-LONGEST_WORD // 2 :]
+        if len(word) > MAX_WORD_LENGTH:
+            word = word[: MAX_WORD_LENGTH // 2] + word[-MAX_WORD_LENGTH // 2 :]
         return [self.character_ids.get(character, UNKNOWN) for character in word]
 
 
@@ -77,7 +77,7 @@ class WordTable:
 
     Attributes:
         ids: Word ids. Shape: (places,).
-        spellings: Character ids, padded with `PAD`. Shape: (places, LONGEST_WORD).
+        spellings: Character ids, padded with `PAD`. Shape: (places, MAX_WORD_LENGTH).
         lengths: Characters per word, at least 1. Shape: (places,).
         vectors: Word vectors from the user's file. Shape: (places, dimension); the dimension may be 0.
     """
@@ -88,11 +88,11 @@ class WordTable:
         self.ids = torch.tensor([PAD, *(lexicon.word_ids.get(composed(word.lower()), UNKNOWN) for word in distinct)])
         spellings = [[PAD], *map(lexicon.spelling, distinct)]
         self.lengths = torch.tensor([len(spelling) for spelling in spellings])
-        self.spellings = torch.tensor([spelling + [PAD] * (LONGEST_WORD - len(spelling)) for spelling in spellings])
+        self.spellings = torch.tensor([spelling + [PAD] * (MAX_WORD_LENGTH - len(spelling)) for spelling in spellings])
         self.vectors = torch.zeros(len(spellings), 0)
         if user_vectors is not None:
             self.vectors = nn.functional.pad(torch.from_numpy(user_vectors.matrix(distinct)), (0, 0, 1, 0))
 
     def windows(self, words: Sequence[str]) -> list[Window]:
         """The windows of a sentence, with the places of its words as subwords."""
-        return windows_over([(self._places[word],) for word in words], LONGEST_WINDOW)
+        return windows_over([(self._places[word],) for word in words], MAX_WINDOW_LENGTH)

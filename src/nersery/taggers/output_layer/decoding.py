@@ -20,13 +20,13 @@ from nersery.models.training.monte_carlo_dropout import monte_carlo_dropout
 from nersery.taggers.output_layer.crf import ConditionalRandomField
 from nersery.taggers.output_layer.tag_set import TagSet
 
-MOST_SENTENCES = 128
-"""The number of sentences decoded at once, unless `MOST_DECODED` allows fewer."""
+MAX_SENTENCES = 128
+"""The number of sentences decoded at once, unless `MAX_DECODED` allows fewer."""
 CERTAIN_PROBABILITY = 0.99
 """Words with a label of at least this probability get no soft labels."""
-LEAST_PROBABILITY = 1e-3
+MIN_PROBABILITY = 1e-3
 """Soft labels with smaller probabilities are left out."""
-MOST_DECODED = 1 << 20
+MAX_DECODED = 1 << 20
 """The most numbers in the largest tensor of decoding, including passes and padding, so that neither one long line among
 short ones nor hundreds of types fill the memory."""
 
@@ -61,7 +61,7 @@ def labelled(
         if soft:
             for number, probabilities, score in zip(numbers, marginals @ tags.label_of_tag, scores, strict=True):
                 uncertain = (score[: len(sentences[number])] < CERTAIN_PROBABILITY).nonzero().flatten().tolist()
-                soft_labels[number] = tags.soft_labels(probabilities, uncertain, LEAST_PROBABILITY)
+                soft_labels[number] = tags.soft_labels(probabilities, uncertain, MIN_PROBABILITY)
         for number, path, certainty in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
             length = len(sentences[number])
             entities[number] = tags.entities(path[:length], certainty[:length])
@@ -167,7 +167,7 @@ def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Te
     for number in order:
         words, passes, tags = emissions[number].shape
         size = (len(groups[-1]) + 1) * passes * tags * max(words, tags)
-        if groups[-1] and (len(groups[-1]) == MOST_SENTENCES or size > MOST_DECODED):
+        if groups[-1] and (len(groups[-1]) == MAX_SENTENCES or size > MAX_DECODED):
             groups.append([])
         groups[-1].append(number)
     for numbers in groups:

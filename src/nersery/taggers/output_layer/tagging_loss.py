@@ -13,7 +13,7 @@ from nersery.models.subwords.windows import Window
 from nersery.taggers.output_layer.crf import ConditionalRandomField
 from nersery.taggers.output_layer.tag_set import TagSet
 
-SMALLEST = 1e-6
+MIN_PROBABILITY = 1e-6
 """Probabilities are clamped to this minimum before the logarithm, so that an impossible soft label cannot dominate the
 loss."""
 
@@ -100,7 +100,7 @@ def _soft_loss(
         probabilities = crf.marginals(emissions, mask, _borders(batch, mask))
     labels = probabilities[mask] @ tags.label_of_tag.to(mask.device)
     targets = torch.cat([example.soft for example in batch if example.soft is not None]).to(mask.device)
-    return -(targets * labels.clamp_min(SMALLEST).log()).sum(1).mean()
+    return -(targets * labels.clamp_min(MIN_PROBABILITY).log()).sum(1).mean()
 
 
 def _borders(batch: Sequence[LabelledWindow], mask: Tensor) -> tuple[Tensor, Tensor]:

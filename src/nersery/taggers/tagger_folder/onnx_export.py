@@ -20,7 +20,7 @@ from nersery.taggers.tagger_folder.onnx_network import ONNX_FILE
 from nersery.taggers.transformer import TransformerTagger
 
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
-MOST = 512
+MAX_ROWS = 512
 """The most rows that the exported network takes."""
 
 
@@ -50,7 +50,10 @@ def export_onnx(folder: str | Path) -> Path:
     network, encoder = tagger.network, tagger.encoder
     path = Path(folder) / ONNX_FILE
     ids = torch.full((2, 8), encoder.pad)
-    sizes = {0: torch.export.Dim("rows", max=MOST), 1: torch.export.Dim("subwords", min=2, max=encoder.max_subwords)}
+    sizes = {
+        0: torch.export.Dim("rows", max=MAX_ROWS),
+        1: torch.export.Dim("subwords", min=2, max=encoder.max_subwords),
+    }
     try:
         with _only_errors("torch.onnx"), warnings.catch_warnings(), written_atomically(path) as unfinished:
             warnings.simplefilter("ignore")

@@ -49,7 +49,7 @@ def gold_tagger(
     tagger = create("tagger", "transformer")
     if other_model == BY_FOLDER and training.teacher is None:
         warn(
-            f"{name} first trains a tagger on the labelled sentences, for {tagger.LEAST_STEPS} steps or more. To save "
+            f"{name} first trains a tagger on the labelled sentences, for {tagger.MIN_STEPS} steps or more. To save "
             "this time, name a trained one as tagger (a folder that `nersery train` wrote)"
         )
     return trained_on_gold(tagger, gold, replace(training, other_model=other_model))

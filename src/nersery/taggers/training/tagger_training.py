@@ -25,9 +25,7 @@ def plan_of(tagger: Any, examples: int, **fixed: Any) -> TrainingPlan:
     names = {field.name for field in dataclasses.fields(TrainingPlan)} - fixed.keys()
     plan = TrainingPlan(**{name: getattr(tagger, name) for name in names}, **fixed)
     if plan.steps is None and plan.epochs is None:
-        plan = dataclasses.replace(
-            plan, steps=max(tagger.LEAST_STEPS, tagger.LEAST_EPOCHS * plan.epoch_steps(examples))
-        )
+        plan = dataclasses.replace(plan, steps=max(tagger.MIN_STEPS, tagger.MIN_EPOCHS * plan.epoch_steps(examples)))
     return plan
 
 
