@@ -70,7 +70,9 @@ def notes() -> Iterator[list[str]]:
 class TestQuestions:
     def test_all_pairs_of_a_batch_are_asked_at_once(self) -> None:
         script = Script({})
-        fitted(script, types=["PER", "X"], definitions={"X": "Where?"}, answers=4, longest=5).annotate([ADA, NONE])
+        fitted(script, types=["PER", "X"], definitions={"X": "Where?"}, max_answers=4, max_answer_words=5).annotate(
+            [ADA, NONE]
+        )
         ((pairs, limits),) = script.calls
         assert pairs == [(asked, s.text) for s in (ADA, NONE) for asked in (WHO, "Where?")]
         assert limits == {"top": 4, "longest": 5}
@@ -123,9 +125,9 @@ class TestQuestions:
         fitted(Script({}), gold)
         assert notes == [
             "18% of the mentions in gold have more than 10 words, but qa_prompting does not find mentions that long: "
-            "set longest = 14"
+            "set max_answer_words = 14"
         ]
-        fitted(Script({}), gold, longest=12)
+        fitted(Script({}), gold, max_answer_words=12)
         fitted(Script({}), gold, types=["LOC"])
         assert len(notes) == 2
 
@@ -183,7 +185,7 @@ class TestEntities:
     def test_characters_are_joined_into_words_of_the_vocabulary_for_the_model(self) -> None:
         script = Script({("LOC?", "a 北京 很"): [ExtractedAnswer(1, 2, 0.9)]})
         gold = [Sentence(tuple("北京很"), (Entity(0, 3, "LOC"),), id="g")] * 20
-        method = fitted(script, gold, definitions={"LOC": "LOC?"}, longest=2)
+        method = fitted(script, gold, definitions={"LOC": "LOC?"}, max_answer_words=2)
         raw = Sentence(tuple("a北京很"), id="raw", comments=("# kept",))
         assert method.annotate([raw]) == [raw.with_entities([Entity(1, 3, "LOC")])]
 
@@ -221,8 +223,8 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"answers": 0}, "answers is 0, expected 1 or more"),
-            ({"longest": 0}, "longest is 0, expected 1 or more"),
+            ({"max_answers": 0}, "max_answers is 0, expected 1 or more"),
+            ({"max_answer_words": 0}, "max_answer_words is 0, expected 1 or more"),
             ({"threshold": 1.5}, "threshold is 1.5, expected a number in"),
             ({"threshold": float("nan")}, "threshold is nan"),
             ({"definitions": {"PER": " "}}, "definitions has no text for PER"),

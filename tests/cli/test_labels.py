@@ -216,7 +216,7 @@ class TestLabels:
         [
             (2, ["tager_labels", "raw.txt", "x.jsonl"], 'no annotate method is called "tager_labels"; did you mean'),
             (2, ["tagger_labels", "raw.txt", "x.jsonl"], "Name one as tagger"),
-            (2, ["qa_prompting", "raw.txt", "x.jsonl", "--set", "answers=0"], "answers is 0"),
+            (2, ["qa_prompting", "raw.txt", "x.jsonl", "--set", "max_answers=0"], "max_answers is 0"),
             (2, ["tagger_labels", "raw.txt", "x.jsonl", "--set", "teachers=1"], 'has no setting "teachers"'),
             (2, ["tagger_labels", "raw.txt", "x.jsonl", "--set", "teacher=1"], "teacher is 1: expected a table"),
             (
@@ -292,7 +292,7 @@ class TestResume:
             call(*ask, "out.jsonl")
         if change == "text":
             io.write(sentences(30, 400), "raw.txt", format="words")
-        other = {"settings": ["--set", "answers=1"], "gold": ["--gold", "train.conll"], "text": []}[change]
+        other = {"settings": ["--set", "max_answers=1"], "gold": ["--gold", "train.conll"], "text": []}[change]
         result = call(*ask, "out.jsonl", *other)
         assert result.code == 2
         assert "holds an unfinished job with other settings" in result.err

@@ -178,7 +178,7 @@ def test_saving_without_vectors_removes_the_vectors_of_an_old_tagger(vectors: Pa
 def test_warm_start_keeps_the_vectors_of_known_words(vectors: Path, tmp_path: Path) -> None:
     """This includes vectors so late in the file that only those of training words are read there."""
     pairs = [*zip(PEOPLE, TOWNS, strict=True)]
-    tagger = small(vectors=str(vectors), most_vectors=1, steps=1)
+    tagger = small(vectors=str(vectors), max_vectors=1, steps=1)
     tagger.fit(seen(pairs[:2]))
     before = tagger._user_vectors
     tagger.fit(seen(pairs[:1]), warm=True)
@@ -193,7 +193,7 @@ def test_warm_start_keeps_the_vectors_of_known_words(vectors: Path, tmp_path: Pa
 
 
 def test_works_with_vectors_of_no_training_word(vectors: Path, tmp_path: Path) -> None:
-    tagger = small(vectors=str(vectors), most_vectors=0, steps=1)
+    tagger = small(vectors=str(vectors), max_vectors=0, steps=1)
     tagger.fit([Sentence(("Zoe", "left"), (Entity(0, 1, "PER"),))])
     tagger.save(tmp_path / "tagger")
     assert len(BiLSTMCRF.load(tmp_path / "tagger").predict([Sentence(("Zoe",))])) == 1
@@ -263,7 +263,7 @@ def test_check_refuses_a_file_without_vectors(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"spelling_size": 3}, {"hidden_size": 0}, {"word_dropout": 1.0}, {"vectors": ""}, {"most_vectors": -1}],
+    [{"spelling_size": 3}, {"hidden_size": 0}, {"word_dropout": 1.0}, {"vectors": ""}, {"max_vectors": -1}],
     ids=str,
 )
 def test_settings_that_cannot_work_are_refused(settings) -> None:

@@ -42,8 +42,8 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             questions (SQuAD 2.0).
         definitions: Definitions of types, or whole questions. Other types use those of `nersery list types`, or their
             name.
-        answers: Maximum mentions of a type per 50 words.
-        longest: Maximum words of a mention.
+        max_answers: Maximum mentions of a type per 50 words.
+        max_answer_words: Maximum words of a mention.
         threshold: Minimum score of an entity, in [0, 1].
 
     Reference:
@@ -59,8 +59,8 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
           about types of names.
     """
 
-    answers: Count = 3
-    longest: Count = 10
+    max_answers: Count = 3
+    max_answer_words: Count = 10
     threshold: Rate = 0.5
     _questions: dict[str, str] = hidden(default_factory=dict)
     _is_model_checked: bool = hidden(default=False)
@@ -84,11 +84,11 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             )
         mentions = (Sentence(s.mention(entity)) for s in gold for entity in s.entities if entity.type in types)
         lengths = [len(with_joined_characters(mention, self._tokenize)[0]) for mention in mentions]
-        unfindable = sum(length > self.longest for length in lengths) / max(1, len(lengths))
+        unfindable = sum(length > self.max_answer_words for length in lengths) / max(1, len(lengths))
         if unfindable >= UNFINDABLE_SHARE:
             warn(
-                f"{unfindable:.0%} of the mentions in gold have more than {self.longest} words, but qa_prompting does "
-                f"not find mentions that long: set longest = {max(lengths)}"
+                f"{unfindable:.0%} of the mentions in gold have more than {self.max_answer_words} words, but "
+                f"qa_prompting does not find mentions that long: set max_answer_words = {max(lengths)}"
             )
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
         self._model.check_questions(self._questions.values())
@@ -100,7 +100,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         questions = list(self._questions.values()) * len(sentences)
         joined = [with_joined_characters(sentence, self._tokenize) for sentence in sentences]
         texts = [longer.words for longer, _ in joined for _ in self._questions]
-        answers = self._model.answers(questions, texts, top=self.answers, longest=self.longest)
+        answers = self._model.answers(questions, texts, top=self.max_answers, longest=self.max_answer_words)
         type_count = len(self._questions)
         labelled = [
             longer.with_entities(self._entities(longer, answers[number * type_count : (number + 1) * type_count]))

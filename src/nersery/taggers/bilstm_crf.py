@@ -57,7 +57,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
 
     Args:
         vectors: File of word vectors to start from, in the text format of GloVe or fastText. None: random.
-        most_vectors: Vectors to keep from the start of the file, besides those of training words.
+        max_vectors: Vectors to keep from the start of the file, besides those of training words.
         steps: Training steps. Without steps and epochs: 800, or eight epochs if more.
         learning_rate: Peak rate.
         clip: Maximum norm of a step's gradient.
@@ -87,7 +87,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     MIN_STEPS: ClassVar[int] = 800
     MIN_EPOCHS: ClassVar[int] = 8
     vectors: FileName | None = None
-    most_vectors: CountOrZero = 100_000
+    max_vectors: CountOrZero = 100_000
     learning_rate: Positive = 1e-2
     clip: Positive = 5.0
     dropout: RateBelowOne = 0.3
@@ -152,7 +152,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         """The user's vectors, after those that are already known in a warm start."""
         if self.vectors is None or (user_vectors is not None and words <= self._looked_up):
             return user_vectors
-        first_vectors = read_first(_existing(self.vectors), self.most_vectors, words)
+        first_vectors = read_first(_existing(self.vectors), self.max_vectors, words)
         for issue in first_vectors.issues:
             warn(f"{self.vectors}: {issue}")
         if not any(first_vectors.get(word) is not None for word in words):

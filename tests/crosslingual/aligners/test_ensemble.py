@@ -19,7 +19,7 @@ from nersery.models.training.training_state import OtherTrainingError
 from tests.crosslingual.models import f1, translations
 
 PAIR = Pair(("a", "b"), ("x", "y"))
-PLAIN = {"counts": 0.0, "trust": 0.0}
+PLAIN = {"suggestion_counts": 0.0, "suggestion_exponent": 0.0}
 
 
 @dataclass
@@ -90,7 +90,7 @@ def test_rejects_a_pair_if_members_disagree_about_the_number_of_words(link):
         ({"weights": {"argmax": "much"}}, "weights is"),
         ({"weights": [1, 2]}, "expected a table"),
         ({"threshold": 1.5}, "threshold is 1.5, expected a number in"),
-        ({"counts": -1}, "counts is -1, expected 0 or more"),
+        ({"suggestion_counts": -1}, "suggestion_counts is -1, expected 0 or more"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):
@@ -160,7 +160,7 @@ def informed(pairs, oracle, **settings):
 def test_suggestions_teach_the_statistical_aligner():
     pairs, gold = translations(40, seed=3)
     alone = informed(pairs, Oracle(pairs, gold, 30), **PLAIN)
-    taught = informed(pairs, Oracle(pairs, gold, 30), trust=0.0)
+    taught = informed(pairs, Oracle(pairs, gold, 30), suggestion_exponent=0.0)
     assert f1(alone, pairs[30:], gold[30:]) < 0.7
     assert f1(taught, pairs[30:], gold[30:]) > 0.9, "pairs of which nothing is suggested gain from the others"
 
@@ -179,18 +179,18 @@ def test_suggestions_weigh_the_words_of_a_pair():
     pairs, gold = translations(12, seed=3)
     weighed, unweighed = (
         informed(pairs, Oracle(pairs, gold, 12), **settings)._aligners["statistical"]
-        for settings in ({"counts": 0.0}, PLAIN)
+        for settings in ({"suggestion_counts": 0.0}, PLAIN)
     )
     assert f1(unweighed, pairs, gold) < 0.7
     assert f1(weighed, pairs, gold) > 0.9
 
 
-def test_learn_from_limits_the_pairs_that_suggest_links():
+def test_max_pairs_limits_the_pairs_that_suggest_links():
     pairs, gold = translations(12, seed=3)
     oracle = Oracle(pairs, gold, 12)
     asked = []
     oracle.align = lambda batch: asked.extend(batch) or Oracle.align(oracle, batch)
-    informed(pairs, oracle, learn_from=4)
+    informed(pairs, oracle, max_pairs=4)
     assert [pair.id for pair in asked] == ["0", "3", "6", "9"]
 
 

@@ -177,11 +177,11 @@ def test_long_sides_are_rejected_and_not_learnt_from(text):
     assert isinstance(alignment, tuple)
 
 
-def test_learn_from_spreads_its_pairs_evenly(text):
+def test_max_pairs_spreads_the_pairs_evenly(text):
     pairs = text[0]
     every_third = fitted([pairs[n * 3] for n in range(50)]).align(pairs)
-    assert fitted(pairs, learn_from=50).align(pairs) == every_third
-    assert fitted(pairs, learn_from=0).align(pairs) == fitted(pairs).align(pairs)
+    assert fitted(pairs, max_pairs=50).align(pairs) == every_third
+    assert fitted(pairs, max_pairs=0).align(pairs) == fitted(pairs).align(pairs)
 
 
 @pytest.mark.parametrize("priors", [False, True])
@@ -284,14 +284,14 @@ def test_shows_its_progress(text):
     [
         {"threshold": 0.0},
         {"threshold": 1.0},
-        {"null": 0.0},
+        {"null_probability": 0.0},
         {"prefix": -1},
         {"string_similarity": -0.1},
         {"string_similarity": 1e300},
         {"ibm1_steps": -1},
         {"ibm1_steps": 10**20},
         {"hmm_steps": -1},
-        {"learn_from": -1},
+        {"max_pairs": -1},
         {"max_words": 0},
     ],
 )
@@ -320,7 +320,7 @@ def test_learns_the_same_from_pairs_read_from_files_as_from_a_list(text):
             return iter(text[0])
 
     for most in (0, 10, 10**6):
-        aligner, other = Statistical(learn_from=most), Statistical(learn_from=most)
+        aligner, other = Statistical(max_pairs=most), Statistical(max_pairs=most)
         aligner.fit(Read())
         other.fit(text[0])
         assert aligner.align(text[0]) == other.align(text[0])

@@ -12,7 +12,7 @@ from nersery.crosslingual.hmm.texts import SymbolTable
 @pytest.mark.parametrize("count", [0, 1, 1000, 1001, 2500])
 def test_a_record_written_in_parts_equals_one_written_whole(tmp_path, count):
     prefixes = [f'é"{number}' for number in range(count)]
-    facts = {"lower": True, "prefix": 4, "source": SymbolTable(prefixes), "target": SymbolTable(["a"])}
+    facts = {"ignore_case": True, "prefix": 4, "source": SymbolTable(prefixes), "target": SymbolTable(["a"])}
     empty_lexicon().save(tmp_path, facts)
     expected = json.dumps({"format": FORMAT, **facts, "source": prefixes, "target": ["a"]})
     assert (tmp_path / FACTS).read_text("utf-8") == expected

@@ -33,7 +33,7 @@ def test_prefixes_keep_characters_and_numbers_whole(word, expected):
 
 
 def test_settings_change_case_and_length_of_prefixes():
-    assert word_prefix("Parliament", lower=False) == "Parl"
+    assert word_prefix("Parliament", ignore_case=False) == "Parl"
     assert word_prefix("Parliament", prefix=0) == "parliament"
     assert word_prefix("ab", prefix=4) == "ab"
     assert word_prefix("ΟΔΟΣ") == word_prefix("οδος")

@@ -49,14 +49,14 @@ class Suggestions:
     Args:
         suggest: Returns the suggested links of each pair; no links if nothing is known about a pair.
         counts: Number of observations that a suggested link is worth while learning; 0 ignores suggestions.
-        trust: Exponent of the suggested probabilities when a pair is aligned; 0 ignores them.
-        learn_from: Maximum number of pairs whose suggestions count while learning; 0 uses all.
+        exponent: Exponent of the suggested probabilities when a pair is aligned; 0 ignores them.
+        max_pairs: Maximum number of pairs whose suggestions count while learning; 0 uses all.
     """
 
     suggest: Callable[[Sequence[Pair]], Sequence[Alignment]]
     counts: float
-    trust: float
-    learn_from: int
+    exponent: float
+    max_pairs: int
 
 
 class Aligner(Method, ABC):

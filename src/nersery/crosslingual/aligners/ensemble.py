@@ -44,7 +44,7 @@ WEIGHTS = {"statistical": 8.0, "softmax": 2.0, "argmax": 1.0, "itermax": 1.0}
 """The default members and weights. The statistical aligner has already used the suggestions of the others."""
 PAIRS_AT_ONCE = 256
 MAX_CACHED = 2048
-"""Number of first pairs to remember, enough for the default of `Ensemble.learn_from`; their links take some 25 MB."""
+"""Number of first pairs to remember, enough for the default of `Ensemble.max_pairs`; their links take some 25 MB."""
 SUGGESTED_ABOVE = 0.02
 """Only links with a higher probability are suggested."""
 
@@ -65,9 +65,9 @@ class Ensemble(Aligner, ModelSettings):
             alone without the bundled multilingual model.
         weights: Votes of members by name, above 0; by default 1.
         threshold: Minimum probability of a link, in (0, 1).
-        counts: Observations that a suggested link is worth in learning, at least 0.
-        trust: Weight of suggestions when a pair is aligned: the exponent of their probabilities, at least 0.
-        learn_from: Maximum pairs with suggestions in learning; 0: all. One core handles about 40 pairs a second.
+        suggestion_counts: Observations that a suggested link is worth in learning, at least 0.
+        suggestion_exponent: Exponent of suggested probabilities when a pair is aligned, at least 0.
+        max_pairs: Maximum pairs with suggestions in learning; 0: all. One core handles about 40 pairs a second.
         join: In scripts without spaces, align words of `model`'s vocabulary and foreign names, not characters; all
             characters of a word get its links.
         model: Encoder of members that need one and name none.
@@ -84,9 +84,9 @@ class Ensemble(Aligner, ModelSettings):
     members: dict[str, dict[str, Any]] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
     threshold: RateBetween = 0.3
-    counts: NotNegative = 4.0
-    trust: NotNegative = 0.75
-    learn_from: CountOrZero = 2000
+    suggestion_counts: NotNegative = 4.0
+    suggestion_exponent: NotNegative = 0.75
+    max_pairs: CountOrZero = 2000
     join: bool = True
     _aligners: dict[str, Aligner] = hidden(default_factory=dict)
     _with_suggestions: frozenset[str] = hidden(default=frozenset())
@@ -131,7 +131,7 @@ class Ensemble(Aligner, ModelSettings):
 
     def _pass_suggestions(self) -> None:
         """Give the suggestions of the others to the members that use them."""
-        suggestions = Suggestions(self._suggest, self.counts, self.trust, self.learn_from)
+        suggestions = Suggestions(self._suggest, self.suggestion_counts, self.suggestion_exponent, self.max_pairs)
         with_suggestions = {name for name, aligner in self._aligners.items() if aligner.use_suggestions(suggestions)}
         if len(with_suggestions) == len(self._aligners):  # no member is left to suggest anything
             for name in with_suggestions:

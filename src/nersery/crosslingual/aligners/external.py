@@ -43,7 +43,7 @@ class External(Aligner):
         program: ``eflomal``, ``fast_align``, ``mgiza`` or ``giza++``.
         symmetrize: How the links of both directions become one: `intersection`, `union`, `grow-diag`, `grow-diag-final`
             or `grow-diag-final-and`.
-        lower: Ignore case and variants of characters.
+        ignore_case: Ignore case and variants of characters.
         prefix: Count words by this many first letters; 0: all. Words with digits stay whole.
         arguments: More command-line arguments for the program.
 
@@ -60,7 +60,7 @@ class External(Aligner):
 
     program: Literal["eflomal", "fast_align", "mgiza", "giza++"] = "eflomal"
     symmetrize: Heuristic = "intersection"
-    lower: bool = True
+    ignore_case: bool = True
     prefix: CountOrZero = 4
     arguments: tuple[str, ...] = ()
     _stored: _StoredLinks | None = hidden(default=None)
@@ -91,7 +91,7 @@ class External(Aligner):
     def _run_program(self, by_digest: Mapping[int, Pair]) -> dict[int, Alignment]:
         self.check()
         pairs = by_digest.values()
-        source, target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
+        source, target = (Vocabulary(self.ignore_case, self.prefix) for _ in range(2))
         sources = [source.add(pair.source) for pair in pairs]
         targets = [target.add(pair.target) for pair in pairs]
         if not pairs:

@@ -75,14 +75,14 @@ class Statistical(Aligner):
             heuristic over each word's best link in either direction: `intersection`, `union`, `grow-diag`,
             `grow-diag-final` or `grow-diag-final-and`.
         threshold: Minimum probability of a link for `agreement`, in (0, 1).
-        lower: Ignore case and variants of characters.
+        ignore_case: Ignore case and variants of characters.
         prefix: Count words by this many first letters; 0: all. Words with digits stay whole.
         string_similarity: Observations that two identical words are worth before learning; 0 ignores spelling.
         ibm1_steps: Passes over the pairs by words alone.
         hmm_steps: Passes that also use positions.
-        null: Probability in (0, 1) that a word has no counterpart.
+        null_probability: Probability in (0, 1) that a word has no counterpart.
         learn: Learn from the pairs; if false, only `priors` count.
-        learn_from: Maximum pairs to learn from, spread evenly over all; 0: all. Temporary files take about half a
+        max_pairs: Maximum pairs to learn from, spread evenly over all; 0: all. Temporary files take about half a
             gigabyte for 100,000 pairs.
         max_words: Pairs with a longer side are rejected.
         priors: Folder of earlier counts, from `nersery crosslingual align --keep`.
@@ -101,14 +101,14 @@ class Statistical(Aligner):
 
     symmetrize: Literal["agreement"] | Heuristic = "agreement"
     threshold: RateBetween = 0.3
-    lower: bool = True
+    ignore_case: bool = True
     prefix: CountOrZero = 4
     string_similarity: Annotated[float, Range(0, 100)] = 0.3
     ibm1_steps: Annotated[int, Range(0, MAX_STEPS)] = 4
     hmm_steps: Annotated[int, Range(0, MAX_STEPS)] = 3
-    null: RateBetween = 0.2
+    null_probability: RateBetween = 0.2
     learn: bool = True
-    learn_from: CountOrZero = 100_000
+    max_pairs: CountOrZero = 100_000
     max_words: Count = 1000
     priors: FileName = ""
     _source: Vocabulary = hidden()
@@ -121,12 +121,12 @@ class Statistical(Aligner):
         super().__post_init__()
         if not self.learn and not self.priors:
             raise SettingsError("learn is false, but priors names no folder: name one, or let it learn from the pairs")
-        self._source, self._target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
+        self._source, self._target = (Vocabulary(self.ignore_case, self.prefix) for _ in range(2))
 
     @property
     def _prefix_settings(self) -> dict[str, Any]:
         """The settings that a saved lexicon must be used with."""
-        return {"lower": self.lower, "prefix": self.prefix}
+        return {"ignore_case": self.ignore_case, "prefix": self.prefix}
 
     def use_suggestions(self, suggestions: Suggestions | None) -> bool:
         """Count suggested links before learning, and prefer those of a pair when it is aligned; see `Aligner`."""
@@ -177,7 +177,7 @@ class Statistical(Aligner):
         lexicon = SlicedLexicon(Batches(sources, targets), known, prior_counts.counts, prefix_counts)
         del prior_counts  # its features of the words take much memory
         release_memory()
-        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
+        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null_probability)
         return learn(sources, targets, known, lexicon, steps, progress)
 
     def _advise(self, pairs: int) -> None:
@@ -190,7 +190,7 @@ class Statistical(Aligner):
             )
 
     def _examples(self, pairs: Pairs) -> Iterator[Pair]:
-        spread = _evenly_spread(pairs, len(pairs), self.learn_from)
+        spread = _evenly_spread(pairs, len(pairs), self.max_pairs)
         return (pair for pair in spread if pair.source and pair.target and self._can_read(pair))
 
     def _suggested_counts(
@@ -198,7 +198,7 @@ class Statistical(Aligner):
     ) -> tuple[Numbers, NDArray[np.float64]]:
         """The keys of the links that other aligners suggest, and how often each counts as linked."""
         keys, counts = [np.zeros(0, np.int64)], [np.zeros(0)]
-        examples = _evenly_spread(self._examples(pairs), count, suggestions.learn_from)
+        examples = _evenly_spread(self._examples(pairs), count, suggestions.max_pairs)
         for batch in batched(examples, SUGGESTED_AT_ONCE):
             for pair, alignment in zip(batch, suggestions.suggest(batch), strict=True):
                 if alignment:
@@ -213,7 +213,7 @@ class Statistical(Aligner):
 
     def _use_lexicon(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self._emission_model = EmissionModel(lexicon.totals, lexicon, self.null, np.float64)
+        self._emission_model = EmissionModel(lexicon.totals, lexicon, self.null_probability, np.float64)
 
     def _load_lexicon(self, folder: Path) -> Lexicon:
         lexicon, facts = Lexicon.load(folder, self._prefix_settings)
@@ -273,7 +273,7 @@ class Statistical(Aligner):
         emissions = self._emission_model.emissions(batch, counts)
         for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):
             if alignment and self._suggestions is not None:
-                _scale_emissions(alignment, pair, row, emissions, self._suggestions.trust)
+                _scale_emissions(alignment, pair, row, emissions, self._suggestions.exponent)
         return hmm_posteriors(emissions, batch, self._lexicon)
 
     def _set_unseen_counts(
@@ -309,14 +309,14 @@ class Statistical(Aligner):
         )
 
 
-def _scale_emissions(alignment: Alignment, pair: Pair, row: int, emissions: Emissions, trust: float) -> None:
+def _scale_emissions(alignment: Alignment, pair: Pair, row: int, emissions: Emissions, exponent: float) -> None:
     """Scale the emissions of a row by how much likelier suggested links make them than chance, in both directions."""
     probabilities = np.zeros((len(pair.target), len(pair.source)))
     for source, target, probability in alignment:
         probabilities[target, source] = probability
     cells = np.s_[: len(pair.target), row, : len(pair.source)]
-    emissions.forward[cells] *= (probabilities * len(pair.source) + UNSUGGESTED_RATIO) ** trust
-    emissions.backward[cells] *= (probabilities * len(pair.target) + UNSUGGESTED_RATIO) ** trust
+    emissions.forward[cells] *= (probabilities * len(pair.source) + UNSUGGESTED_RATIO) ** exponent
+    emissions.backward[cells] *= (probabilities * len(pair.target) + UNSUGGESTED_RATIO) ** exponent
 
 
 def _most_probable(probabilities: Array) -> list[Point]:

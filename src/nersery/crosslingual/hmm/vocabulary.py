@@ -20,20 +20,20 @@ _JOINERS = "\u200c\u200d"
 Numbers = NDArray[np.int64]
 
 
-def word_prefix(word: str, lower: bool = True, prefix: int = 4) -> str:
+def word_prefix(word: str, ignore_case: bool = True, prefix: int = 4) -> str:
     """A word without what distinguishes its forms: in lower case, and only the first letters.
 
     The word is never cut before a vowel sign or another mark, nor before a consonant that is joined to the one before
     it. Words with digits stay whole.
 
     Args:
-        lower: Whether to ignore case and variants of a character, as in Unicode's NFKC.
+        ignore_case: Whether to ignore case and variants of a character, as in Unicode's NFKC.
         prefix: Minimum number of code points to keep; 0 keeps all.
 
     >>> word_prefix("Länder"), word_prefix("1,000.50"), word_prefix("विश्वविद्यालय")
     ('länd', '1,000.50', 'विश्व')
     """
-    if lower:
+    if ignore_case:
         word = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
     if not prefix or len(word) <= prefix or any(character.isdigit() for character in word):
         return word
@@ -57,11 +57,11 @@ class Vocabulary:
     """The numbered prefixes of one language.
 
     Args:
-        lower: See `word_prefix`.
+        ignore_case: See `word_prefix`.
         prefix: See `word_prefix`.
     """
 
-    lower: bool = True
+    ignore_case: bool = True
     prefix: int = 4
     prefixes: SymbolTable = field(default_factory=SymbolTable)
     _known: dict[str, int] = field(default_factory=dict, repr=False)
@@ -80,7 +80,7 @@ class Vocabulary:
     def _number(self, word: str, of_prefix: Callable[[str], int]) -> int:
         number = self._known.get(word, UNKNOWN)
         if number == UNKNOWN:
-            number = of_prefix(word_prefix(word, self.lower, self.prefix))
+            number = of_prefix(word_prefix(word, self.ignore_case, self.prefix))
             if len(self._known) >= MAX_CACHED:  # frequent words soon return
                 self._known.clear()
             self._known[word] = number
