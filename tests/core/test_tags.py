@@ -111,6 +111,7 @@ def test_detection_reads_borders_between_sentences() -> None:
     ("tags", "scheme", "issues"),
     [
         ("B_PER O", "IOB2", [(0, "unknown tag", "underscore")]),
+        ("B–PER O", "IOB2", [(0, "unknown tag", "underscore")]),
         ("O -NEL", "IOB2", [(1, "unknown tag", "lost-prefix")]),
         ("- O", "IOB2", [(0, "unknown tag", "bare-dash")]),
         ("_ O", "IOB2", [(0, "unknown tag", "bare-dash")]),
@@ -182,6 +183,8 @@ def test_messages_say_what_is_legal() -> None:
         ("E_A", "it is not a tag"),
         ("E-A", "IOB2 has no letter E"),
         ("B-", "its type is missing"),
+        ("B- A", "there is a space beside its hyphen"),
+        ("B–A", "it has – (U+2013) instead of -"),
         ("B-A\u3000", "its type begins or ends with white space, or contains a tab or a line break"),
     ],
 )
@@ -206,6 +209,13 @@ def test_messages_say_what_is_wrong_with_a_tag(tag: str, why: str) -> None:
             ["PER-B", "ab-c-I", "XY_B", "B-I", "O", "PER-S"],
             ["B-PER", "I-ab-c", "B-XY", "B-I", "O", "PER-S"],
         ),
+        (
+            "outer-space",
+            "IOB2",
+            ["B- A", "I -A-B", "x - A", "B- ", "B-A -C"],
+            ["B-A", "I-A-B", "x - A", "B-", "B-A -C"],
+        ),
+        ("underscore", "IOB2", ["B–A", "I\u2011A", "B—A", "I\u2212A", "B\uff0dA"], ["B-A", "I-A", "B-A", "I-A", "B-A"]),
         ("underscore", "IOB2", ["B_PER", "I_PER", "x_y", "_", "B-A_B"], ["B-PER", "I-PER", "x_y", "_", "B-A_B"]),
         ("lost-prefix", "IOB2", ["-A", "-A", "-B", "O", "-B", "-"], ["B-A", "I-A", "B-B", "O", "B-B", "-"]),
         ("lost-prefix", "BIOES", ["S-A", "-A", "-A"], ["S-A", "B-A", "I-A"]),

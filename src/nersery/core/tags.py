@@ -23,8 +23,10 @@ EMPTY = ("", "-", "_")
 _TAG = re.compile(rf"O|[{LETTERS}]-.+", re.DOTALL)
 _IN_NAMES = "_-.:/&\u200c\u200d"
 """Characters of types besides letters, marks and digits; the last two join or separate letters in some scripts."""
+_DASHES = "_\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+"""Characters that some files have in place of the hyphen of a tag, most of them dashes from a word processor."""
 _SEVERAL = re.compile(rf"(O|[{LETTERS}]-.+)[|,] ?(O|[{LETTERS}]-.+)", re.DOTALL)
-_BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*|_|{_SEVERAL.pattern}", re.DOTALL)
+_BROKEN_TAG = re.compile(rf"[{LETTERS}][{_DASHES}].+|-.*|_|{_SEVERAL.pattern}", re.DOTALL)
 ONE_LEVEL = (
     r"nested entities are not supported, so keep one level, e.g. the first by sed -E 's/[|,][^\t ]*$//' old > new; "
     "if levels are in separate columns, --tag-column chooses one"
@@ -112,6 +114,18 @@ def holds_several(tag: str) -> bool:
 def has_small_letter(tag: str, letters: str) -> bool:
     """Whether only the case of a tag's letter is wrong, as in ``b-per`` and ``o``."""
     return tag == OUTSIDE.lower() or (tag[1:2] == "-" and len(tag) > 2 and tag[0] in letters.lower())
+
+
+def has_other_dash(tag: str, letters: str) -> bool:
+    """Whether another character stands for a tag's hyphen, as in ``B_PER``, or ``B–PER`` with a dash."""
+    return len(tag) > 2 and tag[1] in _DASHES and tag[0] in letters
+
+
+def without_outer_space(tag: str) -> str:
+    """The tag without spaces at its ends and around the hyphen after its letter, as in ``B- PER``."""
+    tag = tag.strip(" ")
+    letter, hyphen, type_ = (part.strip(" ") for part in tag.partition("-"))
+    return f"{letter}-{type_}" if hyphen and type_ and letter in LETTERS else tag
 
 
 def has_letter_last(tag: str, letters: str) -> bool:
@@ -270,8 +284,8 @@ def detect(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _hyphenated(tag: str) -> str:
-    """The tag with a hyphen in place of an underscore: a tag broken by an underscore is still evidence."""
-    return f"{tag[0]}-{tag[2:]}" if tag[1:2] == "_" else tag
+    """The tag with a hyphen in place of an underscore or a dash: a tag broken by one is still evidence."""
+    return f"{tag[0]}-{tag[2:]}" if has_other_dash(tag, LETTERS) else tag
 
 
 def _illegal(pairs: Iterable[tuple[str, str]], scheme: str) -> int:
@@ -303,8 +317,9 @@ def _issues(
 
 def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
     repair, why, fix = "", "it is not a tag", ""
-    if tag != tag.strip(" "):
-        repair, why = "outer-space", "it begins or ends with a space"
+    if tag != without_outer_space(tag):
+        repair = "outer-space"
+        why = "it begins or ends with a space" if tag != tag.strip(" ") else "there is a space beside its hyphen"
     elif holds_several(tag):
         why, fix = "it holds several tags", ONE_LEVEL
     elif tag in EMPTY:
@@ -315,8 +330,9 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
         repair, why = "small-letter", "its letter is not a capital"
     elif has_letter_last(tag, scheme.letters):
         repair, why = "letter-last", "its letter follows its type"
-    elif tag[:1] in scheme.letters and tag[1:2] == "_":
-        repair, why = "underscore", "it has _ instead of -"
+    elif has_other_dash(tag, scheme.letters):
+        code = "" if tag[1] == "_" else f" (U+{ord(tag[1]):04X})"
+        repair, why = "underscore", f"it has {tag[1]}{code} instead of -"
     elif tag[1:2] == "-" and tag[:1] not in scheme.letters:
         why = f"{scheme.name} has no letter {tag[0]}"
     elif tag in (*LETTERS, *(f"{letter}-" for letter in LETTERS)):

@@ -18,9 +18,11 @@ from nersery.core.tags import (
     TagIssue,
     decode,
     has_letter_last,
+    has_other_dash,
     has_small_letter,
     is_bare,
     meanings_of,
+    without_outer_space,
 )
 from nersery.core.text.text_forms import composed
 from nersery.io.input_files.text_file import BLANKS
@@ -40,7 +42,7 @@ class Repair:
 
 
 def _outer_space(tags: list[str], scheme: Scheme) -> list[str]:
-    return [tag.strip(" ") for tag in tags]
+    return [*map(without_outer_space, tags)]
 
 
 def _small_letter(tags: list[str], scheme: Scheme) -> list[str]:
@@ -52,7 +54,7 @@ def _letter_last(tags: list[str], scheme: Scheme) -> list[str]:
 
 
 def _underscore(tags: list[str], scheme: Scheme) -> list[str]:
-    return [f"{tag[0]}-{tag[2:]}" if tag[1:2] == "_" and tag[0] in scheme.letters else tag for tag in tags]
+    return [f"{tag[0]}-{tag[2:]}" if has_other_dash(tag, scheme.letters) else tag for tag in tags]
 
 
 def _lost_prefix(tags: list[str], scheme: Scheme) -> list[str]:
@@ -110,12 +112,12 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         EXTRA_ROWS: Repair("CoNLL-U's ranges (3-4) and empty nodes (8.1) are left out"),
         BLANK_WORDS: Repair("a word that is empty or a space is left out"),
         RAGGED_LINES: Repair("a line with another number of columns keeps only its word and tag"),
-        OUTER_SPACE: Repair("a word or tag loses the white space at its ends", _outer_space),
+        OUTER_SPACE: Repair("a word, tag or type loses outer white space", _outer_space),
         LANGUAGE_PREFIX: Repair("en:Oslo becomes Oslo if all words begin with a language"),
         WORD_DIGIT: Repair("西0 becomes 西 if all words are a character and a number"),
         "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),
         "letter-last": Repair("PER-B becomes B-PER", _letter_last),
-        "underscore": Repair("B_PER becomes B-PER", _underscore),
+        "underscore": Repair("B_PER or B–PER becomes B-PER", _underscore),
         "lost-prefix": Repair("-PER becomes I-PER after a PER entity's word, else B-PER", _lost_prefix),
         "bare-type": Repair("PER becomes I-PER after a PER entity's word, else B-PER", _bare_type),
         "bare-dash": Repair("-, _ or nothing becomes O", _bare_dash),
