@@ -97,6 +97,39 @@ class TestLabels:
         assert advice in result.err
         assert ("that the tagger learnt from" in result.err) == bool(advice)
 
+    @pytest.mark.parametrize(
+        ("learnt", "text", "advice"),
+        [
+            (
+                False,
+                "東 京 に 行 く\n",
+                "each character is a word, but words are longer in the sentences that the tagger",
+            ),
+            (True, "東京 に 行く\n", 'longer than a character, as in "東京", unlike in the sentences that the tagger'),
+            (True, "東 京 に 行 く\n", ""),
+            (True, "Oslo and Bonn\n", ""),
+            (None, "東 京 に 行 く\n", ""),
+        ],
+    )
+    def test_notes_text_in_characters_if_the_tagger_learnt_words(
+        self, learnt: bool | None, text: str, advice: str
+    ) -> None:
+        tagger = Memory.load("teacher")
+        tagger.history["in_characters"] = learnt
+        tagger.save(Path("teacher"))
+        Path("raw.txt").write_text(text * 10, "utf-8")
+        result = call("predict", "teacher", "raw.txt", "out.jsonl", "--split", "spaces")
+        assert result.code == 0
+        assert advice in result.err
+        assert ("that the tagger learnt from" in result.err) == bool(advice)
+
+    def test_notes_text_that_is_split_differently_from_gold(self) -> None:
+        io.write([Sentence(("東京", "に", "行く"), (Entity(0, 1, "LOC"),), id="a")], "gold.conll")
+        Path("raw.txt").write_text("東京に行く\n" * 10, "utf-8")
+        command = ("annotate", "raw.txt", "out.jsonl", "--method", "gazetteer_labels", "--gold", "gold.conll")
+        result = call(*command, "--split", "characters")
+        assert result.err.count('are longer, as in "東京": put spaces between the words') == 1, result.err
+
     @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER])
     def test_text_is_split_like_the_training_sentences_of_the_tagger(self, command: tuple[str, ...]) -> None:
         Path("raw.txt").write_text("Oslo, Bonn\n" * 10)

@@ -120,6 +120,12 @@ def test_learns_the_gold_labels(name, new, scheme):
     assert tagger.types == ("LOC", "PER")
 
 
+def test_history_records_whether_words_are_characters(name, new):
+    for words, are_characters in ((("東", "京", "に"), True), (("東京", "に"), False), (("Oslo",), None)):
+        gold = [Sentence(words, (Entity(0, 1, "LOC"),), id=str(number)) for number in range(10)]
+        assert new(name, steps=1).fit(gold)["in_characters"] is are_characters
+
+
 def test_history_records_whether_words_include_punctuation(name, new):
     for words, share in ((("Oslo,", "Bonn"), 1), (("Oslo", ","), 0)):
         gold = [Sentence(words, (Entity(0, 1, "LOC"),), id=str(number)) for number in range(10)]

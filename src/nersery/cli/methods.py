@@ -97,7 +97,7 @@ def annotate(
     stage = replace(stage, gold=options.sentences_of(examples), training=training)
     tagger = stage.settings.get("tagger")
     corpus = options.open_corpus(source, raw=True, attached=attached_share_for(stage.gold, tagger))
-    options.note_training_mismatch(tagger, corpus)
+    options.note_training_mismatch(tagger, corpus, stage.gold)
     stage = replace(stage, raw=corpus if reads_first else ())
     if plan:
         print_plan(stage, corpus, as_json=json)

@@ -185,13 +185,15 @@ def read_relabelled(first: Corpus, name: str) -> Corpus:
     return paired_by_order(first, Corpus(io.open_corpus(name, option_group(io.ReadOptions))))
 
 
-def note_training_mismatch(tagger: object, source: io.Source) -> None:
-    """Print a note if a named tagger learnt from differently split words or from another language."""
-    from nersery.experiments.data.corpus_notes import note_of_learnt_words
+def note_training_mismatch(tagger: object, source: io.Source, gold: Iterable[Sentence] = ()) -> None:
+    """Print a note if gold or the data of a named tagger are split differently, or the tagger's language is another."""
+    from nersery.experiments.data.corpus_notes import note_of_learnt_words, note_of_splitting
     from nersery.experiments.data.text_profile import note_of_tagger
 
+    of_gold = note_of_splitting(gold, source) if gold else ""
+    note(of_gold)
     if isinstance(tagger, str):  # otherwise, it is a tagger to train, or None
-        note(note_of_learnt_words(tagger, source))
+        note("" if of_gold else note_of_learnt_words(tagger, source))
         note(note_of_tagger(tagger, source))
 
 

@@ -13,9 +13,9 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.text.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
 from nersery.io.repairs import DROP_SENTENCE
-from nersery.io.word_splitting.scripts_without_spaces import MIN_SHARE, in_characters, is_character, stands_alone
+from nersery.io.word_splitting.scripts_without_spaces import is_character, split_in_characters, stands_alone
 from nersery.io.word_splitting.tokenization import SENTENCES_READ, attached_punctuation
-from nersery.taggers.tagger_folder.description import attached_share_learnt
+from nersery.taggers.tagger_folder.description import attached_share_learnt, characters_learnt
 
 CLEAR_DIFFERENCE = 0.6
 """Minimum difference between two shares of attached punctuation that is worth a note."""
@@ -115,14 +115,11 @@ def note_of_splitting(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> 
 
 def _note_of_characters(labelled: Sequence[Sequence[str]], raw: Sequence[Sequence[str]]) -> str:
     """A note if only one of the corpora has a character of a script without spaces as a word; else empty."""
-    parts = [[word for words in part for word in words] for part in (labelled, raw)]
-    unspaced_words = [[word for word in part if stands_alone(word[0])] for part in parts]
-    if any(len(some) <= MIN_SHARE * len(part) for some, part in zip(unspaced_words, parts, strict=True)):
+    words_of_labelled, words_of_raw = ([word for words in part for word in words] for part in (labelled, raw))
+    of_labelled, of_raw = map(split_in_characters, (words_of_labelled, words_of_raw))
+    if None in (of_labelled, of_raw) or of_labelled == of_raw:
         return ""
-    of_labelled, of_raw = map(in_characters, unspaced_words)
-    if of_labelled == of_raw:
-        return ""
-    word = printable(next(word for word in unspaced_words[of_labelled] if not is_character(word)))
+    word = _longer_word(words_of_labelled if of_raw else words_of_raw)
     if of_raw:
         return (
             f'each character of raw text is a word, but words of the labelled sentences are longer, as in "{word}": '
@@ -132,6 +129,11 @@ def _note_of_characters(labelled: Sequence[Sequence[str]], raw: Sequence[Sequenc
         f'each character of the labelled sentences is a word, but words of raw text are longer, as in "{word}": split '
         'it the same way with --split characters (in [data] of a recipe, split = "characters")'
     )
+
+
+def _longer_word(words: Iterable[str]) -> str:
+    """The first word of several characters of a script without spaces."""
+    return printable(next(word for word in words if stands_alone(word[0]) and not is_character(word)))
 
 
 def _note_of_punctuation(labelled: Iterable[Sequence[str]], raw: Iterable[Sequence[str]]) -> str:
@@ -190,11 +192,19 @@ def note_of_kind(labelled: Sequence[Sentence], raw: Collection[Sentence]) -> str
 
 def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
     """Like `note_of_splitting`, for the training data of a tagger in a folder and sentences to be labelled."""
+    source = "in the sentences that the tagger learnt from: split it the same way"
+    sample = [sentence.words for sentence in islice(sentences, SENTENCES_READ)]
+    words = [word for sentence in sample for word in sentence]
+    were_characters, are_characters = characters_learnt(tagger), split_in_characters(words)
+    if were_characters and are_characters is False:
+        example = _longer_word(words)
+        return f'words are longer than a character, as in "{example}", unlike {source} with --split characters'
+    if were_characters is False and are_characters:
+        return f"each character is a word, but words are longer {source}, with spaces between its words"
     learnt = attached_share_learnt(tagger)
-    share, word = attached_punctuation(sentence.words for sentence in islice(sentences, SENTENCES_READ))
+    share, word = attached_punctuation(sample)
     if learnt is None or share is None or abs(share - learnt) < CLEAR_DIFFERENCE:
         return ""
-    source = "in the sentences that the tagger learnt from: split it the same way"
     if share > learnt:
         return (
             f'punctuation is part of the words, as in "{printable(word)}", but separate {source} '

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from unicodedata import category
 
@@ -122,6 +122,12 @@ def in_characters(words: Iterable[str]) -> bool:
     """
     alone = [is_character(word) for word in words if stands_alone(word[0])]
     return sum(alone) > MAX_STANDALONE_SHARE * len(alone)
+
+
+def split_in_characters(words: Collection[str]) -> bool | None:
+    """Whether text is split `in_characters`; None if few of its words are of a script without spaces."""
+    unspaced = [word for word in words if stands_alone(word[0])]
+    return in_characters(unspaced) if len(unspaced) > MIN_SHARE * len(words) else None
 
 
 def follows_without_space(word: str) -> bool:

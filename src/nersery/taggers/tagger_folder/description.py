@@ -44,9 +44,18 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 
 def attached_share_learnt(tagger: object) -> float | None:
     """The `attached_share` of the training data of a tagger, in a folder or in memory; None if unknown."""
+    return _history_of(tagger).get("attached_signs")
+
+
+def characters_learnt(tagger: object) -> bool | None:
+    """Whether the training data of a tagger are `split_in_characters`; None if unknown."""
+    return _history_of(tagger).get("in_characters")
+
+
+def _history_of(tagger: object) -> Mapping[str, Any]:
     if isinstance(tagger, str | Path):
-        return read_description(tagger).get("history", {}).get("attached_signs")
-    return getattr(tagger, "history", {}).get("attached_signs")
+        return read_description(tagger).get("history", {})
+    return getattr(tagger, "history", {})
 
 
 def attached_share_for(labelled: Iterable[Sentence], tagger: object) -> float | None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.core.warnings import warn
+from nersery.io.word_splitting.scripts_without_spaces import split_in_characters
 from nersery.io.word_splitting.tokenization import attached_punctuation
 from nersery.models.training.trainer import TrainingPlan, train
 from nersery.taggers.base import NOTHING_TO_COMPARE, Tagger, can_compare, strict_f1, training_record
@@ -64,12 +65,14 @@ def train_tagger(
         progress=training.progress,
         folder=training.folder,
     )
-    several_languages = len({sentence.language for sentence in gold}) > 1  # languages may attach different punctuation
+    several_languages = len({sentence.language for sentence in gold}) > 1  # languages may be split differently
+    words = [word for sentence in gold for word in sentence.words]
     return {
         "seed": training.seed,
         "sentences": len(gold),
         "steps": history.steps,
         "best_step": history.best.step if history.best else history.steps,
         "attached_signs": None if several_languages else attached_punctuation(sentence.words for sentence in gold)[0],
+        "in_characters": None if several_languages else split_in_characters(words),
         "evaluations": [dataclasses.asdict(evaluation) for evaluation in history.evaluations],
     }
