@@ -76,6 +76,18 @@ def test_without_labels_there_is_no_kappa():
     assert rows[-1].split() == ["entities", "-", "0", "0", "0"]
 
 
+@pytest.mark.parametrize(
+    ("text", "why"), [("", "the file is empty"), ("Ada\tB_PER\n\nBo\tB-PER \nran\tO\n", "all are rejected")]
+)
+def test_without_sentences_there_is_no_f1(text: str, why: str):
+    Path("bad.conll").write_text(text)
+    result = call("evaluate", "bad.conll", "bad.conll", "--repair", "drop-sentence")
+    assert (result.code, result.out) == (3, "")
+    assert "error: bad.conll: there is no sentence to score\nFix: name files with sentences" in result.err
+    result = call("inspect", "stats", "bad.conll", "--repair", "drop-sentence")
+    assert f"note: there is no sentence in bad.conll: {why}\n" in result.err
+
+
 def test_without_labels_there_is_no_f1():
     io.write([sentence.with_entities(()) for sentence in FIRST], "none.jsonl")
     result = call("evaluate", "none.jsonl", "none.jsonl")

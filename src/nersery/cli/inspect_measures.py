@@ -228,6 +228,9 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
             if listed := [f'"{other}"' for other in others if composed(other) != composed(first)]:
                 are = f"{' and '.join(listed)} may be {'a typo' if len(listed) == 1 else 'typos'}"
                 note(f'{are} of "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
+        if not row["sentences"]:
+            why = "all are rejected" if row["rejected"] else "the file is empty"
+            note(f"there is no sentence in {row['file']}: {why}")
         note(note_of_length(printable(row["file"]), row["words"], row["sentences"]))
         if count := row["texts_with_different_labels"]:
             note(_DIFFERENT.format(printable(row["file"]), plural(count, "text")))

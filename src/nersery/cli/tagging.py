@@ -175,6 +175,11 @@ def evaluate(
     """Score predicted entities: strict precision, recall and F1, also by type."""
     names, compared = [predicted, *([against] if against is not None else [])], None
     scored = _scored(gold, names, missing, errors=errors)
+    if not len(scored.counters[0].sentence_counts):
+        raise DataError(
+            Issue("there is no sentence to score", gold),
+            fix="name files with sentences; nersery inspect stats shows what is read",
+        )
     result: dict[str, Any] = scored.counters[0].scores.as_dict()
     if against is not None:
         from nersery.evaluate.significance import paired_bootstrap
