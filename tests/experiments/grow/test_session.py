@@ -217,7 +217,7 @@ def test_refuses_a_folder_with_another_job_or_other_files(grown: GrowResult) -> 
 
 def test_refuses_too_few_sentences_and_other_languages(folder: Path) -> None:
     io.write([Sentence(("यह", "दिल्ली", "है", str(number))) for number in range(9)], "hindi.conll")
-    with pytest.raises(DataError, match="same language"):
+    with pytest.raises(DataError, match=r"^train.conll, hindi.conll: .*same language"):
         grow(raw="hindi.conll", language="")
     io.write(sentences(3), "train.conll")
     with pytest.raises(DataError, match="at least 6"):

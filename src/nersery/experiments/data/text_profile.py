@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from nersery.core.errors import DataError
+from nersery.core.errors import DataError, Issue
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
 from nersery.core.text.english import ENOUGH, doubt_of_english, looks_english
@@ -119,8 +119,11 @@ def note_of_encoder(model: str, text: TextProfile, fix: str) -> str:
     )
 
 
-def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:
+def refuse_other_language(train: TextProfile, raw: TextProfile, files: str = "") -> None:
     """Refuse raw text in another language or script than the labelled sentences.
+
+    Args:
+        files: Their names, for the message.
 
     Raises:
         DataError: If the languages or scripts differ.
@@ -128,8 +131,9 @@ def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:
     if train.language and primary(train.language) == primary(raw.language):
         return
     if train.script != raw.script or train.is_english != raw.is_english:
+        message = f"the labelled sentences are {train}, and the raw text is {raw}: expected the same language"
         raise DataError(
-            f"the labelled sentences are {train}, and the raw text is {raw}: expected the same language",
+            Issue(message, files),
             fix="give raw text in the language of the sentences; or, if both are the same, name it (--language)",
         )
 

@@ -102,17 +102,18 @@ def read_data(
     if raw:
         unlabelled, raw_notes = _raw(raw, options, gold, test_corpus, most_raw)
         notes += raw_notes
-        text = _common_profile(text, gold, unlabelled, options.language)
+        files = ", ".join([*train, str(raw)])
+        text = _common_profile(text, gold, unlabelled, options.language, files)
     return GrowData(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {}, names or {})
 
 
-def _common_profile(text: TextProfile, gold: Corpus, raw: Corpus, language: str) -> TextProfile:
+def _common_profile(text: TextProfile, gold: Corpus, raw: Corpus, language: str, files: str) -> TextProfile:
     """The profile of the labelled sentences, with the language of both corpora; `DataError` if they differ in it.
 
     Corpora that share words have the same language, even if one of them mixes it with more English than the other.
     """
     if corpus_notes.shared_words(gold.sentences, raw)[1] < SAME_LANGUAGE:
-        refuse_other_language(text, profile(raw, language))
+        refuse_other_language(text, profile(raw, language), files)
     return replace(text, language=profile(chain(gold, raw), language).language)
 
 
