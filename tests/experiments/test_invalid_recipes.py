@@ -258,7 +258,8 @@ select = ["agrement", 5]
         [
             (b"name = ", "is not a TOML file in UTF-8"),
             (b'name = "a"\nname = "b"', "is not a TOML file in UTF-8"),
-            ('name = "é"'.encode("latin-1"), "is not a TOML file in UTF-8"),
+            ('name = "é"'.encode("latin-1"), "is not a TOML file in UTF-8: .*Save it as UTF-8"),
+            ('name = "e"'.encode("utf-16"), "is not a TOML file in UTF-8: .*Save it as UTF-8"),
             (b"a = " + b"[" * 100_000, "is not a TOML file in UTF-8"),
             (b"a = " + b"1" * 5000, "is not a TOML file in UTF-8"),
             (rb'train = "C:\Users\me.conll"', "write it in 'single quotes', or with / in place of"),

@@ -46,6 +46,7 @@ PAPERS = {
 }
 """The papers whose experiments are shipped as recipes."""
 
+NOT_UTF_8 = ". Save it as UTF-8, which an editor such as Notepad offers under Save as"
 BACKSLASHES = ". If this is a path of Windows, write it in 'single quotes', or with / in place of \\"
 """The advice for a path such as "C:\\Users", in which TOML reads the beginning of a character's number."""
 
@@ -222,6 +223,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
         table = tomllib.loads(path.read_text("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # also for a number with thousands of digits
         advice = BACKSLASHES if str(error).startswith(("Invalid hex value", "Unescaped '\\'")) else ""
+        advice = NOT_UTF_8 if isinstance(error, UnicodeDecodeError) else advice
         raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}{advice}") from error
     if issues := [*null_issues(table)]:
         raise SettingsError(_listed(path, issues))
