@@ -203,6 +203,18 @@ def test_each_item_that_the_format_cannot_hold_takes_one_success_back() -> None:
         policy.check()
 
 
+def test_an_item_that_fails_and_cannot_be_written_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def encode_reject(reject: Reject) -> str:
+        if reject.sentence is not None and reject.sentence.scores:
+            raise DataError("no numbers")
+        return reject.reason
+
+    monkeypatch.setattr(error_policy, "MAX_FAILED", 1)
+    policy = ErrorPolicy[Sentence](fails(ADA))
+    (failed,) = policy([ADA])
+    assert policy.encoded(failed, str, encode_reject)[0] == "failed: DataError: no numbers"
+
+
 def test_a_reject_that_cannot_be_written_needs_no_sentence() -> None:
     def encode_reject(reject: Reject) -> str:
         if reject.reason == "dull":

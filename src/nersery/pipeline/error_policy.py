@@ -150,6 +150,7 @@ class ErrorPolicy(Generic[Item]):
         except STOPPING:
             raise
         except NerseryError as error:
+            has_failed = isinstance(outcome, Reject) and outcome.error is not None  # then it is already counted
             self._succeeded -= not isinstance(outcome, Reject)
             sentence = outcome.sentence if isinstance(outcome, Reject) else outcome
             if isinstance(sentence, Sentence):  # without its numbers, which may be the cause of the error
@@ -157,7 +158,8 @@ class ErrorPolicy(Generic[Item]):
             else:
                 sentence = None
             reject = Reject(reason_of(error), sentence, error)
-        self._count(reject)
+        if not has_failed:
+            self._count(reject)
         return encode_reject(reject), reject
 
     def check(self) -> None:
