@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
+from nersery.experiments.data.corpus_notes import note_of_kind
 from nersery.experiments.data.text_profile import TextProfile
 from nersery.experiments.execution import run_time
 from nersery.experiments.execution.run_time import RunTime, Speed
@@ -91,6 +92,16 @@ def test_notes_raw_text_with_other_words_unless_mentions_are_names(
     assert made.raw_suits != bool(found)
     assert bool(found) == (is_noted and not are_names)
     assert not found or "only 30% of the words of raw text occur in the labelled sentences, against 50%" in found[0]
+
+
+def test_notes_no_other_words_next_to_labelled_sentences_from_few_templates() -> None:
+    raw = [Sentence(("nothing", "of", "this", "occurs", "in", "Oslo"))]
+    for templates, is_noted in ((49, False), (50, True)):
+        gold = [
+            Sentence(("We", "saw", f"Ada{n}", "in", f"place{n % templates}"), (Entity(2, 3, "PER"),))
+            for n in range(200)
+        ]
+        assert ("if the subjects differ" in note_of_kind(gold, raw)) == is_noted
 
 
 def test_raw_text_is_labelled_by_lists_of_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,11 +176,24 @@ def _words(sentences: Iterable[Sentence]) -> list[str]:
     return [word.lower() for sentence in sentences for word in sentence.words if any(map(str.isalpha, word))]
 
 
+def _without_mentions(sentence: Sentence) -> tuple[str, ...]:
+    """The words of a sentence, with a type in place of each mention."""
+    words = list(sentence.words)
+    for entity in reversed(sentence.entities):
+        words[entity.start : entity.end] = [f"<{entity.type}>"]
+    return tuple(words)
+
+
 def note_of_kind(labelled: Sequence[Sentence], raw: Collection[Sentence]) -> str:
-    """A note if raw text has clearly fewer of the labelled words than other labelled sentences have; else empty."""
-    if len(labelled) < ENOUGH_TO_COMPARE or not raw:
+    """A note if raw text has clearly fewer of the labelled words than other labelled sentences have; else empty.
+
+    Labelled sentences that differ only in their mentions, as from templates, share more words than any raw text does.
+    So one of them is compared.
+    """
+    distinct = [*{_without_mentions(sentence): sentence for sentence in labelled}.values()]
+    if len(distinct) < ENOUGH_TO_COMPARE or not raw:
         return ""
-    of_labelled, of_raw = shared_words(labelled, raw)
+    of_labelled, of_raw = shared_words(distinct, raw)
     if of_raw >= MIN_SHARED * of_labelled:
         return ""
     return (
