@@ -58,6 +58,28 @@ def test_the_only_mention_of_its_type_stays(method: MentionReplacement):
     assert new.mention(new.entities[1]) == ("Oslo",)
 
 
+@pytest.mark.parametrize(
+    ("before", "language", "fits"),
+    [
+        ("l'", "fr", True),
+        ("qu’", "", True),
+        ("An", "", True),
+        ("an", "en", True),
+        ("an", "de", False),
+        ("en", "fr", False),
+        ("'", "fr", False),
+    ],
+)
+def test_a_mention_after_an_elision_or_a_begins_like_the_one_before(before: str, language: str, fits: bool):
+    names = ("Italie", "Étretat", "Oslo", "Paris", "Hérault", "Rome")
+    gold = [Sentence((before, name), (Entity(1, 2, "LOC"),), language=language) for name in names]
+    method = MentionReplacement(rate=1.0)
+    method.fit(gold)
+    others = {name for (name,) in drawn(method, gold[0], 200)}
+    assert others == ({"Étretat", "Oslo"} if fits else {*names[1:]})
+    assert {name for (name,) in drawn(method, gold[4], 200)} == ({"Hérault"} if fits else {*names} - {"Hérault"})
+
+
 def test_new_mentions_keep_their_own_spacing():
     """In chemistry, many words are written without spaces between them."""
     texts = [("in 1,4-dioxane (wet)", "1,4-dioxane"), ("THF's smell", "THF"), ("at NaCl (aq).", "NaCl (aq)")]
