@@ -24,6 +24,15 @@ def test_methods_that_split_words_into_characters_say_so(method: str) -> None:
     assert method in notes[0][0]
 
 
+@pytest.mark.parametrize(
+    "words", ["བློ་བཟང་ ཁ་སང་ བོད་ ལ་ ཕྱིན །", "ဒေါ် ခင်ကြည် သည် မန္တလေး တွင် အလုပ် လုပ် ခဲ့ သည်"], ids=["Tibetan", "Burmese"]
+)
+def test_split_text_in_which_most_words_have_one_syllable_is_no_text_in_syllables(words: str) -> None:
+    with collected_notes() as messages:
+        nersery.augment(Corpus([Sentence(tuple(words.split()), id="a")]), "shuffle_within_segments")
+    assert not [message for message in messages if "each word of this text is one character" in message]
+
+
 @pytest.mark.parametrize("method", ["masked_entity", "melm", "bda", "cbt", "label_conditioned"])
 def test_methods_that_fill_single_characters_say_so_before_they_learn(
     method: str, monkeypatch: pytest.MonkeyPatch

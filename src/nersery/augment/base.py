@@ -21,7 +21,7 @@ from nersery.core.training_context import NO_TRAINING, Training, in_job, trainin
 from nersery.core.warnings import warn
 from nersery.io.input_files.same_file import refuse_overwriting
 from nersery.io.reading import Sentences, opened, opened_if_given
-from nersery.io.word_splitting.scripts_without_spaces import is_character
+from nersery.io.word_splitting.scripts_without_spaces import in_characters, is_character
 from nersery.pipeline.error_policy import failure, one_for_each, outcome_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import run_stage
@@ -215,7 +215,7 @@ def _labelled_texts(sentence: Sentence) -> list[tuple[str, str, str]]:
 
 def _warn_of_characters(name: str, gold: Iterable[Sentence]) -> None:
     words = [word for sentence in islice(gold, CHECKED_SENTENCES) for word in sentence.words]
-    if sum(map(is_character, words)) > len(words) / 2:
+    if in_characters(words) and sum(map(is_character, words)) > len(words) / 2:
         warn(
             f"{name} moves or replaces single words, but each word of this text is one character or syllable. Split it "
             "into whole words, or use a method that keeps them, e.g. mention_replacement"
