@@ -89,7 +89,7 @@ def test_a_missing_table_does_not_fall_back_on_wordnet(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("他 在 工 作", ", because each is one character: split gold into whole words\n"),
+        ("他 在 工 作", ", because each is one character or syllable: split gold into whole words\n"),
         ("Ada was here", '.tsv": name a table of its language\n'),
         ("他 在 工作", ""),
         ("", ""),

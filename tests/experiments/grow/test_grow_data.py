@@ -376,6 +376,7 @@ def test_raw_text_is_split_like_labelled_sentences(tmp_path: Path, train: str, r
     [
         ("東京 へ", "京都へ行く", 'words of the labelled sentences are longer, as in "東京"'),
         ("東 京 へ", "京都 へ 行く", 'words of raw text are longer, as in "京都"'),
+        ("བློ་བཟང་ ལ་", "ལ་བློ་བཟང་", "each character or syllable of raw text is a word"),
         ("東京 へ", "京都 へ 行く", ""),
         ("東 京 へ", "京都へ行く", ""),
         ("Oslo 東京", "Rome", ""),

@@ -113,7 +113,7 @@ class SynonymSettings(Method):
         sentences = list(gold)
         words = {word: sentence.language for sentence in sentences for word in sentence.words}
         if self.table and words and not any(map(self._thesaurus.of, words, words.values())):
-            is_split = ", because each is one character: split gold into whole words"
+            is_split = ", because each is one character or syllable: split gold into whole words"
             cause = is_split if in_characters(words) else ": name a table of its language"
             warn(f'no word of gold has a synonym in the table "{self.table}"{cause}')
         foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})

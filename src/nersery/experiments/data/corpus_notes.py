@@ -122,12 +122,12 @@ def _note_of_characters(labelled: Sequence[Sequence[str]], raw: Sequence[Sequenc
     word = _longer_word(words_of_labelled if of_raw else words_of_raw)
     if of_raw:
         return (
-            f'each character of raw text is a word, but words of the labelled sentences are longer, as in "{word}": '
-            "put spaces between the words of raw text with the tool that split the labelled sentences"
+            "each character or syllable of raw text is a word, but words of the labelled sentences are longer, as in "
+            f'"{word}": put spaces between the words of raw text with the tool that split the labelled sentences'
         )
     return (
-        f'each character of the labelled sentences is a word, but words of raw text are longer, as in "{word}": split '
-        'it the same way with --split characters (in [data] of a recipe, split = "characters")'
+        "each character or syllable of the labelled sentences is a word, but words of raw text are longer, as in "
+        f'"{word}": split it the same way with --split characters (in [data] of a recipe, split = "characters")'
     )
 
 
