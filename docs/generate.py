@@ -205,11 +205,11 @@ def _presets() -> str:
         settings = ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in preset.items() if key != "description")
         rows.append((f"`{name}`", preset["description"], settings))
     introduction = (
-        "The papers' settings of their taggers: `preset = …` under `[tagger]`, or "
-        "`nersery train --preset`. Settings beside a preset win, so remove the demo's `model` and `steps`. Most "
+        "The papers' tagger settings: `preset = …` under `[tagger]`, or "
+        "`nersery train --preset`. Your own settings override a preset, so remove the demo's `model` and `steps`. Most "
         "presets need a GPU."
     )
-    return f"## Tagger presets\n\n{introduction}\n\n{table(('preset', 'of', 'settings'), rows)}"
+    return f"## Tagger presets\n\n{introduction}\n\n{table(('preset', 'tagger', 'settings'), rows)}"
 
 
 def _protocols() -> str:
@@ -266,8 +266,9 @@ UNSAID: Mapping[tuple[type[Any], str], str] = {(systems.System, "name"): "the me
 def recipes_page() -> str:
     """The page on all keys of a recipe."""
     introduction = (
-        "A recipe is a TOML file for [`nersery run`](commands.md#nersery-run), which checks all of it before anything "
-        "runs. `nersery list recipes` shows those that you can copy. Keys without a default show their type."
+        "A recipe is a TOML file for [`nersery run`](commands.md#nersery-run), which checks it completely before "
+        "running anything. `nersery list recipes` shows those that you can copy. Keys without a default show their "
+        "type."
     )
     tagger = (
         "`method` is a [tagger](methods.md#taggers), by default `transformer`. `preset` uses "

@@ -11,9 +11,9 @@ from nersery.experiments.recipe import PAPERS
 from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS
 
 ROWS = Path(__file__).with_name("papers.toml")
-HEAD = ("item", "what it shows", "command", "our result", "how it differs, and why")
+HEAD = ("item", "what it shows", "command", "our result", "differences")
 INTRODUCTION = (
-    "Each table and figure of results in the four papers has a row. The commands use the papers' "
+    "Each results table and figure of the four papers has a row. The commands use the papers' "
     'models and settings. Name your files with `--set "data.train=multiconer/{language}/train.conll"`, and likewise '
     "`dev` and `test`. Our [results](results.md) come from small models: to repeat them, add `--models bundled` "
     "(English) or `--models bundled-multilingual`."

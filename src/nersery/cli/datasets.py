@@ -128,7 +128,7 @@ def publish(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make a dataset for others: splits without leakage, Parquet, JSONL and a card."""
+    """Prepare a dataset for publication: splits without leakage, Parquet, JSONL and a card."""
     from nersery.publish import dataset
     from nersery.publish.about import About, gather, read_about, read_evaluation
     from nersery.publish.hub import hub_client

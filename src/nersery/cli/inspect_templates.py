@@ -43,10 +43,10 @@ def templates(
     rate: Annotated[
         float, Option(min=0, max=1, help="Keywords per entity, as a share of the words outside entities.")
     ] = 0.3,
-    layers: Annotated[int, Option(min=0, help="Last layers to add up; 0: all.")] = 4,
+    layers: Annotated[int, Option(min=0, help="Sum attention over this many last layers; 0: all.")] = 4,
     stop_words: Annotated[str, options.file("Words that are never keywords; by default the language's list.")] = "",
     seed: options.Seed = 0,
-    limit: Annotated[int | None, Option(min=1, help="Maximum sentences to show.")] = None,
+    limit: Annotated[int | None, Option(min=1, help="Maximum number of sentences to show.")] = None,
     sentence: Annotated[str | None, Option(metavar="ID", help="Id of the only sentence to show.")] = None,
     picture: Annotated[Path | None, Option(metavar="FILE.svg", help="Draw the attention between words.")] = None,
     force: options.Force = False,

@@ -51,7 +51,7 @@ def next_(
         Option(metavar="FOLDER", help="A tagger. If repeated, sentences on which the taggers disagree rank higher."),
     ] = None,
     run: Annotated[
-        Path | None, Option(help="Use the taggers in a folder of nersery run or grow.", metavar="FOLDER")
+        Path | None, Option(help="Use the taggers in the output folder of `nersery run` or `grow`.", metavar="FOLDER")
     ] = None,
     count: Annotated[int, Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
     labelled: Annotated[list[str] | None, options.file("Sentences that already have labels; may be repeated.")] = None,
@@ -166,7 +166,7 @@ def review(
     goal: Annotated[
         int | None, Option(min=1, help="Sentences to review, drawn evenly across types and methods.")
     ] = None,
-    port: Annotated[int, Option(min=0, max=MAX_PORT, help="Port of the page; 0 takes any free one.")] = 0,
+    port: Annotated[int, Option(min=0, max=MAX_PORT, help="Port of the page; 0 chooses a free one.")] = 0,
     browser: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     page: Annotated[bool, Option("--page/--no-page", help="Show the page, or only write the decisions so far.")] = True,
     force: options.Force = False,

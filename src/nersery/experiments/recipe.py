@@ -89,7 +89,7 @@ class EvaluateSettings:
     """How test results are compared.
 
     Args:
-        bootstrap_samples: Resamplings of the test sentences for interval and p-value.
+        bootstrap_samples: Bootstrap resamples of the test sentences for intervals and p-values.
     """
 
     bootstrap_samples: Annotated[int, Field(ge=100, le=MAX_SAMPLES)] = 10_000
@@ -102,9 +102,9 @@ class Recipe:
     Args:
         name: Title of the report and, without `--out`, name of the run's folder.
         description: What the recipe is for.
-        paper: The paper whose experiment it is: ``aclm``, ``melm``, ``promptda`` or ``naamapadam``.
+        paper: The paper whose experiment it repeats: ``aclm``, ``melm``, ``promptda`` or ``naamapadam``.
         seeds: Each system is trained once per seed; each seed draws its own sample.
-        keep_taggers: Keep the trained taggers, each of the size of its model.
+        keep_taggers: Keep the trained taggers, each as large as its model.
         source: The file, or the name of a shipped recipe.
         overrides: The changes made by ``--set``.
         models: The set of models chosen by ``--models``.

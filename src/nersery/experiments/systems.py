@@ -101,16 +101,16 @@ class System:
 
     Args:
         name: Name in the report.
-        method: Left out in merged systems and those that only train another tagger.
+        method: Leave out in merged systems and those that only train another tagger.
         base: A system above this one, whose kept sentences count as gold: the method learns and starts from them, and
             the tagger trains on them.
-        merge: Systems above this one, whose kept sentences the selectors choose from, without a method. If several
+        merge: Systems above this one. The selectors choose from their kept sentences; no method runs. If several
             labelled the same raw sentence, the last one's labels count.
-        vote: In merged systems, use the entities of raw text that more than half of them found.
+        vote: In a merged system, keep the entities that more than half of its systems found in raw text.
         copies: New sentences to try for each sentence.
         select: Selectors, applied one after another.
         gold_copies: How often each gold sentence occurs in the training data; 0 trains only on the others.
-        upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
+        upsampling: Repeat gold sentences until they make up this share of the training data, in [0, 1).
         second_stage: Settings of the tagger for a second training on gold only. Empty: none.
         tagger_settings: Settings of the tagger that differ from the recipe's, e.g. ``{ model = "bundled-ner" }``.
     """

@@ -51,10 +51,10 @@ class DataSettings:
     Args:
         train: Labelled sentences to sample and augment: a file, or a table of languages and files.
         dev: Labelled sentences for choosing the best weights.
-        test: Labelled sentences to score on, used for nothing else. Not for cross-validation.
+        test: Labelled sentences to score on, used for nothing else. Leave out for cross-validation.
         raw: Sentences for methods that label raw text; their labels are ignored.
         languages: For example `["en", "hi"]`. In a file name, `{language}` stands for each of these.
-        language: Language of sentences that name none.
+        language: Language of sentences without one.
         format: As for `nersery dataset convert --format`.
         encoding: For example `latin-1`.
         repair: Repairs to apply, see `nersery list repairs`.

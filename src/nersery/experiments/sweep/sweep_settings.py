@@ -33,7 +33,7 @@ class SweepSettings:
 
     Args:
         sizes: Values of `sample.size`, and of `dev_size` if the recipe has it.
-        languages: Languages to train and test on alone, with the files that `[data]` names.
+        languages: Languages to train and test on separately, with the files that `[data]` names.
         settings: Tables of a `system` and lists of values for one or two of its settings, e.g. `{ system = "aclm",
             copies = [1, 3, 5] }`; each makes a table of the report.
         score: ``test``, or ``dev`` for F1 on dev with the weights that were kept.
