@@ -1,5 +1,10 @@
 """``python -m nersery`` is the command ``nersery``. The installed command starts here, too."""
 
+import sys
+
+if __name__ == "__main__" and not (sys.flags.safe_path or __file__.startswith(sys.path[0])):
+    del sys.path[0]  # the current folder, in which a file such as random.py would replace the module of this name
+
 import signal
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

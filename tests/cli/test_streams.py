@@ -237,6 +237,11 @@ class TestStreams:
             assert (result.code, result.out) == (2, "")
             assert f"{name} is not a regular file: save it as one" in result.err
 
+    def test_a_file_in_the_current_folder_replaces_no_module(self):
+        for name in ("random", "json", "signal", "typer"):
+            Path(f"{name}.py").write_text("raise SystemExit")
+        assert " sentences" in nersery("inspect", "stats", "train.conll").stdout
+
     def test_version_is_printed(self):
         assert call("--version").out.startswith("nersery ")
 

@@ -22,7 +22,7 @@ from nersery import Sentence
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Tally
 from nersery.core.warnings import counted_warnings, forget_notes
-from nersery.pipeline.engines.base import WorkerDiedError
+from nersery.pipeline.engines.base import Ready, WorkerDiedError
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask
@@ -183,6 +183,15 @@ def test_refuses_workers_in_a_daemonic_process(tmp_path: Path, monkeypatch: pyte
 
 
 class TestWorker:
+    def test_a_file_in_the_current_folder_replaces_no_module(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "socket.py").write_text("raise SystemExit")
+        monkeypatch.chdir(tmp_path)
+        worker = LocalEngine().start(pickle.dumps(WorkerTask(Capitals())))
+        assert isinstance(worker.receive(), Ready)
+        worker.stop()
+
     def test_error_says_how_the_worker_ended(self) -> None:
         engine = LocalEngine()
         worker = engine.start(pickle.dumps(WorkerTask(Capitals(missing="life"))))
