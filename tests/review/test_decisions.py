@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import resource
 import shutil
 from pathlib import Path
 
@@ -96,6 +97,20 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
         decisions.decide("o", Decision("reject", ()))
     assert (tmp_path / FILE).read_bytes().count(b"\n") == 2
     assert [type(outcome) for outcome in outcomes(tmp_path)] == [Sentence, Reject]
+
+
+def test_a_write_that_stops_half_way_reports_the_cause(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("a", WHOLE)
+        before = (tmp_path / FILE).read_bytes()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, limits[1]))
+        try:
+            with pytest.raises(OSError, match="File too large"):
+                decisions.decide("o", Decision("accept", ()))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (tmp_path / FILE).read_bytes() == before
 
 
 @pytest.mark.parametrize("line", [b"{}", b"\xff", b"[]", b"3", pytest.param(b"[" * 50_000, id="deep")])

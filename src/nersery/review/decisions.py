@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 from collections import Counter
@@ -206,8 +205,8 @@ class Decisions:
         with naming_the_file(self.file), self.file.open("ab", buffering=0) as stream:
             size = stream.tell()
             try:
-                if stream.write(line) < len(line):  # an unbuffered write may stop half way, without an error
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                while line:  # an unbuffered write may stop half way; only the next one fails, with the cause
+                    line = line[stream.write(line) :]
                 os.fsync(stream.fileno())
             except OSError:
                 stream.truncate(size)

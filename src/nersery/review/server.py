@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
+from nersery.core.system.files import os_message
 from nersery.core.text.definitions import check_types
 from nersery.core.text.spacing import are_written_together
 from nersery.review.decisions import Decision, Decisions, OutdatedError, checked_integer
@@ -238,7 +239,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (NerseryError, ValueError) as error:
             self._refuse(HTTPStatus.BAD_REQUEST, str(error))
         except OSError as error:
-            self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be saved: {error}")
+            self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be saved: {os_message(error)}")
 
     def _requested(self) -> str | None:
         """The path after the secret; None if the secret is wrong, or the request names another host."""
