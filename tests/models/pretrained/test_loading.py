@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +18,7 @@ from transformers import LEDConfig, LEDModel
 from nersery.core.errors import MissingResourceError
 from nersery.core.warnings import collected_notes
 from nersery.models.bundled_models import bundled
-from nersery.models.pretrained.loading import ModelSource, position_count
+from nersery.models.pretrained.loading import IMPORTED_BYTES, ModelSource, position_count
 
 
 def test_refuses_a_folder_without_a_tokenizer(tiny_model: str, tmp_path: Path) -> None:
@@ -174,6 +175,21 @@ def test_an_encoder_decoder_has_the_positions_that_both_parts_have() -> None:
     sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "attention_window": [8]}
     config = LEDConfig(vocab_size=9, max_encoder_position_embeddings=64, max_decoder_position_embeddings=32, **sizes)
     assert position_count(LEDModel(config)) == 32
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit of the address space")
+def test_lack_of_memory_is_reported_before_the_imports(tiny_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import resource
+
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    monkeypatch.delitem(sys.modules, "transformers.modeling_utils")
+    resource.setrlimit(resource.RLIMIT_AS, (used + IMPORTED_BYTES // 2, limits[1]))
+    try:
+        with pytest.raises(OSError, match="Cannot allocate memory"):
+            ModelSource(tiny_model).model("AutoModel")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def test_concurrent_loading_gives_equal_models() -> None:

@@ -6,8 +6,10 @@ Weights must be safetensors. Code from a model's repository runs only if the use
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +37,8 @@ EXAMPLES = {
     "bert-base-cased or xlm-roberta-base"
 }
 """Advice for each Auto class."""
+IMPORTED_BYTES = 2**28
+"""The address space that the imports of a model take, rounded up."""
 MIN_SUBWORDS = 3
 """Special tokens not counted. Without tokenizer files, transformers makes an empty tokenizer with at most two."""
 PRECISION = "NERSERY_PRECISION"
@@ -136,6 +140,7 @@ class ModelSource:
         Raises:
             MissingResourceError: If the model does not exist, has no safetensors, or lacks weights.
         """
+        import_libraries()
         with GLOBAL_STATE_LOCK:
             import transformers
 
@@ -262,6 +267,8 @@ def _layers_left_out(names: Iterable[str], unexpected: Iterable[str], prefix: st
 def import_libraries() -> None:
     """Import in advance what the first model of a process imports, which takes seconds."""
     with GLOBAL_STATE_LOCK:
+        if "transformers.modeling_utils" not in sys.modules:  # without memory, OpenBLAS in scipy would retry forever
+            mmap.mmap(-1, IMPORTED_BYTES).close()
         from transformers import BertModel  # noqa: F401  # the architecture of the bundled encoders
 
 
