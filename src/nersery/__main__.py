@@ -1,8 +1,9 @@
 """``python -m nersery`` is the command ``nersery``. The installed command starts here, too."""
 
+import os
 import sys
 
-if __name__ == "__main__" and not (sys.flags.safe_path or __file__.startswith(sys.path[0])):
+if __name__ == "__main__" and not sys.flags.safe_path and sys.path[0] != os.path.dirname(os.path.dirname(__file__)):
     del sys.path[0]  # the current folder, in which a file such as random.py would replace the module of this name
 
 import signal
