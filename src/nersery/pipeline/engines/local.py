@@ -25,7 +25,7 @@ from nersery.pipeline.engines.base import Message, Note, PythonWarning, WorkerDi
 from nersery.pipeline.engines.worker import MessageHandler
 
 SECONDS_TO_END = 10.0
-SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+SAFE_PATH = "PYTHONSAFEPATH"
 """Keeps a new process from importing a file of the current folder, such as signal.py, in place of a module of Python.
 Once it has started, multiprocessing gives it the ``sys.path`` of its parent."""
 
@@ -58,7 +58,7 @@ class LocalEngine:
 
     def __init__(self, threads: int | None = None) -> None:
         self._context = multiprocessing.get_context("spawn")
-        self._variables = SAFE_PATH | ({} if threads is None else {THREADS: str(threads)})
+        self._variables = {SAFE_PATH: "1"} | ({} if threads is None else {THREADS: str(threads)})
 
     def start(self, task: bytes) -> LocalWorker:
         """Start a new process; see `nersery.pipeline.engines.base.Engine`."""
@@ -151,7 +151,7 @@ def _cause_of_death(code: int | None) -> str:
 
 def _serve(connection: Connection, task: bytes, folder: str) -> None:
     """Main function of a worker process: process batches until the pipe closes."""
-    os.environ.pop(*SAFE_PATH)  # a program that this process starts may need its own folder
+    del os.environ[SAFE_PATH]  # a program that this process starts may need its own folder
     tempfile.tempdir = folder
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # in case a library unblocks signals
     tune_process()
