@@ -224,15 +224,15 @@ class FakeLSTM(FakeMaskedLM):
                     assert text[place - 1] in {tag_token(type_, begins=begins) for begins in (True, False)}
 
     def sample(
-        self, rngs: Sequence[random.Random], *, most_words: int, temperature: float, starts: Sequence[tuple[str, ...]]
+        self, rngs: Sequence[random.Random], *, max_words: int, temperature: float, starts: Sequence[tuple[str, ...]]
     ) -> list[tuple[str, ...] | None]:
-        return [self._sampled(*each, most_words) for each in zip(rngs, starts, strict=True)]
+        return [self._sampled(*each, max_words) for each in zip(rngs, starts, strict=True)]
 
-    def _sampled(self, rng: random.Random, start: tuple[str, ...], most_words: int) -> tuple[str, ...] | None:
+    def _sampled(self, rng: random.Random, start: tuple[str, ...], max_words: int) -> tuple[str, ...] | None:
         text = rng.choice([text for text in self.texts if text[: len(start)] == start] or self.texts)
         words = (word if word.startswith(TOKEN_PREFIX) else rng.choice(self._others(word)) for word in text)
         known = tuple(word if word in self.words else UNKNOWN for word in words)
-        return known if len(text) <= most_words else None
+        return known if len(text) <= max_words else None
 
 
 class FakeSeq2Seq(FakeMaskedLM):

@@ -156,7 +156,7 @@ def test_limits_reach_the_model() -> None:
     method: Any = fitted("we")
     method.max_words, method.temperature = 7, 0.5
     method.generate(GOLD[0], random.Random(0))
-    assert method._lm.asked == {"most_words": 7, "temperature": 0.5, "starts": [()]}
+    assert method._lm.asked == {"max_words": 7, "temperature": 0.5, "starts": [()]}
 
 
 def test_works_with_a_tiny_model() -> None:

@@ -36,35 +36,35 @@ def learnt() -> LSTMLanguageModel:
 
 
 def test_learns_words_order_and_end(learnt: LSTMLanguageModel) -> None:
-    counts = Counter(learnt.sample(generators(60), most_words=10))
+    counts = Counter(learnt.sample(generators(60), max_words=10))
     assert {text for text, count in counts.items() if count > 5} == set(TEXTS)
     assert counts[TEXTS[0]] + counts[TEXTS[1]] > 45
 
 
 def test_a_low_temperature_writes_the_most_probable_text(learnt: LSTMLanguageModel) -> None:
-    assert len(set(learnt.sample(generators(20), most_words=10, temperature=0.01))) == 1
-    assert len(set(learnt.sample(generators(60), most_words=10, temperature=5.0))) > 10
+    assert len(set(learnt.sample(generators(20), max_words=10, temperature=0.01))) == 1
+    assert len(set(learnt.sample(generators(60), max_words=10, temperature=5.0))) > 10
 
 
 def test_unknown_words_share_one_token() -> None:
     model = make(["a", "b"])
     model.fit([("a", "x", "b"), ("a", "y", "b")] * 4, PLAN)
-    assert Counter(model.sample(generators(40), most_words=10)).most_common(1)[0][0] == ("a", UNKNOWN, "b")
+    assert Counter(model.sample(generators(40), max_words=10)).most_common(1)[0][0] == ("a", UNKNOWN, "b")
 
 
 def test_a_text_that_does_not_end_is_none() -> None:
     model = make()
-    texts = model.sample(generators(40), most_words=4)
+    texts = model.sample(generators(40), max_words=4)
     assert None in texts
     assert max(len(text) for text in texts if text is not None) <= 4
-    longer = model.sample(generators(40), most_words=30)
+    longer = model.sample(generators(40), max_words=30)
     assert [text for text in longer if text is not None and len(text) <= 4] == [t for t in texts if t is not None]
 
 
 def test_a_text_depends_only_on_its_generator() -> None:
     model = make()
-    together = model.sample(generators(ROWS + 5), most_words=8)
-    alone = [model.sample([rng], most_words=8)[0] for rng in generators(ROWS + 5)]
+    together = model.sample(generators(ROWS + 5), max_words=8)
+    alone = [model.sample([rng], max_words=8)[0] for rng in generators(ROWS + 5)]
     assert together == alone
     assert len(set(together)) > 5
 
@@ -73,7 +73,7 @@ def test_words_are_sampled_in_proportion_to_their_probability() -> None:
     """At zero weights all words and the end are equally probable; the beginning and padding are not drawn."""
     model = make(["a", "b"])
     torch.nn.init.zeros_(model.network.output.weight)
-    counts = Counter((text or ("more",))[:1] for text in model.sample(generators(4000), most_words=1))
+    counts = Counter((text or ("more",))[:1] for text in model.sample(generators(4000), max_words=1))
     firsts = [counts[("a",)], counts[("b",)], counts[(UNKNOWN,)]]
     assert counts[()] == 0
     assert all(4000 / 16 * 0.7 < count < 4000 / 16 * 1.3 for count in firsts)
@@ -81,7 +81,7 @@ def test_words_are_sampled_in_proportion_to_their_probability() -> None:
 
 def test_texts_continue_their_starts(learnt: LSTMLanguageModel) -> None:
     starts = [("a",), ("d",), ("a", "b")] * 5
-    texts = learnt.sample(generators(15), most_words=10, starts=starts)
+    texts = learnt.sample(generators(15), max_words=10, starts=starts)
     assert all(text is not None and text[: len(start)] == start for text, start in zip(texts, starts, strict=True))
     assert texts.count(TEXTS[0]) > 7
     assert texts.count(TEXTS[1]) > 3

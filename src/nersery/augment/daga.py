@@ -111,7 +111,7 @@ class DAGA(FineTuningSettings, Augmenter):
         due = [number for number, sentence in enumerate(sentences) if self._knows_language_of(sentence)]
         starts = [self._start(self._language(sentences[n], rngs[n])) for n in due]
         texts = self._lm.sample(
-            [rngs[n] for n in due], most_words=self.max_words, temperature=self.temperature, starts=starts
+            [rngs[n] for n in due], max_words=self.max_words, temperature=self.temperature, starts=starts
         )
         for number, text, start in zip(due, texts, starts, strict=True):
             outcomes[number] = self._parsed(text, start, sentences[number], rngs[number])

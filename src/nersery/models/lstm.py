@@ -86,13 +86,13 @@ class LSTMLanguageModel:
         return float(torch.cat([self._losses(part) for part in batched(rows, batch_size)]).mean())
 
     def sample(
-        self, rngs: Sequence[random.Random], *, most_words: int, temperature: float = 1.0, starts: Sequence[Text] = ()
+        self, rngs: Sequence[random.Random], *, max_words: int, temperature: float = 1.0, starts: Sequence[Text] = ()
     ) -> list[tuple[str, ...] | None]:
         """A new text for each generator, sampled word by word from the whole distribution.
 
         Args:
             rngs: One for each text, the only source of randomness.
-            most_words: A text that has not ended after this many words is None.
+            max_words: A text that has not ended after this many words is None.
             temperature: Above 0; lower values favour probable words.
             starts: The beginning of each text. Empty lets all begin with any word.
         """
@@ -100,7 +100,7 @@ class LSTMLanguageModel:
         ids = [self._row(text)[1:-1] for text in starts or [()] * len(rngs)]
         for start in range(0, len(rngs), ROWS):
             end = start + ROWS
-            rows = self._sampled(rngs[start:end], ids[start:end], most_words, temperature)
+            rows = self._sampled(rngs[start:end], ids[start:end], max_words, temperature)
             for *words, last in rows:
                 written = tuple(UNKNOWN if number == RARE else self.words[number - FIRST_WORD] for number in words)
                 texts.append(written if last == END else None)
@@ -108,13 +108,13 @@ class LSTMLanguageModel:
 
     @torch.no_grad()
     def _sampled(
-        self, rngs: Sequence[random.Random], starts: Sequence[Row], most_words: int, temperature: float
+        self, rngs: Sequence[random.Random], starts: Sequence[Row], max_words: int, temperature: float
     ) -> list[list[int]]:
         """The ids of each text, `END` included if it has ended."""
         ids = torch.full((ROWS, 1), BEGIN, device=self.network.device)
         state = None
         rows: list[list[int]] = [[] for _ in rngs]
-        for step in range(most_words + 1):
+        for step in range(max_words + 1):
             scores, state = self.network(ids, state)
             scores = scores[:, -1] / temperature
             scores[:, [PAD, BEGIN]] = -torch.inf

@@ -47,14 +47,14 @@ class Program:
     Args:
         names: Programs that must be on the PATH; the first one aligns.
         advice: How to install it.
-        most_words: Maximum length of a side.
-        most_uneven: The program skips pairs with this ratio of lengths or a larger one.
+        max_words: Maximum length of a side.
+        max_ratio: The program skips pairs with this ratio of lengths or a larger one.
     """
 
     names: tuple[str, ...]
     advice: str
-    most_words: float = math.inf
-    most_uneven: float = math.inf
+    max_words: float = math.inf
+    max_ratio: float = math.inf
 
     def find(self) -> list[str]:
         """The paths of its programs; raises `MissingResourceError` if one is not on the PATH."""
@@ -172,7 +172,7 @@ class Giza(Program):
 
 def _giza(name: str, repository: str) -> Giza:
     advice = f"Build them from https://github.com/moses-smt/{repository}, and put both in a folder on the PATH"
-    return Giza((name, "mkcls"), advice, most_words=100, most_uneven=9)
+    return Giza((name, "mkcls"), advice, max_words=100, max_ratio=9)
 
 
 PROGRAMS: dict[str, Program] = {

@@ -114,9 +114,9 @@ class External(Aligner):
         """Why a pair is not given to the program; empty if it is."""
         lengths = sorted((len(pair.source), len(pair.target)))
         program = PROGRAMS[self.program]
-        if lengths[1] > program.most_words:
+        if lengths[1] > program.max_words:
             return TOO_LONG
-        return TOO_UNEVEN if lengths[1] >= program.most_uneven * max(lengths[0], 1) else ""
+        return TOO_UNEVEN if lengths[1] >= program.max_ratio * max(lengths[0], 1) else ""
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links that the program found in each pair. A pair that it was not given is rejected.

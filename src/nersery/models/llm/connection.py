@@ -265,7 +265,7 @@ def is_remote(url: str) -> bool:
         return "." in host and not host.endswith((".internal", ".lan", ".local", ".localhost"))
 
 
-def _limited_client(most_bytes: int) -> Any:
+def _limited_client(max_bytes: int) -> Any:
     """An HTTP client that stops reading a response of more bytes after decompression. httpx has no such limit."""
     from httpx2 import ReadError, Request, Response
     from openai import DefaultHttpxClient
@@ -277,8 +277,8 @@ def _limited_client(most_bytes: int) -> Any:
             try:
                 for chunk in response.iter_bytes():
                     content += chunk
-                    if len(content) > most_bytes:
-                        raise ReadError(f"the response has more than {most_bytes:,} bytes", request=request)
+                    if len(content) > max_bytes:
+                        raise ReadError(f"the response has more than {max_bytes:,} bytes", request=request)
             finally:
                 response.close()
             response.headers.pop("content-encoding", None)  # it is decompressed
