@@ -26,11 +26,6 @@ EXPECTED = (
     'an object such as {"tokenized_text": ["Ada", "saw", "New", "York"], "ner": [[0, 0, "PER"], [2, 3, "LOC"]]}: the '
     "numbers of the first and last word, from 0, and the type; or one of DyGIE or SpERT"
 )
-_GLINER = frozenset({"tokenized_text", "ner"})
-_DYGIE = frozenset({"sentences", "ner"})
-_ONEIE = frozenset({"tokens", "entity_mentions"})
-_SPERT = frozenset({"tokens", "entities", "relations"})
-_W2NER = frozenset({"sentence", "ner"})
 
 
 class WordSpansSource(JsonlSource):
@@ -72,19 +67,31 @@ def _is_range(label: Any) -> bool:
 
 def _sentences(value: Any) -> list[Any]:
     """The sentences of an object, in the native format. Values of another form stay as they are."""
-    form = _form_of(value)
-    if form is None:
+    sentences = _converted(value)
+    if sentences is None:
         return [ENCODER.encode(value) if isinstance(value, str) else value]  # a text would be taken for a line
-    if form is _GLINER:
-        return [_if_right(_sentence(value["tokenized_text"], value["ner"], 0), value)]
-    if form is _W2NER:
-        return [_if_right({"words": value["sentence"], "entities": [*map(_of_numbers, value["ner"])]}, value)]
-    if form in (_ONEIE, _SPERT):
-        labels, type_ = (value["entity_mentions"], "entity_type") if form is _ONEIE else (value["entities"], "type")
-        entities = [{"start": one.get("start"), "end": one.get("end"), "type": one.get(type_)} for one in labels]
-        return [_if_right({"words": value["tokens"], "entities": entities}, value)]
+    return sentences
+
+
+def _converted(value: Any) -> list[JsonObject] | None:
+    """The sentences of an object of one of these forms, in the native format; None for a value of another form."""
+    if not isinstance(value, dict):
+        return None
+    if (sentences := _of_dygie(value)) is not None:
+        return sentences
+    sentence = _of_one_sentence(value)
+    return None if sentence is None else [_if_right(sentence, value)]
+
+
+def _of_dygie(value: JsonObject) -> list[JsonObject] | None:
+    """The sentences of an object of DyGIE, in which words are counted across all sentences; None for another form."""
+    word_lists, range_lists = value.get("sentences"), value.get("ner")
+    if not isinstance(word_lists, list) or not isinstance(range_lists, list) or len(word_lists) != len(range_lists):
+        return None
+    if not all(isinstance(part, list) for part in (*word_lists, *range_lists)):
+        return None
     sentences, word_count, document = [], 0, value.get("doc_key")
-    for words, ranges in zip(value["sentences"], value["ner"], strict=True):
+    for words, ranges in zip(word_lists, range_lists, strict=True):
         sentence = _sentence(words, ranges, word_count)
         sentence |= {"document": document} if isinstance(document, str) else {}
         sentences.append(_if_right(sentence, {"sentences": [words], "ner": [ranges]}))
@@ -92,37 +99,35 @@ def _sentences(value: Any) -> list[Any]:
     return sentences
 
 
+def _of_one_sentence(value: JsonObject) -> JsonObject | None:
+    """The sentence of an object of GLiNER, W2NER, OneIE or SpERT; None for another form."""
+    ner: Any = value.get("ner")
+    words = value.get("tokens")
+    if value.keys() & {"tags", "ner_tags"}:
+        return None
+    if "tokenized_text" in value and isinstance(ner, list):
+        return _sentence(value["tokenized_text"], ner, 0)
+    if not isinstance(value.get("sentence", ""), str) and _are_objects(ner):
+        return {"words": value["sentence"], "entities": [*map(_of_numbers, ner)]}
+    if not isinstance(words, list) or any(isinstance(word, dict) for word in words):
+        return None  # such as a text of doccano, which adds tokens that nersery or Prodigy wrote
+    if _are_objects(value.get("entity_mentions")):
+        labels, type_ = value["entity_mentions"], "entity_type"
+    elif "relations" in value and _are_objects(value.get("entities")):
+        labels, type_ = value["entities"], "type"
+    else:
+        return None
+    entities = [{"start": one.get("start"), "end": one.get("end"), "type": one.get(type_)} for one in labels]
+    return {"words": words, "entities": entities}
+
+
+def _are_objects(labels: Any) -> bool:
+    return isinstance(labels, list) and all(isinstance(label, dict) for label in labels)
+
+
 def _if_right(sentence: JsonObject, written: JsonObject) -> JsonObject:
     """The sentence, or the value in its file if words or entities are wrong, so that the error shows this value."""
     return sentence if is_native(sentence) else written
-
-
-def _form_of(value: Any) -> frozenset[str] | None:
-    """The keys of the form that a value has, including the types of its lists; None if it has another form."""
-    if not isinstance(value, dict):
-        return None
-    forms = (_DYGIE, _GLINER, _W2NER, _ONEIE, _SPERT)
-    return next((form for form in forms if form <= value.keys() and _fits(value, form)), None)
-
-
-def _fits(value: JsonObject, form: frozenset[str]) -> bool:
-    """Whether the values under the keys of a form are lists of the right types."""
-    if form is _DYGIE:
-        words, ranges = value["sentences"], value["ner"]
-        if not isinstance(words, list) or not isinstance(ranges, list) or len(words) != len(ranges):
-            return False
-        return all(isinstance(part, list) for part in (*words, *ranges))
-    if value.keys() & {"tags", "ner_tags"} or (form is _W2NER and isinstance(value["sentence"], str)):
-        return False
-    if form in (_ONEIE, _SPERT) and not _are_words(value["tokens"]):
-        return False  # a text of doccano, which adds tokens that nersery or Prodigy wrote to entities and relations
-    labels = value["entity_mentions" if form is _ONEIE else "entities" if form is _SPERT else "ner"]
-    return isinstance(labels, list) and (form is _GLINER or all(isinstance(label, dict) for label in labels))
-
-
-def _are_words(tokens: Any) -> bool:
-    """Whether a value is a list without objects, which would have a text and its characters each."""
-    return isinstance(tokens, list) and not any(isinstance(token, dict) for token in tokens)
 
 
 def _of_numbers(label: JsonObject) -> JsonObject:
@@ -148,4 +153,4 @@ def _sentence(words: Any, ranges: Sequence[Any], before: int) -> JsonObject:
 def recognises(head: FileHead) -> bool:
     """Whether the first object of a file has one of these forms."""
     value = first_value(head.file)
-    return _form_of(value) is not None or (value is None and '"tokenized_text"' in "".join(head.lines))
+    return _converted(value) is not None or (value is None and '"tokenized_text"' in "".join(head.lines))
