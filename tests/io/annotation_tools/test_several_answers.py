@@ -11,7 +11,7 @@ import pytest
 from nersery.core.errors import DataError
 from nersery.core.warnings import collected_notes
 from nersery.io import open_corpus, read
-from nersery.io.annotation_tools.several_answers import SEVERAL
+from nersery.io.annotation_tools.answers import SEVERAL
 from nersery.io.base import ReadOptions
 
 TEXT = "Ada Lovelace lived in London.\n\nShe wrote."

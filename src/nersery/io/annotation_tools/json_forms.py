@@ -197,12 +197,10 @@ def seeming_label(content: Any) -> Any:
     if isinstance(content, list):
         are_tags = OUTSIDE in content and all(isinstance(tag, str) and looks_like_tag(tag) for tag in content)
         return next((item for item in content if are_tags or _seems_label(item)), None)
-    if (
-        not isinstance(content, dict)
-        or is_label(content)
-        or (content and all(map(_are_integer_pairs, content.values())))
-    ):
-        return content if isinstance(content, dict) else None
+    if not isinstance(content, dict):
+        return None
+    if is_label(content) or (content and all(map(_are_integer_pairs, content.values()))):
+        return content
     return next((label for inner in content.values() if (label := seeming_label(inner)) is not None), None)
 
 
@@ -233,11 +231,8 @@ def _seems_label(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     inner = [part for content in value.values() for part in (content if isinstance(content, list) else [content])]
-    if any(
-        is_integer_pair(content) or _are_integer_pairs(content)
-        for key, content in value.items()
-        if _PLACE_KEY.search(key)
-    ):
+    places = [content for key, content in value.items() if _PLACE_KEY.search(key)]
+    if any(is_integer_pair(place) or _are_integer_pairs(place) for place in places):
         return True
     return any(_has_offsets(part) for part in (value, *inner) if isinstance(part, dict))
 

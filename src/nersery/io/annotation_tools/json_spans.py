@@ -19,6 +19,7 @@ from typing import Any
 
 from nersery.core.errors import Issue, shown
 from nersery.core.sentence import Sentence
+from nersery.io.annotation_tools.answers import SEVERAL, Answers, issue_of_unannotated, note_if_unannotated
 from nersery.io.annotation_tools.argilla import from_record, is_record
 from nersery.io.annotation_tools.json_forms import (
     ENDS,
@@ -39,9 +40,7 @@ from nersery.io.annotation_tools.json_forms import (
 )
 from nersery.io.annotation_tools.label_studio import from_task
 from nersery.io.annotation_tools.labelled_text import CharacterSpan, Document, LabelledSpan
-from nersery.io.annotation_tools.several_answers import SEVERAL, Answers
 from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, strict_layout
-from nersery.io.annotation_tools.unannotated import issue_of_unannotated, note_if_unannotated
 from nersery.io.base import Findings, Writer, unreadable_sentence
 from nersery.io.columns_and_rows.json_files import first_value, layout_of, values_of
 from nersery.io.columns_and_rows.objects import BrokenError, JsonObject, is_integer_pair, parsed, wrong_object
