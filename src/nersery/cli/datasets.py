@@ -15,7 +15,7 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.counting import plural
-from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
+from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.outcome import Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
@@ -248,7 +248,7 @@ def sample(
     opened = options.open_corpus(source)
     whole_corpus = Corpus(opened)
     if not whole_corpus:
-        raise DataError(Issue("there is no sentence to draw", opened.file.name), fix="name a file that has sentences")
+        raise opened.file.error("there is no sentence to draw", "name a file that has sentences")
     draw = sampling.sample_languages if each_language else sampling.sample
     corpus = draw(whole_corpus, size, protocol, seed)
     reasons = Counter(reject.reason for reject in opened.rejects)

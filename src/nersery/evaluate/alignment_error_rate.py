@@ -98,7 +98,7 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
     for line, text in enumerate(lines_of_links(file), start=1):
         if _WITH_PROBABILITY.search(text):
             fix = "write it with `nersery crosslingual align --plain`, and name the hand-made links first"
-            raise DataError(Issue("GOLD has probabilities", file.name, line), fix=fix)
+            raise file.error("GOLD has probabilities", fix, line)
         try:
             alignments.append(parse_gold(text, first=first))
         except ValueError as error:
@@ -107,7 +107,7 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
         raise DataError(issues, fix="name a file with the links of one sentence pair per line")
     if not any(sure for sure, _ in alignments):
         fix = "mark sure links with a hyphen (0-0), possible ones with a p (0p0)"
-        raise DataError(Issue("no link is marked as sure, so none could be missed", file.name), fix=fix)
+        raise file.error("no link is marked as sure, so none could be missed", fix)
     return alignments
 
 

@@ -58,7 +58,6 @@ _LONE_FIX = (
     "if it names the sentence, make it a comment: "
     r"""awk '{sub(/\r$/,"")} NF==1 && !n{$0="# "$0} {n=NF; print}' old > new"""
 )
-_NOTHING: Mapping[str, int] = {}
 _WORD_REPAIRS: Mapping[str, Callable[[str], str]] = {
     OUTER_SPACE: lambda word: word.strip(" "),
     **{name: partial(pattern.sub, "", count=1) for name, pattern in AFFIXES.items()},
@@ -151,9 +150,8 @@ class ConllSource(base.Source):
                 waiting += (text.rstrip("\r\n") for text in lines[:skip])
             if skip < len(lines):
                 comments = tuple(text for text in waiting if text not in MARKS)
-                rows, names = list(map(split_line, lines[skip:])), self._line_repairs
-                mended = _repaired_rows(rows, layout, names) if names else (rows, _NOTHING, range(len(rows)))
-                rows, repaired, positions = mended
+                rows = list(map(split_line, lines[skip:]))
+                rows, repaired, positions = _repaired_rows(rows, layout, self._line_repairs)
                 if marks:
                     repaired = {**repaired, INNER_MARK: marks}
                 yield Paragraph(line + skip, rows, comments, repaired, skip, positions)
@@ -196,9 +194,8 @@ class ConllSource(base.Source):
                 except DataError as error:
                     invalid = base.at_words(base.issues_in(error, paragraph.line), paragraph.line_of)
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
-        findings.record_broken(
-            id, sorted(issues, key=lambda issue: issue.line or 0), _rejected_sentence(paragraph, layout)
-        )
+        issues.sort(key=lambda issue: issue.line or 0)
+        findings.record_broken(id, issues, _rejected_sentence(paragraph, layout))
         return None
 
 
@@ -242,7 +239,7 @@ def _refuse_spaces_in_tags(file: TextFile) -> None:
     if longer and all(row[last] != OUTSIDE for row in longer):
         message = f"a tag seems to have spaces: {shown(' '.join(longer[0][last:]))}, but spaces separate the columns"
         fix = "separate the columns with tabs, or rename the type; from Label Studio, export JSON"
-        raise DataError(Issue(message, file.name), fix=fix)
+        raise file.error(message, fix)
 
 
 def _without_mark(line: int, lines: Sequence[str]) -> tuple[int, list[str]]:
@@ -305,9 +302,11 @@ def _extras(rows: Sequence[Sequence[str]], layout: Layout) -> list[int]:
 
 
 def _repaired_rows(
-    rows: Sequence[list[str]], layout: Layout, names: Collection[str]
+    rows: list[list[str]], layout: Layout, names: Collection[str]
 ) -> tuple[list[list[str]], Mapping[str, int], Sequence[int]]:
     """The lines of a sentence after repairs, the number that each repair changed, and their positions before it."""
+    if not names:
+        return rows, {}, range(len(rows))
     extras = _extras(rows, layout) if EXTRA_ROWS in names else []
     words = [(index, row[layout.word]) for index, row in enumerate(rows) if len(row) == layout.width]
     # words of control characters alone, such as a page break

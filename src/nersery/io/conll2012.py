@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from nersery.core.errors import DataError, Issue
 from nersery.core.tags import OUTSIDE
 from nersery.io.base import ReadOptions
 from nersery.io.columns_and_rows.columns import split_line
@@ -66,8 +65,8 @@ class Conll2012Source(ConllSource):
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         if options.word_column or options.tag_column:
-            issue = Issue(f"the columns of CoNLL-2012 are fixed: word {_WORD + 1}, entity {_ENTITY + 1}", file.name)
-            raise DataError(issue, fix="leave out --word-column and --tag-column, or give --format conll")
+            message = f"the columns of CoNLL-2012 are fixed: word {_WORD + 1}, entity {_ENTITY + 1}"
+            raise file.error(message, "leave out --word-column and --tag-column, or give --format conll")
         file.mapped = partial(with_changed_words, _is_word, _as_columns)
         super().__init__(file, replace(options, word_column=1, tag_column=3))
 

@@ -137,8 +137,7 @@ class CsvSource(JsonlSource):
         )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
         if len(rows) == 1 and len(first.splitlines()) > 1:  # otherwise the whole file would be a header
-            issue = Issue("its lines end with line breaks other than line feeds, such as U+2028", file.name)
-            raise DataError(issue, fix=_BREAKS_HINT)
+            raise file.error("its lines end with line breaks other than line feeds, such as U+2028", _BREAKS_HINT)
         self._table = (
             _layout(rows, options, file, self._delimiter) if rows else _Table([], 0, 0, None, None, by_sentence=False)
         )
@@ -175,9 +174,9 @@ class CsvSource(JsonlSource):
         except csv.Error as error:
             if "new-line character" in str(error):
                 message = "its lines end with carriage returns, expected line feeds"
-                raise DataError(Issue(message, self.file.name), fix=RETURN_HINT) from None
-            issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, line)
-            raise DataError(issue, fix="export the table again, or correct it") from None
+                raise self.file.error(message, RETURN_HINT) from None
+            message = f"not CSV: {error}; a quotation mark in this row may have no end"
+            raise self.file.error(message, "export the table again, or correct it", line) from None
 
     def values(self) -> Iterator[tuple[int, JsonObject]]:
         """The sentences as objects of JSONL, with their first lines in the file."""
@@ -235,11 +234,8 @@ class CsvSource(JsonlSource):
         kept = worded if worded and BLANK_WORDS in self.options.repair else numbered
         rows = [row for _, row in kept]
         width = max(map(len, rows))
-        others = [
-            at
-            for at in range(width)
-            if at not in (word, tag, document, sentence) and (not names or names[at : at + 1] != [""])
-        ]
+        known = (word, tag, document, sentence)
+        others = [at for at in range(width) if at not in known and (not names or names[at : at + 1] != [""])]
         value: JsonObject = {} if sentence is None else {"id": ":".join(filter(None, name))}
         value |= {} if document is None else {"document": name[0]}
         value |= {"tokens": [_cell(row, word) for row in rows], "ner_tags": [_cell(row, tag) for row in rows]}
@@ -303,7 +299,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile, del
         columns = ", ".join(names) or "without a header"
         message = f"no sentence ends among its first {len(sample):,} words: {beginning(columns, 100)}"
         fix = 'name the column of sentences "sentence_id", or put an empty row after each sentence'
-        raise DataError(Issue(message, file.name), fix=fix)
+        raise file.error(message, fix)
     return table
 
 
@@ -340,17 +336,13 @@ def _unclear(role: str, names: _TableRow, rows: Sequence[_TableRow], file: TextF
         by = f"by a header such as {header}: here, only a column named sentence ends a sentence"
     columns = ", ".join(names) or "without a header"
     fix = f"name the columns {by}. For raw text, save only that column, one sentence per line"
-    return DataError(
-        Issue(f"it is not clear which column has the {role}s: {beginning(columns, 100)}", file.name), fix=fix
-    )
+    return file.error(f"it is not clear which column has the {role}s: {beginning(columns, 100)}", fix)
 
 
 def _refuse_texts(rows: Sequence[_TableRow], file: TextFile) -> None:
     if text := whole_text(rows):
-        message = (
-            f"its rows have whole texts, such as {shown(text)}, expected a word and its tag, or a tag for each word"
-        )
-        raise DataError(Issue(message, file.name), fix=_TEXTS_FIX)
+        expected = "expected a word and its tag, or a tag for each word"
+        raise file.error(f"its rows have whole texts, such as {shown(text)}, {expected}", _TEXTS_FIX)
 
 
 def _like_tags(rows: Sequence[_TableRow]) -> list[int]:

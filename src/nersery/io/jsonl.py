@@ -246,10 +246,8 @@ def _line(value: JsonObject, sentence: Sentence | None) -> str:
     try:
         return ENCODER.encode(value) + "\n"
     except ValueError:
-        raise DataError(
-            Issue("a score is NaN or infinite, which JSON cannot hold", sentence=sentence.id if sentence else ""),
-            fix="make the method return finite scores",
-        ) from None
+        message, id = "a score is NaN or infinite, which JSON cannot hold", sentence.id if sentence else ""
+        raise DataError(Issue(message, sentence=id), fix="make the method return finite scores") from None
 
 
 def read_rejects(path: Path) -> Iterator[Reject]:
@@ -260,10 +258,8 @@ def read_rejects(path: Path) -> Iterator[Reject]:
         try:
             yield _reject(text, line)
         except BrokenError as broken:
-            raise DataError(
-                [Issue(issue.message, str(path), issue.line) for issue in broken.issues],
-                fix="write the file again with nersery",
-            ) from None
+            issues = [Issue(issue.message, str(path), issue.line) for issue in broken.issues]
+            raise DataError(issues, fix="write the file again with nersery") from None
 
 
 def _reject(text: str, line: int) -> Reject:

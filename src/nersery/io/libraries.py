@@ -87,9 +87,8 @@ def dataset_sentences(
     if hasattr(dataset, "keys"):
         raise _no_rows(dataset, {words, tags, *WORDS, *TAGS})
     if isinstance(dataset, str) or not hasattr(dataset, "__iter__"):
-        raise SettingsError(
-            f"the dataset is {shown(dataset)}, expected a split of a dataset, or rows with words and tags"
-        )
+        expected = "expected a split of a dataset, or rows with words and tags"
+        raise SettingsError(f"the dataset is {shown(dataset)}, {expected}")
     rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator can be read only once
     columns = getattr(rows, "column_names", None) or _keys(rows)
     word_column = column_named(columns, words, "words", WORDS[:2])

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.batched import batched
-from nersery.core.errors import DataError, Issue, beginning
+from nersery.core.errors import Issue, beginning
 from nersery.core.extras import required
 from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.annotation_tools.json_forms import LABEL_KEYS
@@ -84,14 +84,12 @@ class ParquetSource(JsonlSource):
                     if batch.nbytes > MAX_BATCH_BYTES:
                         raise ValueError(f"{batch.num_rows:,} rows take {batch.nbytes:,} bytes, too many for sentences")
                     rows = map(json_value, batch.to_pylist())
-                    yield from (
-                        with_names(without_nulls(row), names) for row in (map(_decoded, rows) if has_bytes else rows)
-                    )
+                    for row in map(_decoded, rows) if has_bytes else rows:
+                        yield with_names(without_nulls(row), names)
         except (OSError, load_pyarrow().ArrowException, ValueError, TypeError, OverflowError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # pyarrow has none for damaged bytes
                 raise self.file.unreadable(error) from None
-            message = f"this cannot be read as Parquet: {error}"
-            raise DataError(Issue(message, self.file.name), fix=_advice(self.file, error)) from None
+            raise self.file.error(f"this cannot be read as Parquet: {error}", _advice(self.file, error)) from None
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
         """The issues, with the code that reads the rows of this file in Python; see `JsonlSource`."""
@@ -119,7 +117,7 @@ def _refuse_repeated(schema: Any, file: TextFile) -> None:
     """Raise `DataError` if two columns have the same name, because a row would keep only the last."""
     if repeated := [name for name, count in Counter(schema.names).items() if count > 1]:
         message = f'the column "{repeated[0]}" occurs {schema.names.count(repeated[0])} times, expected once'
-        raise DataError(Issue(message, file.name), fix="rename or leave out the others")
+        raise file.error(message, "rename or leave out the others")
 
 
 def _refuse_texts(schema: Any, file: TextFile) -> None:
@@ -132,8 +130,9 @@ def _refuse_texts(schema: Any, file: TextFile) -> None:
     message = f'"text" holds whole texts, expected lists of words; columns: {beginning(", ".join(schema.names), 100)}'
     target = str(file.path.with_name(f"{file.path.stem}-texts.jsonl"))
     code = f"open({target!r}, 'w').writelines(json.dumps(row) + '\\n' for row in {_rows_in_python(file)})"
-    fix = f"save it as JSONL, which may hold texts, in Python: import json, pyarrow.parquet; {code}"
-    raise DataError(Issue(message, file.name), fix=fix)
+    raise file.error(
+        message, f"save it as JSONL, which may hold texts, in Python: import json, pyarrow.parquet; {code}"
+    )
 
 
 def _refuse_rows_of_words(schema: Any, file: TextFile) -> None:
@@ -142,13 +141,11 @@ def _refuse_rows_of_words(schema: Any, file: TextFile) -> None:
     are_lists = any(map(load_pyarrow().types.is_nested, schema.types))
     if are_lists or names.isdisjoint(WORD_NAMES) or names.isdisjoint(TAG_NAMES):
         return
-    columns = ", ".join(schema.names)
-    message = (
-        f"this seems to have a row for each word, expected one for each sentence; columns: {beginning(columns, 100)}"
-    )
+    columns = beginning(", ".join(schema.names), 100)
+    message = f"this seems to have a row for each word, expected one for each sentence; columns: {columns}"
     table, target = f"pyarrow.parquet.read_table({file.name!r})", str(file.path.with_suffix(".csv"))
     code = f"import pyarrow.csv, pyarrow.parquet; pyarrow.csv.write_csv({table}, {target!r})"
-    raise DataError(Issue(message, file.name), fix=f"save it as CSV, where a row may be a word, in Python: {code}")
+    raise file.error(message, f"save it as CSV, where a row may be a word, in Python: {code}")
 
 
 def _refuse_bombs(metadata: Any) -> None:

@@ -159,10 +159,10 @@ def lines_of_links(file: TextFile) -> Iterator[str]:
     for first in islice(lines, 1):
         if first.startswith(GIZA_MARK):
             message = "this is a file of GIZA++ (A3.final), expected links such as 0-0 1-2 in each line"
-            raise DataError(Issue(message, file.name, 1), fix=GIZA_FIX)
+            raise file.error(message, GIZA_FIX, 1)
         if _OF_WORDS.fullmatch(first):
             message = "this has a link in each line (0001 1 1 S), expected links such as 0-0 1-2 of a pair in each line"
-            raise DataError(Issue(message, file.name, 1), fix=OF_WORDS_FIX)
+            raise file.error(message, OF_WORDS_FIX, 1)
         yield first
     yield from lines
 
@@ -231,13 +231,10 @@ class AlignmentFile:
         if self.beside is None:
             yield from ((text, None) for text in lines_of_links(self.file))
             return
-        for line, (text, probabilities) in enumerate(
-            zip_longest(lines_of_links(self.file), self.beside.lines()), start=1
-        ):
+        pairs = zip_longest(lines_of_links(self.file), self.beside.lines())
+        for line, (text, probabilities) in enumerate(pairs, start=1):
             if text is None or probabilities is None:
                 shorter = self.file if text is None else self.beside
-                raise DataError(
-                    Issue(f"the file ends before line {line}, expected a line for each pair", shorter.name),
-                    fix="give the links and the probabilities of the same alignment",
-                )
+                fix = "give the links and the probabilities of the same alignment"
+                raise shorter.error(f"the file ends before line {line}, expected a line for each pair", fix)
             yield text, probabilities

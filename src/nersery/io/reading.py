@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -105,7 +105,7 @@ def opened_together(corpora: Sentences | Sequence[str | Path] | None, name: str)
 def _open(path: str | Path, options: ReadOptions, attached_share: float | None = None) -> Source:
     """Open a file, or a folder of files; see `open_text`."""
     path = input_path(path)
-    open_file = partial(_open_like_gold, attached_share=attached_share)
+    open_file = partial(_open_file, attached_share=attached_share)
     try:
         if Path(path).is_dir():
             return FolderSource(TextFile(path, options.encoding), options, open_file)
@@ -114,15 +114,8 @@ def _open(path: str | Path, options: ReadOptions, attached_share: float | None =
         raise DataError(Issue(f"cannot be read: {error.strerror}", path), fix=READABLE) from None
 
 
-def _open_like_gold(path: str | Path, options: ReadOptions, attached_share: float | None) -> Source:
+def _open_file(path: str | Path, options: ReadOptions, attached_share: float | None = None) -> Source:
     """Open a file. Its text is split like the labelled sentences that it belongs to; see `open_text`."""
-    source = _open_file(path, options)
-    if isinstance(source, TextSource) and options.split is None and (attached_share or 0) > MAX_ATTACHED_SHARE:
-        return TextSource(source.file, options, keep_punctuation=True)
-    return source
-
-
-def _open_file(path: str | Path, options: ReadOptions) -> Source:
     file = TextFile(path, options.encoding)
     file.refuse_pointer()
     if file.encoding == options.encoding != "utf-8-sig" and file.path.is_file():
@@ -136,17 +129,17 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
     if note := file.note_of_mojibake():
         warn(f"{file.name}: {note}")
     format = options.format if options.format != AUTO else _recognise(file, options)
-    reader = formats()[format].reader
-    if reader is None:
-        message = f"{formats()[format].summary} cannot be read; formats that can: {', '.join(readable())}"
-        raise DataError(Issue(message, file.name), fix="give the file it was made from")
+    reader = cast("Callable[..., Source]", formats()[format].reader)
     if options.format == AUTO:
-        return reader(file, options)
-    try:
         source = reader(file, options)
-    except DataError as error:
-        raise _naming_the_format(file, options, error) from None
-    source.add_advice = partial(_naming_the_format, file, options)
+    else:
+        try:
+            source = reader(file, options)
+        except DataError as error:
+            raise _naming_the_format(file, options, error) from None
+        source.add_advice = partial(_naming_the_format, file, options)
+    if isinstance(source, TextSource) and options.split is None and (attached_share or 0) > MAX_ATTACHED_SHARE:
+        return TextSource(file, options, keep_punctuation=True)
     return source
 
 
@@ -194,18 +187,16 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
             return by_extension.name
         if format.recognises is not None and format.recognises(head):
             return format.name
-    raise DataError(
-        Issue(f'neither the extension "{head.extension}" nor the first lines show the format', file.name),
-        fix=f"name it by --format {' or '.join(readable())}",
-    )
+    message = f'neither the extension "{head.extension}" nor the first lines show the format'
+    raise file.error(message, f"name it by --format {' or '.join(readable())}")
 
 
 def _sheet(file: TextFile) -> DataError:
     """The error for a spreadsheet, whose columns may mean anything."""
     table = f'pandas.read_excel("{file.name}", keep_default_na=False)'
-    return DataError(
-        Issue("this is a table, which nersery reads through pandas", file.name),
-        fix="if each row has a word, its tag and its sentence's id, convert it in Python: "
+    return file.error(
+        "this is a table, which nersery reads through pandas",
+        "if each row has a word, its tag and its sentence's id, convert it in Python: "
         f'nersery.write(nersery.Corpus.from_pandas({table}), "train.jsonl"). For raw text, save only that column, one '
         "sentence per line",
     )

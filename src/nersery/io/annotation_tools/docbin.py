@@ -65,9 +65,7 @@ class DocBinSource(Source):
             raise self.file.unreadable(error) from None
         except _DAMAGED as error:
             message = f"this cannot be read as spaCy's DocBin: {error}"
-            raise DataError(
-                Issue(message, self.file.name), fix="save it again in spaCy, or name its format by --format"
-            ) from None
+            raise self.file.error(message, "save it again in spaCy, or name its format by --format") from None
 
 
 def _refuse_bomb(content: bytes) -> None:

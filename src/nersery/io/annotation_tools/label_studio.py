@@ -46,9 +46,8 @@ def _of_results(annotation: JsonObject, line: int) -> list[JsonObject]:
         message = f'a label is of the kind "{other.get("type")}", expected "labels" over plain text'
         raise wrong_object(line, message, fixes=(_PLAIN_TEXT if _in_html(other) else _COMPLETE,))
     if len(texts := {str(result["to_name"]) for result in labels if "to_name" in result}) > 1:
-        raise wrong_object(
-            line, f"labels belong to {len(texts)} texts ({', '.join(sorted(texts))}), expected one text per task"
-        )
+        listed = ", ".join(sorted(texts))
+        raise wrong_object(line, f"labels belong to {len(texts)} texts ({listed}), expected one text per task")
     for label in labels:
         _refuse_incomplete(label, line)
     return [{key: _value(result).get(key) for key in (*_PARTS, "text")} for result in labels]
@@ -96,9 +95,8 @@ def _text_of(data: JsonObject, labels: Sequence[JsonObject], line: int) -> Any:
     elif len(data) > 1:
         texts = {}
     if len(texts) != 1:
-        raise wrong_object(
-            line, f'"data" has {", ".join(data) or "nothing"}, expected "text", or one text that labels fit'
-        )
+        found = ", ".join(data) or "nothing"
+        raise wrong_object(line, f'"data" has {found}, expected "text", or one text that labels fit')
     return next(iter(texts.values()))
 
 

@@ -42,9 +42,8 @@ class RasaSource(StandoffSource):
                 yield Document(id, text + written[at:], spans, line)
             else:
                 message = 'a label has no single "entity", expected e.g. [Oslo](city) or [Oslo]{"entity": "city"}'
-                findings.record_broken(
-                    id, [Issue(message, line=line, kind="not a label")], unreadable_sentence(written)
-                )
+                issue = Issue(message, line=line, kind="not a label")
+                findings.record_broken(id, [issue], unreadable_sentence(written))
 
     def _examples(self) -> Iterator[tuple[int, str]]:
         """The items below intents, with their lines from 1."""

@@ -159,9 +159,8 @@ class StandoffSource(Source):
         if not names:
             return document
         moved = document.moved(names)
-        findings.count_repairs(
-            +Counter(dict.fromkeys(names, sum(map(LabelledSpan.__ne__, document.spans, moved.spans))))
-        )
+        count = sum(map(LabelledSpan.__ne__, document.spans, moved.spans))
+        findings.count_repairs(+Counter(dict.fromkeys(names, count)))
         return moved
 
     def _sentence(self, line: Line, id: str, findings: Findings) -> Sentence | None:
@@ -195,9 +194,8 @@ class StandoffSource(Source):
         if not issues:
             findings.count_repairs(+Counter({WHOLE_WORDS: widened, CUT_WORDS: len(offsets) - len(uncut)}), cleaned)
             return sentence
-        findings.record_broken(
-            id, issues, unreadable_sentence(" ".join(words) or line.text, [f"# label: {span}" for span in line.spans])
-        )
+        labels = [f"# label: {span}" for span in line.spans]
+        findings.record_broken(id, issues, unreadable_sentence(" ".join(words) or line.text, labels))
         return None
 
 

@@ -145,10 +145,9 @@ def _check_names(types: Sequence[str]) -> None:
     """Warn about types that get another name in brat. Raise `DataError` if two types get the same name."""
     names: dict[str, str] = {}
     for type_ in types:
-        if (other := names.setdefault(_joined(type_), type_)) != type_:
-            message = (
-                f"the types {other!r} and {type_!r} would both be {_joined(type_)}: brat allows no spaces in types"
-            )
+        name = _joined(type_)
+        if (other := names.setdefault(name, type_)) != type_:
+            message = f"the types {other!r} and {type_!r} would both be {name}: brat allows no spaces in types"
             fix = f"rename one of them, e.g. by nersery dataset convert --type {shlex.quote(f'{type_}=NEW')}"
             raise DataError(message, fix=fix)
     if spaced := [f"{type_} is {name}" for name, type_ in names.items() if name != type_]:

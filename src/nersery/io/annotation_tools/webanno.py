@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from nersery.core.errors import DataError, Issue, shown
+from nersery.core.errors import Issue, shown
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import CharacterSpan, Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
@@ -100,8 +100,7 @@ class WebannoSource(StandoffSource):
         """Find the columns that may have the labels: not those of parts of speech, chains, relations and links."""
         for line in self.file.lines():
             if line.startswith(MARK) and carriage_return_issue(line, 1):
-                issue = Issue("its lines end with carriage returns, expected line feeds", self.file.name)
-                raise DataError(issue, fix=RETURN_HINT)
+                raise self.file.error("its lines end with carriage returns, expected line feeds", RETURN_HINT)
             if line.strip() and not line.startswith("#"):
                 return
             if (layer := _LAYER.match(line.rstrip("\r\n"))) is None:
@@ -120,7 +119,7 @@ class WebannoSource(StandoffSource):
         main = [layer for layer in candidates if layer.name == _NAMED_ENTITY] or candidates
         if self._layers and len(main) != 1:
             message = f"labels are in the columns {', '.join(map(str, self._layers))}, expected one"
-            raise DataError(Issue(message, self.file.name), fix="name the column: --tag-column")
+            raise self.file.error(message, "name the column: --tag-column")
         return main[0] if main else None
 
     def _layer_in(self, findings: Findings) -> _Layer | None:
@@ -131,7 +130,7 @@ class WebannoSource(StandoffSource):
         names = {other.name for other in self._layers}
         if self.options.tag_column is None and _NAMED_ENTITY in names and (not layer or layer.name != _NAMED_ENTITY):
             message = f"labels are in the layer {_NAMED_ENTITY}, but in files before this one in {findings.layer}"
-            raise DataError(Issue(message, self.file.name), fix="rename this file to be the first in the folder")
+            raise self.file.error(message, "rename this file to be the first in the folder")
         if layer is None and self.labelled:
             warn(f"{self.file.name}: no layer {findings.layer or _NAMED_ENTITY}, so its sentences have no entities")
         return layer
@@ -174,9 +173,8 @@ class WebannoSource(StandoffSource):
         for number, line in enumerate(self.file.lines(), start=1):
             line = line.rstrip("\r\n")
             if line.startswith(MARK) and word.line:
-                message = "a second document begins here, expected one per file"
                 fix = "save each document to its own file, in one folder"
-                raise DataError(Issue(message, self.file.name, number), fix=fix)
+                raise self.file.error("a second document begins here, expected one per file", fix, number)
             if line.strip() and not line.startswith("#"):
                 row = self._row(line, number, begins, word, layer)
                 word = word if row.is_part else row

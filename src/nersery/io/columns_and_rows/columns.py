@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
-from nersery.core.errors import DataError, Issue, shown
+from nersery.core.errors import DataError, shown
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.core.warnings import warn
@@ -58,9 +58,7 @@ def paragraphs(file: TextFile) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(file.lines(), start=1):
         if len(current) > MAX_ROWS:
             message = f"a sentence has more than {MAX_ROWS:,} lines"
-            raise DataError(
-                Issue(message, file.name, number - len(current)), fix="put a blank line after each sentence"
-            )
+            raise file.error(message, "put a blank line after each sentence", number - len(current))
         if line.strip(BLANKS):
             current.append(line)
         elif current:
@@ -226,20 +224,18 @@ def ambiguity_error(file: TextFile) -> DataError:
     """The error for a file that `resembles_columns` but may be something else."""
     message = "some lines are a word and its tag, others are not: this may be text or broken columns"
     fix = "name the format: --format conll shows the wrong lines, --format text reads each line as a sentence"
-    return types_without_prefixes(file, _Sample(file).usual_columns) or DataError(Issue(message, file.name), fix=fix)
+    return types_without_prefixes(file, _Sample(file).usual_columns) or file.error(message, fix)
 
 
 def check_named_columns(file: TextFile, options: ReadOptions, width: int) -> None:
     """Raise `DataError` if a file does not have the columns that the user names."""
     for role, column in (("word", options.word_column), ("tag", options.tag_column)):
         if column is not None and column > width:
-            raise DataError(
-                Issue(f"there is no {role} column {column}: its lines have {width} columns", file.name),
-                fix=f"name one of them by --{role}-column, or leave it out to detect it",
-            )
+            message = f"there is no {role} column {column}: its lines have {width} columns"
+            raise file.error(message, f"name one of them by --{role}-column, or leave it out to detect it")
     if options.tag_column is not None and width == 1:
-        issue = Issue("its lines have one column, expected a word and a tag", file.name)
-        raise DataError(issue, fix="separate word and tag with a tab or a space, or name the format by --format text")
+        fix = "separate word and tag with a tab or a space, or name the format by --format text"
+        raise file.error("its lines have one column, expected a word and a tag", fix)
 
 
 def _refuse_other_column(file: TextFile, columns: Sequence[Sequence[str]], options: ReadOptions) -> None:
@@ -251,14 +247,14 @@ def _refuse_other_column(file: TextFile, columns: Sequence[Sequence[str]], optio
     others = _tag_positions(columns, replace(options, tag_column=None), _SURE_EVIDENCE)
     if others:
         message = f"column {named + 1} has no tags, e.g. {shown(columns[named][0], 40)}, but column {others[0] + 1} has"
-        raise DataError(Issue(message, file.name), fix=f"name the column of the tags: --tag-column {others[0] + 1}")
+        raise file.error(message, f"name the column of the tags: --tag-column {others[0] + 1}")
 
 
 def _refuse_words(file: TextFile, sample: _Sample) -> None:
     """Raise `DataError` if the lines of a file without tags cannot all be comments."""
     if issue := next(filter(None, (carriage_return_issue(line, 0) for line in sample.lines)), None):
         message = "there are carriage returns inside its lines, expected line feeds at their ends"
-        raise DataError(Issue(message, file.name), fix=issue.fixes[0])
+        raise file.error(message, issue.fixes[0])
     if not all(_may_be_comment(row[0]) for row in sample.rows):
         raise no_tags(file, sample.columns, is_conllu=len(sample.columns) == CONLLU_WIDTH)
 

@@ -285,14 +285,10 @@ def _advice(row: Any) -> Iterator[str]:
     if key := next((key for key, text in row.items() if _is_string(text) and len(text.split()) > 2), ""):
         rename = f"""jq -c '.text = .["{key}"]' old > new.jsonl"""
         yield f'if "{key}" has the text, rename it, and the key of its labels likewise: {rename}'
-    elif key := next((key for key, items in row.items() if _are_objects(items)), ""):
+    elif key := next((key for key, one in row.items() if isinstance(one, list) and {*map(type, one)} == {dict}), ""):
         inner = next((name for name, one in row[key][0].items() if isinstance(one, dict) and has_words(one)), "")
         path = f'.["{key}"][]' + (f'["{inner}"]' if inner else "")
         yield f"if \"{key}\" has the sentences, put each on a line of its own: jq -c '{path}' old > new.jsonl"
-
-
-def _are_objects(items: Any) -> bool:
-    return isinstance(items, list) and set(map(type, items)) == {dict}
 
 
 def _are_numbers(tags: Any) -> bool:

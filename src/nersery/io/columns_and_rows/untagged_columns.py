@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from nersery.core.errors import DataError, Issue, beginning
+from nersery.core.errors import DataError, beginning
 from nersery.core.tags import ONE_LETTER_TYPES, ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
 from nersery.io.columns_and_rows.word_column import MIN_ROWS
 from nersery.io.input_files.foreign import foreign_formats
@@ -57,10 +57,8 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
         fix = foreign_formats()["words and entities in brackets, in columns"].advice
     fix = (_other_separator(columns[0]) if len(columns) == 1 else "") or fix
     misc = " and no key in MISC, after the last tab, holds tags such as NER=B-PER" * is_conllu
-    issue = Issue(
-        f"no column looks like tags (O, B-PER, I-PER …){misc}; the first line has: {beginning(values, 100)}", file.name
-    )
-    return DataError(issue, fix=fix)
+    seen = f"the first line has: {beginning(values, 100)}"
+    return file.error(f"no column looks like tags (O, B-PER, I-PER …){misc}; {seen}", fix)
 
 
 def outside_value(columns: Sequence[Sequence[str]]) -> str:
@@ -97,10 +95,9 @@ def types_without_prefixes(file: TextFile, columns: Sequence[Sequence[str]]) -> 
         fix = ONE_LETTER_TYPES
     if outside != OUTSIDE:
         fix = f"where {outside} means no entity, {_to_letter(outside)}; then {fix}"
-    message = (
-        f"its lines seem to be words and types without B- and I-, the first {beginning(', '.join(map(repr, row)), 100)}"
-    )
-    return DataError(Issue(message, file.name), fix=f"{fix}; --format text reads each line as a sentence")
+    first = beginning(", ".join(map(repr, row)), 100)
+    message = f"its lines seem to be words and types without B- and I-, the first {first}"
+    return file.error(message, f"{fix}; --format text reads each line as a sentence")
 
 
 def _to_letter(outside: str) -> str:

@@ -68,8 +68,8 @@ class FolderSource(Source):
                 "`nersery predict` takes the tagger first, then the sentences",
                 "nersery.predict takes the sentences first, then the tagger",
             )
-            issue = Issue("the folder holds a model, expected a corpus", file.name)
-            raise DataError(issue, fix=f"name a file or folder of sentences; {order}")
+            message = "the folder holds a model, expected a corpus"
+            raise file.error(message, f"name a file or folder of sentences; {order}")
         _refuse_saved(file)
         self._open = open_file
         try:
@@ -81,7 +81,7 @@ class FolderSource(Source):
             self._about = [path.name for path in listed if _is_documentation(path)]
         except OSError as error:
             fix = READABLE if isinstance(error, PermissionError) else advice_for(error)
-            raise DataError(Issue(f"the folder cannot be read: {error.strerror}", file.name), fix=fix) from None
+            raise file.error(f"the folder cannot be read: {error.strerror}", fix) from None
         if issues := list(self._issues()):
             raise DataError(issues, fix=self._advice())
         self.add_advice = self._advice_of_first
@@ -222,8 +222,8 @@ def _refuse_saved(folder: TextFile) -> None:
     if has_splits or (folder.path / SAVED).is_file():
         split = "['train']" * has_splits
         code = f"datasets.load_from_disk({folder.name!r}){split}.to_parquet('train.parquet')"
-        issue = Issue("the folder is a data set that Hugging Face's datasets has saved, in Arrow", folder.name)
-        raise DataError(issue, fix=f"save it as Parquet, in Python: {code}")
+        message = "the folder is a data set that Hugging Face's datasets has saved, in Arrow"
+        raise folder.error(message, f"save it as Parquet, in Python: {code}")
 
 
 def _is_unfinished(manifest: Path) -> bool:

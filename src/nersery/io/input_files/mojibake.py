@@ -12,7 +12,6 @@ MIN_SHARE = 0.5
 _PLACE = re.compile(r"[^\x00-\x7f]+")
 _CONTROL = re.compile(r"[\x80-\x9f]")
 """Characters of Latin-1 for bytes that are punctuation in Windows-1252."""
-_BYTES = {chr(number): number for number in range(256)}
 _OF_WINDOWS = {bytes([byte]).decode(WINDOWS, "ignore"): byte for byte in range(0x80, 0xA0)}
 """Bytes that are control characters in Latin-1, by their characters in Windows-1252."""
 
@@ -24,7 +23,7 @@ def restored(text: str) -> str:
     ('é', '')
     """
     try:
-        return bytes([_OF_WINDOWS.get(character, _BYTES.get(character, 0xFF)) for character in text]).decode()
+        return bytes([_OF_WINDOWS.get(character, min(ord(character), 0xFF)) for character in text]).decode()
     except UnicodeDecodeError:
         return ""
 

@@ -106,7 +106,8 @@ class TextFile:
                 self._spool(stream)
         self.stem = self.stem.encode("utf-8", "replace").decode()
         name = codecs.lookup(encoding).name
-        self._marked = self._encoding_of_mark()
+        beginning = self._beginning(4)
+        self._marked = next((name for mark, name in _MARKS.items() if beginning.startswith(mark)), "")
         self.encoding = self._marked or ("utf-8-sig" if name.startswith("utf-8") else encoding)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -163,12 +164,12 @@ class TextFile:
             text = stream.read(MAX_IN_MEMORY + 1)
         if len(text) > MAX_IN_MEMORY:
             message = f"the text has more than {MAX_IN_MEMORY:,} characters, but must be read as a whole"
-            raise DataError(Issue(message, self.name), fix="split it into several files, or export one object per line")
+            raise self.error(message, "split it into several files, or export one object per line")
         return text
 
     def _too_long(self, line: int) -> DataError:
-        issue = Issue(f"the line has more than {MAX_LINE_LENGTH:,} characters", self.name, line)
-        return DataError(issue, fix="check that this is a file of text; put each sentence on a line of its own")
+        fix = "check that this is a file of text; put each sentence on a line of its own"
+        return self.error(f"the line has more than {MAX_LINE_LENGTH:,} characters", fix, line)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[TextIO]:
@@ -186,11 +187,6 @@ class TextFile:
         """Whether the file begins with the byte order mark of UTF-8, which is skipped when the file is read."""
         return self._marked == "utf-8-sig"
 
-    def _encoding_of_mark(self) -> str:
-        """The encoding that the byte order mark of the file names; empty without one."""
-        beginning = self._beginning(4)
-        return next((name for mark, name in _MARKS.items() if beginning.startswith(mark)), "")
-
     @cached_property
     def seems_utf_8(self) -> bool:
         """Whether enough of the first lines are UTF-8 with characters beyond ASCII. Few other lines are by chance."""
@@ -203,25 +199,26 @@ class TextFile:
             return ""
         return note_of_mojibake(self._beginning(MAX_SEARCHED).decode("utf-8", "ignore"))
 
+    def error(self, message: str, fix: str, line: int | None = None) -> DataError:
+        """An error with a single issue of the file."""
+        return DataError(Issue(message, self.name, line), fix=fix)
+
     def unreadable(self, error: OSError) -> DataError:
         """The error that says why the file cannot be read."""
         if isinstance(error, FileNotFoundError):
             if address := address_in(self.path):
                 fix = advice_for_address(address, "download it, and name that file")
-                return DataError(Issue("this is an address, expected a file", self.name), fix=fix)
+                return self.error("this is an address, expected a file", fix)
             if self.path.is_symlink():
-                target = self.path.readlink()
-                return DataError(
-                    Issue(f"this is a link to {target}, which is missing", self.name), fix="correct the link"
-                )
+                return self.error(f"this is a link to {self.path.readlink()}, which is missing", "correct the link")
             fix = advice_for_missing(self.path) or CHECK_NAME
             if fix == CHECK_NAME and " " in self.name:
                 fix = either(fix, f"{fix}; to use text in memory, give Corpus.from_texts([text])")
-            return DataError(Issue("there is no such file", self.name), fix=fix)
+            return self.error("there is no such file", fix)
         if self.path.is_dir():
-            return DataError(Issue("this is a folder, expected a file", self.name), fix="name a file in it")
+            return self.error("this is a folder, expected a file", "name a file in it")
         fix = READABLE if isinstance(error, PermissionError) else advice_for(error)
-        return DataError(Issue(f"cannot be read: {error.strerror}", self.name), fix=fix)
+        return self.error(f"cannot be read: {error.strerror}", fix)
 
     def refuse_binary(self) -> None:
         """Raise `DataError` if the file is compressed, Parquet, or otherwise not text in any encoding."""
@@ -236,7 +233,7 @@ class TextFile:
         name, likely = codecs.lookup(self.encoding).name, self._wide()
         if not self._marked and likely not in ("", name, f"{name}-le"):  # which is how Python reads utf-16
             self.refuse_binary()
-            raise DataError(Issue(f"this seems to be {likely}", self.name), fix=_naming(likely))
+            raise self.error(f"this seems to be {likely}", _naming(likely))
 
     def _wide(self, min_line_ends: int = MIN_LINE_ENDS) -> str:
         """The kind of UTF-16 or UTF-32 that a file without a mark seems to have; empty for another encoding.
@@ -258,7 +255,8 @@ class TextFile:
         found = [name for name, end in ends.items() if units[*end] >= min_line_ends]
         # In other files, such bytes are at odd positions, too.
         is_whole = len(found) == 1 and beginning.count(ends[found[0]]) == units[*ends[found[0]]]
-        return found[0] if is_whole and not _is_nearly_utf_8(beginning) else ""
+        wrong = beginning.decode("utf-8", "replace").count("\ufffd")  # a character may be cut at the end
+        return found[0] if is_whole and wrong > MAX_CHANCE_NULLS else ""
 
     def _begins_in_utf_8(self) -> bool:
         """Whether the file seems to be UTF-8, but is read in another encoding."""
@@ -302,9 +300,8 @@ class TextFile:
         if is_right and bad:
             fix = f"write these lines in {encoding} like the others; --encoding {likely} would garble the others"
         if reason in _CUT:
-            line = bad[-1][0] if bad else None
             fix = "copy the file again" if is_right else f"copy the file again if it is cut off, or {fix}"
-            return DataError(Issue("the file ends within a character", self.name, line), fix=fix)
+            return self.error("the file ends within a character", fix, bad[-1][0] if bad else None)
         issues = [
             Issue(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
@@ -367,11 +364,6 @@ def is_utf_8(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _is_nearly_utf_8(beginning: bytes) -> bool:
-    """Whether bytes are UTF-8, except for a few, such as those of a character that is cut at the end."""
-    return beginning.decode("utf-8", "replace").count("\ufffd") <= MAX_CHANCE_NULLS
 
 
 def _bad_byte(line: str) -> re.Match[str] | None:

@@ -55,10 +55,9 @@ class SeenIds:
         for id in self._lines:
             self._flags[hash(id) % FLAGS] = True
         rows = sorted((_bytes(id), line, _bytes(file)) for id, (line, file) in self._lines.items())
+        columns = "ids (id blob primary key, line integer, file blob) without rowid"
         with naming_the_temporary_folder():
-            self._table = self._table or temporary_table(
-                "ids (id blob primary key, line integer, file blob) without rowid"
-            )
+            self._table = self._table or temporary_table(columns)
             self._table.executemany("insert into ids values (?, ?, ?)", rows)
         self._lines.clear()
 
