@@ -32,6 +32,13 @@ def test_nothing_is_decided_at_first(tmp_path: Path) -> None:
     assert outcomes(tmp_path) == [Reject(NOT_REVIEWED, ADA), Reject(NOT_REVIEWED, OSLO)]
 
 
+def test_undecided_sentences_are_not_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 100,000 sentences, this took half of the time to write the output."""
+    corpus = SentenceTable([ADA])
+    monkeypatch.delattr(SentenceTable, "find")
+    assert outcomes(tmp_path, corpus) == [Reject(NOT_REVIEWED, ADA)]
+
+
 def test_the_last_decision_counts_and_is_read_again(tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", Decision("reject", ADA.labels, "no"))

@@ -21,6 +21,7 @@ from nersery.cli import options
 from nersery.cli.app import INTERRUPTIONS, Terminated, label_group
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean, printable
 from nersery.core.outcome import Reject, Tally
+from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.system.files import check_writable, content_hash, review_folder
 from nersery.core.text.definitions import check_types
@@ -214,7 +215,7 @@ def review(
         loader.finish()
         options.report_repairs(corpus)
         decisions.write_again_if_removed()
-        tally = _write(target, corpus, decisions, writer)
+        tally = _write(target, corpus, decisions, writer, quiet=quiet)
     if json:
         _print_as_json(target, tally, decisions)
     else:
@@ -264,12 +265,13 @@ def _write_redirect(redirect: Path, address: str) -> None:
         )
 
 
-def _write(target: Path, corpus: io.Source, decisions: Decisions, writer: io.Writer) -> Tally:
+def _write(target: Path, corpus: io.Source, decisions: Decisions, writer: io.Writer, *, quiet: bool) -> Tally:
     """Write the accepted sentences, and all others as rejects."""
     fingerprint = {"review": corpus.fingerprint(), "decisions": content_hash(decisions.file)}
     job = corpus_job(target, fingerprint, writer, rows=corpus)
     items: Iterator[Sentence | Reject] = chain(decisions.corpus, corpus.rejects)  # rejects were left out by a repair
-    tally = job.run(items, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
+    with Progress("write", quiet=quiet) as progress:
+        tally = job.run(items, lambda batch: [*map(decisions.outcome, batch)], progress=progress, overwrite=True)
     job.note_losses()
     return tally
 

@@ -219,7 +219,9 @@ class Decisions:
 
     def outcome(self, sentence: Sentence) -> Outcome:
         """The outcome for a sentence of the corpus: the accepted sentence, as corrected, or why there is none."""
-        decision = self[sentence.id]
+        decision = self._by_id.get(sentence.id)
+        if decision is None:  # of most sentences, if the corpus is large
+            return Reject(NOT_REVIEWED, sentence)
         if decision.verdict == "accept":
             return _with_note(_corrected(sentence, decision), decision.note)
         return Reject(REJECTED_BY_HAND if decision.verdict else NOT_REVIEWED, _with_note(sentence, decision.note))
