@@ -284,7 +284,13 @@ def test_reports_a_full_disk_when_copying_standard_input(monkeypatch: pytest.Mon
 
 
 def test_a_name_need_not_be_text() -> None:
-    assert TextFile(os.fsdecode(b"a\xffb.txt")).stem == "a?b"
+    """With ? for each byte, the files of a folder would have the same ids."""
+    assert TextFile(os.fsdecode(b"a\xffb.txt")).stem == r"a\xffb"
+
+
+def test_ids_are_the_same_in_each_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsencode", lambda name: name.encode("ascii", "surrogateescape"))
+    assert TextFile("ü.txt".encode().decode("ascii", "surrogateescape")).stem == "ü"
 
 
 def test_limits_the_skipped_end_of_a_truncated_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

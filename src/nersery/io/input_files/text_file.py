@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import os
 import re
 import shutil
 import sys
@@ -104,7 +105,8 @@ class TextFile:
                 _consume_standard_input()
             with self.path.open("rb") as stream:
                 self._spool(stream)
-        self.stem = self.stem.encode("utf-8", "replace").decode()
+        # Ids begin with it: the same in each locale, and different for different names.
+        self.stem = os.fsencode(self.stem).decode("utf-8", "backslashreplace")
         name = codecs.lookup(encoding).name
         beginning = self._beginning(4)
         self._marked = next((name for mark, name in _MARKS.items() if beginning.startswith(mark)), "")
