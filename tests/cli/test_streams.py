@@ -316,6 +316,14 @@ class TestPipes:
         done = nersery("inspect", "stats", "e.jsonl", "--json", env={"PYTHONIOENCODING": "ascii"})
         assert "PÉR" in str(json.loads(done.stdout))
 
+    def test_name_that_the_locale_cannot_encode(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
+        """As in a recipe that names trän.conll, with LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0."""
+        monkeypatch.setattr("sys.getfilesystemencoding", lambda: "ascii")
+        monkeypatch.setattr("nersery.io.open_corpus", lambda *_: "trän.conll".encode("ascii"))
+        result = call("inspect", "stats", "train.conll")
+        expected = "error: 'trän.conll' has a character that names of files cannot have here (ascii). Set the"
+        assert (result.code, result.err) == (2, f"{expected} environment variable PYTHONUTF8=1\n")
+
     def test_file_names_that_are_not_utf_8_raise_no_bug(self, folder: Path):
         name = os.fsdecode(b"caf\xe9.conll")
         Path(name).write_bytes(Path("train.conll").read_bytes())

@@ -244,6 +244,9 @@ def _errors_as_messages() -> Iterator[None]:
             _fail(f"not enough memory ({beginning(reason, 200)}). {MORE_MEMORY}", 1)
         if isinstance(error, OSError):
             _fail(os_message(error), DISK_EXIT_CODE)
+        if isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding() != "utf-8":
+            reason = f"{error.object!r} has a character that names of files cannot have here ({error.encoding})"
+            _fail(f"{reason}. Set the environment variable PYTHONUTF8=1", 2)
         raise
 
 
