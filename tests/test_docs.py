@@ -251,7 +251,9 @@ def issues_of(name: str, values: dict[str, Any]) -> list[str]:
         return issues + registry.check(KINDS[name], method, settings)
     if name == "inspect suggestions":
         columns = inspect_suggestions._requests(values["methods"] or [], values["models"] or [])
-        return [issue for one in columns for issue in registry.check("augment", one.method, one.settings)]
+        return [
+            issue for one in columns.values() for issue in registry.check("augment", one["method"], one["settings"])
+        ]
     if name == "run" and values["recipe"] in recipe.shipped_recipes():
         recipe.load(values["recipe"], values["overrides"] or [])
     known = {"dataset sample": sampling.PROTOCOLS, "copy": [*recipe.shipped_recipes(), *examples()], "list": listed()}

@@ -145,9 +145,10 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; raise `SettingsError` for a repeated option and for a missing one with choices."""
-        if not ctx.resilient_parsing:
-            self._refuse_value_apart(ctx, args)
-        values, _, given = ({}, [], []) if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        self._refuse_value_apart(ctx, args)
+        values, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for option, count in Counter(given).items():
             takes_one = isinstance(option, TyperOption) and not option.multiple and not option.is_flag
             if takes_one and count > 1:

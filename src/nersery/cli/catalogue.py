@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,8 @@ from nersery.core.settings import descriptions
 from nersery.core.system.files import write_output
 from nersery.core.text import definitions
 from nersery.core.warnings import note
+from nersery.experiments.data import sampling
+from nersery.experiments.recipe_file.table_methods import presets
 from nersery.io import repairs
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.input_files.shipped import EXAMPLE_PREFIX, examples
@@ -63,8 +65,6 @@ def list_(
 
 def _listings() -> dict[str, Any]:
     from nersery.experiments import recipe
-    from nersery.experiments.data import sampling
-    from nersery.experiments.recipe_file.table_methods import presets
 
     def summary(kind: str, name: str) -> str:
         try:
@@ -88,22 +88,18 @@ def _listings() -> dict[str, Any]:
     }
 
 
-def _sections(listings: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the titles and entries to print; recipes are grouped by the paper with the experiment."""
-    from nersery.experiments.recipe import PAPERS, recipes_of
-
-    for title, entries in listings.items():
-        if title == "recipes":
-            yield from ((f"{title}: {name}" if paper else title, recipes_of(paper)) for paper, name in PAPERS.items())
-        else:
-            yield title, entries
-
-
 def _print_listings(listings: Mapping[str, Mapping[str, str]]) -> None:
-    for title, entries in _sections(listings):
-        print(title)
-        for name, text in zip(tables.padded(entries), entries.values(), strict=True):
-            print(f"  {name}  {text}")
+    """Print each listing below its title; recipes are grouped by the paper with the experiment."""
+    for title, entries in listings.items():
+        groups = {title: entries}
+        if title == "recipes":
+            from nersery.experiments.recipe import PAPERS, recipes_of
+
+            groups = {f"{title}: {name}" if paper else title: recipes_of(paper) for paper, name in PAPERS.items()}
+        for heading, group in groups.items():
+            print(heading)
+            for name, text in zip(tables.padded(group), group.values(), strict=True):
+                print(f"  {name}  {text}")
 
 
 def _print_method(description: dict[str, Any]) -> None:

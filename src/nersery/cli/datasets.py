@@ -22,6 +22,8 @@ from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.system.files import is_inside, refuse_within, write_output
 from nersery.core.text.definitions import check_types
 from nersery.core.warnings import note
+from nersery.experiments.data import sampling
+from nersery.experiments.data.corpus_notes import note_of_unlabelled
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.jsonl import rejects_of
 from nersery.pipeline.stage_job import corpus_job, output_format, unchanged
@@ -31,14 +33,6 @@ if TYPE_CHECKING:
 
 GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
 """The prefixes that files may have, and the splits that they mean."""
-
-Similarity = Annotated[
-    float, Option(help="Sentences that share at least this fraction of words stay in one split, in (0, 1].")
-]
-Leaks = Annotated[
-    str,
-    Option(help="If named splits share near-duplicates: refuse, drop (from the earlier split, train first), or keep."),
-]
 
 
 @dataset_group.command(
@@ -95,7 +89,6 @@ def convert(
 
 
 @dataset_group.command(
-    "publish",
     cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery dataset publish train.conll my-dataset --no-parquet\n\n"
     "  nersery dataset publish train=train.conll test=test.conll my-dataset --about about.toml --leaks drop",
@@ -118,8 +111,15 @@ def publish(
     ] = None,
     dev_share: Annotated[float, Option(help="Share of unassigned sentences for dev, in [0, 1).")] = 0.1,
     test_share: Annotated[float, Option(help="The same for test.")] = 0.1,
-    similarity: Similarity = 0.8,
-    leaks: Leaks = "refuse",
+    similarity: Annotated[
+        float, Option(help="Sentences that share at least this fraction of words stay in one split, in (0, 1].")
+    ] = 0.8,
+    leaks: Annotated[
+        str,
+        Option(
+            help="If named splits share near-duplicates: refuse, drop (from the earlier split, train first), or keep."
+        ),
+    ] = "refuse",
     parquet: Annotated[bool, Option("--parquet/--no-parquet", help="Also write Parquet; needs pyarrow.")] = True,
     push: Annotated[str | None, Option(metavar="OWNER/NAME", help="Also upload to the Hugging Face hub.")] = None,
     private: Annotated[bool, Option("--private", help="Make that repository private.")] = False,
@@ -174,8 +174,6 @@ def _notes(
     divided: Divided, given: Mapping[str, str], division: Division, files: Mapping[str, io.Source]
 ) -> Iterator[str]:
     """Yield notes on properties of a dataset that may be unintended."""
-    from nersery.experiments.data.corpus_notes import note_of_unlabelled
-
     if unlabelled := note_of_unlabelled(files):
         yield unlabelled
     shares = {"validation": division.dev_share, "test": division.test_share}
@@ -216,7 +214,6 @@ def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
 
 
 @dataset_group.command(
-    "sample",
     cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery dataset sample train.conll small.jsonl --size 100 --protocol stratified --seed 1\n\n"
     "  nersery dataset sample train.conll s.conll --size 50 --protocol every_type --ids s.ids.txt",
@@ -237,8 +234,6 @@ def sample(
     quiet: options.Quiet = False,
 ) -> None:
     """Draw a small training set with a paper's protocol."""
-    from nersery.experiments.data import sampling
-
     format = output_format(target)
     for path in filter(None, (target, ids)):
         refuse_same_file(path, source)

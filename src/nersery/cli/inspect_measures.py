@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -18,24 +18,21 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.text.text_forms import composed
 from nersery.core.warnings import note, remark
+from nersery.evaluate.corpus_statistics import corpus_statistics, in_several_forms
+from nersery.evaluate.diversity import diversity
+from nersery.evaluate.novelty import novelty
+from nersery.experiments.data.corpus_notes import note_of_length
 from nersery.io.repairs import NFC, repair_hint
 from nersery.io.temporary_tables.sentence_table import SentenceTable
-
-if TYPE_CHECKING:
-    from nersery.models.likelihoods.likelihood import Likelihood
+from nersery.models.likelihoods.likelihood import Likelihood
 
 Row = dict[str, Any]
 """The name of a file and its figures."""
 FILES_IN_TABLE = 4
 """The most files in a table, so that their names fit beside each other."""
-_DIFFERENT = (
-    "{} labels {} in several ways: keep one labelling of each. To compare two people, save the sentences of each "
-    "to a file of their own, in the same order: nersery inspect agreement"
-)
 
 
 @inspect_group.command(
-    "quality",
     cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect quality more.jsonl kept.jsonl --gold train.conll --model gpt2\n\n"
     "  nersery inspect quality more.jsonl --gold train.conll --no-perplexity --json",
@@ -62,7 +59,12 @@ def quality(
     rows = [_row(name, generated, known) for name, generated in zip(files, sources, strict=True)]
     options.report_repairs(source, *sources)
     for row in rows:
-        _note_orphans(row, gold)
+        if row["orphans"]:
+            note(
+                f"{row['orphans']:,} of {row['sentences']:,} sentences of {row['file']} name no "
+                f"parent, or one that is not in {gold}, so they do not count for diversity. Expected JSONL written by "
+                "`nersery augment`, and the input of that command as gold"
+            )
     kind = None
     if perplexity:
         rows = [{"file": gold, "sentences": len(known)}, *rows]
@@ -79,9 +81,6 @@ def quality(
 
 def _row(name: str, generated: Iterable[Sentence], gold: Sequence[Sentence]) -> Row:
     """The figures of a file that need no model."""
-    from nersery.evaluate.diversity import diversity
-    from nersery.evaluate.novelty import novelty
-
     values = diversity(generated, gold).as_dict()
     compared, orphans = values.pop("sentences"), values.pop("orphans")
     new = novelty(generated, gold).total.new
@@ -124,16 +123,6 @@ def _print_quality(rows: Sequence[Row], kind: str | None, model: str) -> None:
     remark(f"{legend}{f'; {kind}: by the model {model}' if kind else ''}")
 
 
-def _note_orphans(row: Row, gold: str) -> None:
-    """Print a note if sentences could not be compared with their parents, and what would help."""
-    if row["orphans"]:
-        note(
-            f"{row['orphans']:,} of {row['sentences']:,} sentences of {row['file']} name no "
-            f"parent, or one that is not in {gold}, so they do not count for diversity. Expected JSONL written by "
-            "`nersery augment`, and the input of that command as gold"
-        )
-
-
 def _share(value: float | None) -> str:
     return tables.NONE if value is None else f"{100 * value:.1f} %"
 
@@ -143,7 +132,6 @@ def _figure(value: float | None, form: str = ",") -> str:
 
 
 @inspect_group.command(
-    "results",
     cls=Command,
     epilog="Examples:\n\n  nersery inspect results runs/demo runs/mine\n\n"
     "  nersery inspect results runs/demo runs/mine --as latex",
@@ -175,7 +163,6 @@ def results(
 
 
 @inspect_group.command(
-    "stats",
     cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect stats train.conll dev.conll test.conll\n\n"
     "  nersery inspect stats train.conll --repair lost-prefix --json | jq '.[0].types'",
@@ -186,8 +173,6 @@ def stats(
 ) -> None:
     """Count sentences, words, entities by type, and dropped sentences by reason; list the errors of a file."""
     reading = options.option_group(io.ReadOptions)
-    from nersery.evaluate.corpus_statistics import corpus_statistics, in_several_forms
-
     rows = []
     normalizable = set[str]()
     issues: list[Issue] = []
@@ -208,8 +193,6 @@ def stats(
 
 
 def _print_stats(rows: list[dict[str, Any]]) -> None:
-    from nersery.experiments.data.corpus_notes import note_of_length
-
     for row in rows:
         print(printable(f"{row['file']}  ({row['format']})"))
         size = max(1, row["sentences"])
@@ -233,7 +216,11 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
             note(f"there is no sentence in {row['file']}: {why}")
         note(note_of_length(printable(row["file"]), row["words"], row["sentences"]))
         if count := row["texts_with_different_labels"]:
-            note(_DIFFERENT.format(printable(row["file"]), plural(count, "text")))
+            note(
+                f"{printable(row['file'])} labels {plural(count, 'text')} in several ways: keep one labelling of each. "
+                "To compare two people, save the sentences of each to a file of their own, in the same order: "
+                "nersery inspect agreement"
+            )
         for title in ("generated_by", "repaired"):
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -14,16 +13,18 @@ from nersery.cli.app import inspect_group
 from nersery.core.errors import SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
+from nersery.evaluate.novelty import Novelty, load_oracle
+from nersery.evaluate.novelty import novelty as count_novel
 from nersery.experiments.recipe_file.overrides import settings_from
+from nersery.taggers.base import Tagger
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
     from nersery.augment.inspection.suggestions import Blank, Suggestion, SuggestionTable
-    from nersery.evaluate.novelty import Novelty
-    from nersery.taggers.base import Tagger
 
 UNTRAINED_METHOD = "masked_entity"
 """The method that uses a masked language model without training it."""
@@ -31,18 +32,6 @@ Oracle = Annotated[
     str | None,
     Option(metavar="TAGGER", help="A tagger that judges the new entities: a folder, or a Hugging Face model."),
 ]
-
-
-@dataclass(frozen=True)
-class SuggestionRequest:
-    """A method that the user named, with its settings and the label of its column."""
-
-    label: str
-    method: str
-    settings: Mapping[str, Any]
-
-
-# --- suggest --------------------------------------------------------------------------------------------------------
 
 
 @inspect_group.command(
@@ -81,10 +70,9 @@ def suggest(
 ) -> None:
     """Compare what methods or models suggest in place of mentions."""
     from nersery.augment.inspection import suggestions as inspection
-    from nersery.core.training_context import Training
 
     requests = _requests(methods or [], models or [])
-    created = {request.label: inspection.create_suggester(request.method, request.settings) for request in requests}
+    created = {label: inspection.create_suggester(**request) for label, request in requests.items()}
     if gold is None and any(map(inspection.is_trained_on_gold, created.values())):
         note(f"methods that learn are trained on {source} itself; see --gold")
     shown, examples, dev_gold = _read(source, gold, dev)
@@ -104,20 +92,17 @@ def suggest(
         _print_comparison(comparison)
 
 
-def _requests(methods: Sequence[str], models: Sequence[str]) -> list[SuggestionRequest]:
-    """The requests for plain models, then those for methods; by default the plain method alone."""
-    requests = [_parsed(text) for text in methods]
-    labels = {request.label for request in requests}
-    plain = [
-        SuggestionRequest(
-            f"{UNTRAINED_METHOD} model={name}" if name in labels else name, UNTRAINED_METHOD, {"model": name}
-        )
-        for name in models
-    ]
-    return [*plain, *requests] or [SuggestionRequest(UNTRAINED_METHOD, UNTRAINED_METHOD, {})]
+def _requests(methods: Sequence[str], models: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The method and settings of each column, by its label: first plain models; by default the plain method alone."""
+    requests = {" ".join(text.split()): _parsed(text) for text in methods}
+    plain: dict[str, dict[str, Any]] = {}
+    for name in models:
+        label = f"{UNTRAINED_METHOD} model={name}" if name in requests else name
+        plain[label] = {"method": UNTRAINED_METHOD, "settings": {"model": name}}
+    return {**plain, **requests} or {UNTRAINED_METHOD: {"method": UNTRAINED_METHOD, "settings": {}}}
 
 
-def _parsed(text: str) -> SuggestionRequest:
+def _parsed(text: str) -> dict[str, Any]:
     """Parse a method as the user typed it: its name, then its settings."""
     try:
         name, *pairs = shlex.split(text)
@@ -125,7 +110,7 @@ def _parsed(text: str) -> SuggestionRequest:
         reason = str(error).lower() if text.strip() else "the name is missing"
         expected = 'expected NAME KEY=VALUE ..., e.g. --method "melm epochs=5"'
         raise SettingsError(f'--method "{text}": {reason}; {expected}') from None
-    return SuggestionRequest(" ".join(text.split()), name, settings_from(pairs))
+    return {"method": name, "settings": settings_from(pairs)}
 
 
 def _read(source: str, gold: str | None, dev: str | None) -> tuple[Corpus, Corpus, Corpus]:
@@ -139,8 +124,6 @@ def _read(source: str, gold: str | None, dev: str | None) -> tuple[Corpus, Corpu
 
 def _judge(name: str | None, types: Collection[str]) -> Tagger | None:
     """Load the oracle, and print a note on types that it does not know."""
-    from nersery.evaluate.novelty import load_oracle
-
     if name is None:
         return None
     oracle, unknown = load_oracle(name, types)
@@ -150,16 +133,13 @@ def _judge(name: str | None, types: Collection[str]) -> Tagger | None:
 
 
 def _comparison_json(
-    source: str, oracle: str | None, requests: Sequence[SuggestionRequest], comparison: SuggestionTable
+    source: str, oracle: str | None, requests: Mapping[str, dict[str, Any]], comparison: SuggestionTable
 ) -> dict[str, Any]:
-    methods: dict[str, dict[str, Any]] = {
-        request.label: {"method": request.method, "settings": request.settings} for request in requests
-    }
     if oracle:
-        for label in methods:
+        for label, request in requests.items():
             agreeing, count = comparison.agreeing(label)
-            methods[label] |= {"agreeing": agreeing, "suggestions": count}
-    return {"file": source, "oracle": oracle, "methods": methods, **comparison.as_dict()}
+            request |= {"agreeing": agreeing, "suggestions": count}
+    return {"file": source, "oracle": oracle, "methods": requests, **comparison.as_dict()}
 
 
 def _print_comparison(comparison: SuggestionTable) -> None:
@@ -224,11 +204,7 @@ def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) 
     return tables.text(shown, "green" if agrees else "red")
 
 
-# --- novelty --------------------------------------------------------------------------------------------------------
-
-
 @inspect_group.command(
-    "novelty",
     cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect novelty more.jsonl --gold train.conll --oracle my-tagger\n\n"
     "  nersery inspect novelty more.jsonl --gold train.conll --json",
@@ -241,15 +217,13 @@ def novelty(
     quiet: options.Quiet = False,
 ) -> None:
     """Count generated entities that are not in gold, and how many are valid."""
-    from nersery.evaluate.novelty import novelty as count
-
     generated, known = (options.open_corpus(name) for name in (source, gold))
-    result = count(generated, known)
+    result = count_novel(generated, known)
     options.report_repairs(generated, known)
     judge = _judge(oracle, result.per_type)
     if judge is not None:
         with Progress("novelty", quiet=quiet) as progress:
-            result = count(generated, known, judge, progress)
+            result = count_novel(generated, known, judge, progress)
     if json:
         options.print_json({"file": source, "gold": gold, "oracle": oracle, **result.as_dict()})
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
+from nersery.augment.base import NO_ENTITIES
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.counting import plural
@@ -28,7 +29,6 @@ MASK = "___"
 
 
 @inspect_group.command(
-    "templates",
     cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect templates train.conll --tagger my-tagger --language en\n\n"
     "  nersery inspect templates train.conll --tagger my-tagger --sentence train:7 --picture attention.svg",
@@ -105,8 +105,6 @@ def _first_with_entities(shown: Sequence[Sentence]) -> Sequence[Sentence]:
 
 
 def _print(shown: Sequence[Sentence], templates_by_id: Mapping[str, Template]) -> None:
-    from nersery.augment.base import NO_ENTITIES
-
     parts: list[Any] = []
     for sentence in shown:
         template = templates_by_id.get(sentence.id)

@@ -26,15 +26,17 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.system.files import check_writable, content_hash, review_folder
 from nersery.core.text.definitions import check_types
 from nersery.core.warnings import note, print_error, remark
+from nersery.experiments.data import corpus_notes
+from nersery.experiments.data.text_profile import note_of_tagger
+from nersery.experiments.run_state.made_files import read_record
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.pipeline.stage_job import corpus_job, output_format
+from nersery.taggers.tagger_folder.description import attached_share_for
 
 if TYPE_CHECKING:
     from nersery.review.decisions import Decisions
     from nersery.review.server import Review, ReviewServer
-
-MAX_PORT = 65535
 
 
 @label_group.command(
@@ -67,9 +69,6 @@ def next_(
 ) -> None:
     """Choose the raw sentences whose labels would help a tagger most."""
     from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
-    from nersery.experiments.data.corpus_notes import note_of_learnt_words, note_of_splitting
-    from nersery.experiments.data.text_profile import note_of_tagger
-    from nersery.taggers.tagger_folder.description import attached_share_for
 
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers with either --tagger, which may be repeated, or --run")
@@ -85,9 +84,9 @@ def next_(
     of_labelled = options.reading_of_labelled()
     labelled_sentences = [sentence for name in known for sentence in options.open_corpus(name, of_labelled)]
     raw = options.open_corpus(source, raw=True, attached=attached_share_for(labelled_sentences, taggers[0]))
-    notes = [note_of_splitting(labelled_sentences, raw)]
+    notes = [corpus_notes.note_of_splitting(labelled_sentences, raw)]
     if not any(notes):
-        notes = [note_of_learnt_words(folder, raw) for folder in taggers]
+        notes = [corpus_notes.note_of_learnt_words(folder, raw) for folder in taggers]
     for text in dict.fromkeys([*notes, *(note_of_tagger(folder, raw) for folder in taggers)]):
         note(text)
     result = next_sentences(
@@ -134,8 +133,6 @@ def _unused(path: Path) -> str:
 
 def _options_for_grow(run: Path | None) -> list[str]:
     """The options that the next grow job needs, from this call or else from the grow job in the folder of a run."""
-    from nersery.experiments.run_state.made_files import read_record
-
     given, earlier = options.option_group(io.ReadOptions), {}
     if run is not None:
         with suppress(NerseryError, OSError):  # there is none, or it is damaged; the sentences are written already
@@ -167,7 +164,7 @@ def review(
     goal: Annotated[
         int | None, Option(min=1, help="Sentences to review, drawn evenly across types and methods.")
     ] = None,
-    port: Annotated[int, Option(min=0, max=MAX_PORT, help="Port of the page; 0 chooses a free one.")] = 0,
+    port: Annotated[int, Option(min=0, max=65535, help="Port of the page; 0 chooses a free one.")] = 0,
     browser: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     page: Annotated[bool, Option("--page/--no-page", help="Show the page, or only write the decisions so far.")] = True,
     force: options.Force = False,
@@ -217,7 +214,9 @@ def review(
         decisions.write_again_if_removed()
         tally = _write(target, corpus, decisions, writer, quiet=quiet)
     if json:
-        _print_as_json(target, tally, decisions)
+        methods = {name: asdict(accepted) for name, accepted in decisions.by_method().items()}
+        shown = {**tally.as_dict(), "decisions": decisions.counts, "methods": methods}
+        options.print_json({"output": str(target), **shown})
     else:
         print(printable(f"{target}: {tally}"))
         _print_progress(decisions, loader.order or range(len(decisions.corpus)))
@@ -274,11 +273,6 @@ def _write(target: Path, corpus: io.Source, decisions: Decisions, writer: io.Wri
         tally = job.run(items, lambda batch: [*map(decisions.outcome, batch)], progress=progress, overwrite=True)
     job.note_losses()
     return tally
-
-
-def _print_as_json(target: Path, tally: Tally, decisions: Decisions) -> None:
-    methods = {name: asdict(accepted) for name, accepted in decisions.by_method().items()}
-    options.print_json({"output": str(target), **tally.as_dict(), "decisions": decisions.counts, "methods": methods})
 
 
 def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:

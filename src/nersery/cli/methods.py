@@ -7,6 +7,8 @@ from typing import Annotated
 
 from typer import Option
 
+from nersery.annotate.base import AnnotateStage
+from nersery.augment.base import AugmentStage
 from nersery.cli import options
 from nersery.cli.app import app
 from nersery.cli.job_options import Plan, StageCommand, print_plan, run_job
@@ -15,6 +17,8 @@ from nersery.core.training_context import Training
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.pipeline.stage_options import JobOptions
+from nersery.select.base import SelectStage, refuse_held_out
+from nersery.taggers.tagger_folder.description import attached_share_for
 
 
 @app.command(
@@ -38,8 +42,6 @@ def augment(
 ) -> None:
     """Make new labelled sentences and write them, without the originals. Failed attempts go to OUTPUT.rejects.jsonl."""
     job = options.option_group(JobOptions)
-    from nersery.augment.base import AugmentStage
-
     refuse_same_file(target, source, gold, dev)
     chosen = settings_from(settings or [])
     if "copies" in chosen:  # recipes have it beside the settings of the method
@@ -80,9 +82,6 @@ def annotate(
 ) -> None:
     """Label raw sentences; labels in the input are replaced. Repeat the command to resume."""
     job = options.option_group(JobOptions)
-    from nersery.annotate.base import AnnotateStage
-    from nersery.taggers.tagger_folder.description import attached_share_for
-
     refuse_same_file(target, source, gold, dev)
     stage = AnnotateStage(method, settings_from(settings or []))
     reads_first = stage.create_method().reads_first  # raises for wrong settings before any file is read
@@ -129,8 +128,6 @@ def select(
     quiet: options.Quiet = False,
 ) -> None:
     """Score sentences and keep the good ones, with their scores. The others go to OUTPUT.rejects.jsonl."""
-    from nersery.select.base import SelectStage, refuse_held_out
-
     refuse_same_file(target, source, gold, *(held_out or ()), dev)
     selector_settings = settings_from(settings or [])
     if threshold is not None:

@@ -21,11 +21,14 @@ from nersery.cli.app import Command
 from nersery.core import registry
 from nersery.core.errors import DataError, SettingsError, printable
 from nersery.core.outcome import Tally
-from nersery.core.random import MAX_SAMPLES, MAX_SEED
+from nersery.core.random import MAX_SEED
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.system.files import refuse_unwritable, write_output
 from nersery.core.system.job_records import already_exists_error
 from nersery.core.warnings import NO_NOTES, note, remark
+from nersery.evaluate.scores import paired_by_order
+from nersery.experiments.data.corpus_notes import note_of_learnt_words, note_of_splitting, notes_of_reading
+from nersery.experiments.data.text_profile import note_of_tagger
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.io.jsonl import rejects_of
 from nersery.io.repairs import DROP_SENTENCE
@@ -49,7 +52,6 @@ Seed = Annotated[int, Option("--seed", min=0, max=MAX_SEED, help="Random seed; t
 Dev = Annotated[str | None, file("Labelled sentences for choosing the best weights.")]
 GoldToLearn = Annotated[str | None, file("Labelled sentences to learn from; by default the input itself.")]
 First = Annotated[int, Option(min=0, max=1, help="Whether alignment files count words from 0 or 1.")]
-Samples = Annotated[int, Option(min=100, max=MAX_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, Option("--force", help="Overwrite the output or an unfinished job.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON for scripts.")]
 Format = Annotated[
@@ -180,16 +182,11 @@ def sentences_of(sources: Iterable[io.Source]) -> list[Sentence]:
 
 def read_relabelled(first: Corpus, name: str) -> Corpus:
     """Read a file with other labels for the sentences of a corpus; without ids, sentences are paired by order."""
-    from nersery.evaluate.scores import paired_by_order
-
     return paired_by_order(first, Corpus(io.open_corpus(name, option_group(io.ReadOptions))))
 
 
 def note_training_mismatch(tagger: object, source: io.Source, gold: Iterable[Sentence] = ()) -> None:
     """Print a note if gold or the data of a named tagger are split differently, or the tagger's language is another."""
-    from nersery.experiments.data.corpus_notes import note_of_learnt_words, note_of_splitting
-    from nersery.experiments.data.text_profile import note_of_tagger
-
     of_gold = note_of_splitting(gold, source) if gold else ""
     note(of_gold)
     if isinstance(tagger, str):  # otherwise, it is a tagger to train, or None
@@ -199,8 +196,6 @@ def note_training_mismatch(tagger: object, source: io.Source, gold: Iterable[Sen
 
 def report_repairs(*sources: io.Source) -> None:
     """Report what was repaired or skipped in the sources, after a full pass over them."""
-    from nersery.experiments.data.corpus_notes import notes_of_reading
-
     for source in sources:
         for text in notes_of_reading(source.file.name, source):
             remark(text)

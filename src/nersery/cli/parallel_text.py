@@ -19,7 +19,9 @@ from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligner_components.keep_lexicon import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage
+from nersery.crosslingual.label_projection.project_stage import ProjectStage
 from nersery.crosslingual.label_projection.projection import Projection, Voting
+from nersery.crosslingual.label_projection.projection_tasks import ProjectionTasks
 from nersery.crosslingual.parallel_corpus.bitext import Bitext, PairedBy
 from nersery.crosslingual.parallel_corpus.complete_pairs import CompletePairs
 from nersery.crosslingual.parallel_corpus.sides import open_side
@@ -32,10 +34,6 @@ from nersery.io.word_splitting.tokenization import Splitting
 from nersery.pipeline.stage_job import stage_job
 from nersery.pipeline.stage_options import JobOptions
 
-SourceText = Annotated[str, Argument(help="Text with one sentence per line, or a corpus.", metavar="SOURCE")]
-Picture = Annotated[Path | None, Option(help="Draw one pair in this SVG file.")]
-PictureOf = Annotated[str, Option(help="Id of the target sentence to draw; by default the first with an entity.")]
-Probabilities = Annotated[str | None, options.file("File of link probabilities, if the alignments have none.")]
 TargetText = Annotated[str, Argument(help="Its translation, matched by line or id.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, otherwise by order.")]
 TargetSplit = Annotated[Splitting | None, Option(help="As --split, for the target.")]
@@ -46,7 +44,6 @@ TargetLanguage = Annotated[
 
 
 @crosslingual_group.command(
-    "align",
     cls=StageCommand,
     epilog="Examples:\n\n"
     "  nersery crosslingual align train.conll text.de en-de.align\n\n"
@@ -54,7 +51,7 @@ TargetLanguage = Annotated[
 )
 def align(
     *,
-    source: SourceText,
+    source: Annotated[str, Argument(help="Text with one sentence per line, or a corpus.", metavar="SOURCE")],
     target: TargetText,
     output: Annotated[Path, Argument(help="Alignment file to write, one pair per line.", metavar="OUTPUT")],
     method: Annotated[str, options.method_option("align", "An aligner from `nersery list align`.")] = "statistical",
@@ -95,7 +92,6 @@ def align(
 
 
 @crosslingual_group.command(
-    "project",
     cls=StageCommand,
     epilog="Examples:\n\n"
     "  nersery crosslingual project train.conll text.de projected.jsonl --alignments en-de.align\n\n"
@@ -114,9 +110,13 @@ def project(
     settings: Annotated[
         list[str] | None, Option("--set", metavar="KEY=VALUE", help="A setting of the projection; may be repeated.")
     ] = None,
-    probabilities: Probabilities = None,
-    picture: Picture = None,
-    picture_of: PictureOf = "",
+    probabilities: Annotated[
+        str | None, options.file("File of link probabilities, if the alignments have none.")
+    ] = None,
+    picture: Annotated[Path | None, Option(help="Draw one pair in this SVG file.")] = None,
+    picture_of: Annotated[
+        str, Option(help="Id of the target sentence to draw; by default the first with an entity.")
+    ] = "",
     target_split: TargetSplit = None,
     target_format: TargetFormat = "auto",
     target_language: TargetLanguage = "",
@@ -127,9 +127,6 @@ def project(
     """Project labels onto translations. Sentences with an entity that cannot be projected whole are rejected."""
     reading = options.option_group(io.ReadOptions)
     job = options.option_group(JobOptions)
-    from nersery.crosslingual.label_projection.project_stage import ProjectStage
-    from nersery.crosslingual.label_projection.projection_tasks import ProjectionTasks
-
     sources = [source, *(also or [])]
     refuse_same_file(output, target, *sources, *alignments)
     projection: Projection = build(Projection, "project", settings_from(settings or []))

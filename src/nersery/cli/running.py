@@ -14,6 +14,8 @@ from nersery.cli.app import Command, app
 from nersery.core.counting import in_minutes, plural
 from nersery.core.errors import SettingsError, printable, printable_lines
 from nersery.core.warnings import remark
+from nersery.report.number_format import p_text, signed
+from nersery.report.system_names import label_of
 
 if TYPE_CHECKING:
     from nersery.experiments.grow.plan import Plan
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 
 @app.command(
-    "grow",
     cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery grow train.conll --raw unlabelled.txt --minutes 30 --out runs/grow\n\n"
     "  nersery grow train.conll --raw unlabelled.txt --plan\n\n"
@@ -74,8 +75,6 @@ def grow(
 
 
 def _print_grow_plan(plan: Plan) -> None:
-    from nersery.report.system_names import label_of
-
     folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
     training_text = f"{tagger['steps']} steps per training with {tagger['model']}"
     raw_text = plural(len(plan.data.raw), "raw sentence")
@@ -155,8 +154,6 @@ def run(
 
 
 def _print_run_plan(plan: dict[str, Any], jobs: int) -> None:
-    from nersery.report.system_names import label_of
-
     state = "valid" + f", with {plural(len(plan['notes']), 'note')}" * bool(plan["notes"])
     runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""
     systems = "; ".join(map(label_of, plan["systems"]))  # names may have commas
@@ -168,7 +165,6 @@ def _print_run_plan(plan: dict[str, Any], jobs: int) -> None:
 
 
 def _print_summary(report: Report, folder: Path) -> None:
-    from nersery.report.number_format import p_text, signed
     from nersery.report.verdict import verdict
 
     corrected = "corrected " if len(report.comparisons) > 1 else ""

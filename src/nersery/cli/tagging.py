@@ -15,19 +15,25 @@ from nersery.cli.job_options import StageCommand, run_job
 from nersery.core import registry
 from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, SettingsError, printable
+from nersery.core.random import MAX_SAMPLES
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.system.files import refuse_within
 from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
+from nersery.evaluate.error_analysis import CORRECT, KINDS, Errors, mistake_text
+from nersery.evaluate.missing_sentences import check_pairs, note_of_missing, with_some_missing
+from nersery.evaluate.score_notes import note_of_scores
+from nersery.evaluate.streamed_scores import StreamedScores, score_by_id, score_streams
+from nersery.experiments.data import corpus_notes
+from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.input_files.same_file import refuse_same_file
 from nersery.pipeline.stage_options import JobOptions
+from nersery.report.number_format import p_text
 from nersery.taggers.base import Backend, PredictStage, Tagger, check_tagger_folder, train_into
 from nersery.taggers.tagger_folder.description import attached_share_learnt
 
 if TYPE_CHECKING:
-    from nersery.evaluate.error_analysis import Errors
     from nersery.evaluate.significance import Comparison
-    from nersery.evaluate.streamed_scores import StreamedScores
 
 SHOWN_MISTAKES = 3
 """The number of examples of each kind of error."""
@@ -103,7 +109,6 @@ def _print_training(folder: Path, history: Mapping[str, Any], gold: int, *, as_j
 def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) -> Tagger:
     """Create the tagger that the options name, or raise `SettingsError` if they name two."""
     from nersery.experiments.recipe import with_preset
-    from nersery.experiments.recipe_file.overrides import settings_from
 
     tagger_settings, issues = with_preset(settings_from(settings) | ({"preset": preset} if preset else {}))
     if issues:
@@ -116,15 +121,13 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
     """Print notes on oddities of the training files, and on sentences in both train and dev."""
-    from nersery.experiments.data import corpus_notes as notes
-
     gold = [sentence for part in files.values() for sentence in part]
-    note(notes.note_of_unlabelled(files))
-    note(notes.note_of_tag_sets(files))
-    note(notes.note_of_labellings("train", gold))
-    note(notes.note_of_length("train", sum(map(len, gold)), len(gold)))
-    note(notes.note_of_types("dev", dev, types_in(gold)))
-    note(notes.note_of_overlap("dev", dev, "train", gold))
+    note(corpus_notes.note_of_unlabelled(files))
+    note(corpus_notes.note_of_tag_sets(files))
+    note(corpus_notes.note_of_labellings("train", gold))
+    note(corpus_notes.note_of_length("train", sum(map(len, gold)), len(gold)))
+    note(corpus_notes.note_of_types("dev", dev, types_in(gold)))
+    note(corpus_notes.note_of_overlap("dev", dev, "train", gold))
 
 
 @app.command(
@@ -168,7 +171,7 @@ def evaluate(
     against: Annotated[str | None, options.file("Another tagger's labels, to test the difference.")] = None,
     missing: Annotated[Missing, Option(help="How to treat gold sentences that the other file lacks.")] = "refuse",
     errors: Annotated[bool, Option("--errors", help="Show errors by kind, with examples.")] = False,
-    samples: options.Samples = 10_000,
+    samples: Annotated[int, Option(min=100, max=MAX_SAMPLES, help="Bootstrap resamplings.")] = 10_000,
     seed: options.Seed = 0,
     json: options.AsJson = False,
 ) -> None:
@@ -200,8 +203,6 @@ def evaluate(
 
 def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) -> StreamedScores:
     """Score the files: in constant memory if they hold the same sentences, otherwise by reading them whole."""
-    from nersery.evaluate.missing_sentences import check_pairs, note_of_missing, with_some_missing
-    from nersery.evaluate.streamed_scores import score_by_id, score_streams
 
     def opened(name: str) -> io.Source:
         return io.open_corpus(name, options.option_group(io.ReadOptions))
@@ -227,7 +228,6 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
 
 
 def _note_scores(gold: str, names: Sequence[str], scored: StreamedScores, compared: Comparison | None) -> None:
-    from nersery.evaluate.score_notes import note_of_scores
     from nersery.evaluate.significance import caution
 
     for name, counter in zip(names, scored.counters, strict=True):
@@ -245,15 +245,11 @@ def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
         shown.add_row(tables.type_name(name), *figures, *(f"{row[key]:,}" for key in counts))
     tables.show(shown)
     if compared is not None:
-        from nersery.report.number_format import p_text
-
         print(f"against {printable(result['against']['file'])}: F1 {compared}, {p_text(compared.p_value)}")
     remark("strict: an entity is correct if its boundaries and its type are")
 
 
 def _print_errors(errors: Errors) -> None:
-    from nersery.evaluate.error_analysis import CORRECT, KINDS, mistake_text
-
     shown = tables.table("", CORRECT, *KINDS, figures_from=1)
     for type_, counts in errors.per_type.items():
         shown.add_row(tables.type_name(type_), *(f"{count:,}" for count in counts.values()))
