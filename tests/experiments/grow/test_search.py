@@ -15,7 +15,6 @@ from nersery.experiments.data.text_profile import TextProfile
 from nersery.experiments.grow import search
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
-from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.trials import SystemTrial
@@ -83,8 +82,10 @@ def searched(
         corpora={"test": [], "train": []},
         path=lambda *_: Path("missing/result.json"),
     )
-    monkeypatch.setattr(Costs, "on_fold", lambda *_: 60.0)
-    monkeypatch.setattr(Costs, "on_all", lambda _, system, schedule: final_takes(schedule))
+    monkeypatch.setattr(Search, "_fold_cost", lambda *_: 60.0)
+    monkeypatch.setattr(
+        Search, "_final_cost", lambda self, system, schedule=None: final_takes(schedule or self.final_schedule)
+    )
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
 

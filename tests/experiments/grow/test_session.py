@@ -106,7 +106,7 @@ def test_estimates_include_scoring_on_test(folder: Path, monkeypatch: pytest.Mon
 
     def execute(self: Search) -> None:
         gold = self.run.recipe.systems[0]
-        difference = self.costs.on_fold(gold, self.fold_count) - self.costs.on_fold(gold, 0)
+        difference = self._fold_cost(gold, self.fold_count) - self._fold_cost(gold, 0)
         assert difference == pytest.approx(self.run_time.scoring(gold, 120 - 24 // FOLDS)) != 0
         raise Measured
 
@@ -123,12 +123,12 @@ def test_estimates_include_the_tagger_that_labels(folder: Path, monkeypatch: pyt
         pass
 
     def execute(self: Search) -> None:
-        system = self.run.recipe.system("self-training")
+        system, schedule = self.run.recipe.system("self-training"), Schedule.of(self.run.recipe)
         training = self.run_time.training(system)
-        assert self.costs.on_all(system) == pytest.approx(
+        assert self._final_cost(system, schedule) == pytest.approx(
             training + self.run_time.training(self.run.recipe.systems[0]) + self.run_time.making(system)
         )
-        assert self.costs.on_all(self.run.recipe.system("mention replacement")) < 2 * training
+        assert self._final_cost(self.run.recipe.system("mention replacement"), schedule) < 2 * training
         raise Measured
 
     monkeypatch.setattr(Search, "execute", execute)

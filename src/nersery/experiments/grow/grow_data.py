@@ -102,19 +102,11 @@ def read_data(
     if raw:
         unlabelled, raw_notes = _raw(raw, options, gold, test_corpus, most_raw)
         notes += raw_notes
-        files = ", ".join([*train, str(raw)])
-        text = _common_profile(text, gold, unlabelled, options.language, files)
+        # Corpora that share words have the same language, even if one of them mixes it with more English.
+        if corpus_notes.shared_words(gold.sentences, unlabelled)[1] < SAME_LANGUAGE:
+            refuse_other_language(text, profile(unlabelled, options.language), ", ".join([*train, str(raw)]))
+        text = replace(text, language=profile(chain(gold, unlabelled), options.language).language)
     return GrowData(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {}, names or {})
-
-
-def _common_profile(text: TextProfile, gold: Corpus, raw: Corpus, language: str, files: str) -> TextProfile:
-    """The profile of the labelled sentences, with the language of both corpora; `DataError` if they differ in it.
-
-    Corpora that share words have the same language, even if one of them mixes it with more English than the other.
-    """
-    if corpus_notes.shared_words(gold.sentences, raw)[1] < SAME_LANGUAGE:
-        refuse_other_language(text, profile(raw, language), files)
-    return replace(text, language=profile(chain(gold, raw), language).language)
 
 
 def _require_enough(gold: Corpus, train: Sequence[str]) -> None:

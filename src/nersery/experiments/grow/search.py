@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from nersery.core.counting import in_minutes, plural
 from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError, SettingsError, is_lack_of_memory
 from nersery.core.progress import time_limit
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.costs import Costs
-from nersery.experiments.grow.schedules import ENOUGH, MIN_FOR_SECOND_FOLD, SCHEDULES, Schedule
+from nersery.experiments.grow.schedules import ENOUGH, MIN_FOR_SECOND_FOLD, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.grow.zero_shot import HOPELESS, sentences_to_ask, zero_shot_f1
 from nersery.experiments.system_run import SystemRun
@@ -42,10 +41,6 @@ class Search(Trials):
     save: Callable[[], None]
     named: str = ""
     final_schedule: Schedule | None = None
-    costs: Costs = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.costs = Costs(self.run, self.run_time)
 
     def restore(self) -> None:
         """Try systems again whose files somebody has removed from a fold, as a run does."""
@@ -92,7 +87,7 @@ class Search(Trials):
 
     def _least_seconds(self, systems: Sequence[System], fold: int) -> float:
         """Estimated seconds of the fastest system on a fold and on all sentences."""
-        return min(self.costs.on_fold(system, fold) + self._final_cost(system) for system in systems)
+        return min(self._fold_cost(system, fold) + self._final_cost(system) for system in systems)
 
     def _shorten_final(self, shortest: Schedule = MIN_FOR_SECOND_FOLD) -> bool:
         """Plan a shorter training on all sentences, if possible: promising systems and second folds matter more."""
@@ -113,7 +108,7 @@ class Search(Trials):
         if encoder.tagger_settings.get("model") == self.named:
             methods = methods[:1]
         once = [system for system in methods if not self._is_round(system)]
-        return sum(self.costs.on_fold(system, 0) for system in once) + max(map(self._final_cost, once), default=0.0)
+        return sum(self._fold_cost(system, 0) for system in once) + max(map(self._final_cost, once), default=0.0)
 
     def _methods(self, encoder: System) -> list[System]:
         """The systems that make sentences and whose tagger has the given encoder, or else starts from a tagger on it.
@@ -161,7 +156,7 @@ class Search(Trials):
         if self.gain(self.tried[best.name], 1) < 0:
             return 0.0
         final_seconds = min(self._final_cost(best), self._final_cost(best, MIN_FOR_SECOND_FOLD))
-        seconds = self.costs.on_fold(gold, 1) + self.costs.on_fold(best, 1) + final_seconds
+        seconds = self._fold_cost(gold, 1) + self._fold_cost(best, 1) + final_seconds
         return seconds if self.budget.expected(self.budget.closing + seconds) <= self.budget.left else 0.0
 
     def _is_round(self, system: System) -> bool:
@@ -171,9 +166,7 @@ class Search(Trials):
     def _relabel(self, methods: Sequence[System]) -> None:
         """Label the raw text again with the tagger of the best system, while that helps."""
         started = [self.tried[s.name] for s in methods if not self._is_round(s) and self.tried[s.name].folds]
-        if not started:
-            return
-        leader: SystemTrial | None = max(started, key=lambda tried: self.gain(tried, 1))
+        leader = max(started, key=lambda tried: self.gain(tried, 1), default=None)
         if leader and self.gain(leader, 1) >= 0:
             while leader:
                 leader = self._better_round(methods, leader)
@@ -198,9 +191,41 @@ class Search(Trials):
             scored_on = plural(len(tried.folds), "fold")
             self._give_up(tried, f"dropped after {scored_on}: its expected F1 is {gap:.1f} below the best")
 
+    def _fold_cost(self, system: System, fold: int) -> float:
+        """Estimated seconds to make, train and score a system and its bases on a fold, without what is done already."""
+        return self._cost(self.run_time, system, fold)
+
     def _final_cost(self, system: System, schedule: Schedule | None = None) -> float:
-        """Estimated seconds to train a system on all sentences, by the planned schedule or another one."""
-        return self.costs.on_all(system, schedule or self.final_schedule)
+        """The same on all sentences, by the planned schedule or another one, after the system was tried on a fold.
+
+        Gold only is included if its tagger is needed: for labels, or for comparison on a test file.
+        """
+        recipe, times = self.run.recipe, self.run_time
+        if schedule := schedule or self.final_schedule:
+            times = replace(times, recipe=with_schedule(times.recipe, schedule))
+        asks = any(part.asks_for_tagger and not part.base for part in recipe.chain(system))
+        is_needed = system is not recipe.baseline and (asks or self.run.corpora["test"])
+        trained = [*([recipe.baseline] if is_needed else []), system]
+        return sum(self._cost(times, part, self.fold_count) for part in trained)
+
+    def _cost(self, times: RunTime, system: System, seed: int) -> float:
+        """Estimated seconds of a system and its bases for a seed; the last seed trains on all sentences.
+
+        When a system was tried on a fold, it and its bases have asked their questions for all folds at once.
+        """
+        run, folds, seconds = self.run, self.fold_count, 0.0
+        is_on_all = seed == folds
+        train, test = run.corpora["train"], run.corpora["test"]
+        for part in run.recipe.chain(system):
+            if not run.path(seed, part, "tagger").exists():
+                seconds += times.training(part)
+            if not run.path(seed, part, "result.json").exists():
+                seconds += times.scoring(part, len(test) if is_on_all else math.ceil(len(train) / folds))
+            seeds = range(folds + 1) if part.asks_questions else [seed]
+            is_made = any(run.generated(other, part).exists() for other in seeds)
+            if not is_made and not (part.asks_questions and is_on_all):
+                seconds += times.making(part)
+        return seconds
 
     def longest_schedule(self, system: System) -> Schedule:
         """The longest schedule by which a system can be trained on all sentences in the time that is left.
@@ -226,7 +251,7 @@ class Search(Trials):
         is_needed = system.name == GOLD and fold == 0
         if fold == 0 and (system.labels_raw_text or self.encoder(system) in self.better):
             self._make_room(system, needed_later)
-        estimate, reserve = self.costs.on_fold(system, fold), self._reserve(system, needed_later)
+        estimate, reserve = self._fold_cost(system, fold), self._reserve(system, needed_later)
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
         if not is_needed and not self._fits(system, fold, needed_later):
             if not tried.folds:
@@ -312,7 +337,7 @@ class Search(Trials):
 
     def _fits(self, system: System, fold: int, needed_later: float) -> bool:
         return (
-            self.budget.expected(self.costs.on_fold(system, fold)) + self._reserve(system, needed_later)
+            self.budget.expected(self._fold_cost(system, fold)) + self._reserve(system, needed_later)
             <= self.budget.left
         )
 

@@ -232,15 +232,15 @@ class GrowJob:
 
     def _earlier_record(self) -> dict[str, Any]:
         """The record of an earlier call, or a new one; a `SettingsError` if the folder belongs to another job."""
-        path, fingerprint = self.folder / "grow.json", self.fingerprint()
+        path, fingerprint = self.folder / "grow.json", json.loads(json.dumps(self.fingerprint()))
         if not has_record(path):
             refuse_occupied(self.folder, "grow job", path.name)
             return {"fingerprint": fingerprint}
         record = read_job_record(path, "fingerprint")
         old = record["fingerprint"]
-        if "recipe" not in record and old != json.loads(json.dumps(fingerprint)):  # nothing has begun
+        if "recipe" not in record and old != fingerprint:  # nothing has begun
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
-        if difference := self._differences(old, json.loads(json.dumps(fingerprint))):
+        if difference := self._differences(old, fingerprint):
             free = self._free_folder()
             fix = "Choose another folder, e.g. " + either(f"--out {shlex.quote(str(free))}", f'output="{free}"')
             raise SettingsError(other_settings_message(self.folder, "a job", difference, fix))
