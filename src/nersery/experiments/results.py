@@ -229,17 +229,13 @@ def _added(run: RunFolder, system: System) -> dict[str, Any]:
     """New mentions in the training corpus, and how much its new sentences differ from their parents."""
     new_entities, diversities = [], []
     for seed in run.recipe.seeds:
-        gold, train = run.sampled(seed)[0], _trained_on(run, seed, system)
+        gold, train = run.sampled(seed)[0], io.read(run.path(seed, system, "train.jsonl"))
         new_entities.append(novelty(train, gold).total.new)
         made = (sentence for sentence in train if sentence.id not in gold.by_id)
         diversities.append(diversity(made, _with_gold(train, gold)).as_dict())
     known = {name: [by[name] for by in diversities if by[name] is not None] for name in DiversityReport.model_fields}
     measured = {name: Measure.of(values) if values else None for name, values in known.items()}
     return {"new_entities": new_entities, "diversity": DiversityReport(**measured)}
-
-
-def _trained_on(run: RunFolder, seed: int, system: System) -> Corpus:
-    return io.read(run.path(seed, system, "train.jsonl"))
 
 
 def _with_gold(train: Corpus, gold: Corpus) -> Corpus:
@@ -278,7 +274,8 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
         history = {str(seed): read_record(path) for seed, path in paths if path.exists()}
         selection.append({"method": selector.method, **_tally(files[-1]).as_dict(), "history": history})
     first = run.recipe.seeds[0]
-    parents = _with_gold(_trained_on(run, first, run.recipe.system(system.base or GOLD)), run.sampled(first)[0])
+    base = run.recipe.system(system.base or GOLD)
+    parents = _with_gold(io.read(run.path(first, base, "train.jsonl")), run.sampled(first)[0])
     kept = list(io.open_corpus(files[-1][0]))
     names = [_made_by(system) or "", *(selector.method for selector in system.select)]
     rejected = [

@@ -154,7 +154,7 @@ def _sample_of_raw_text(
                 limit = sorted(kept)[max_sentences]
                 kept = {key: entry for key, entry in kept.items() if key < limit}
     smallest = sorted(kept)[:max_sentences]
-    return [sentence for _, sentence in sorted((kept[key] for key in smallest), key=lambda pair: pair[0])], read, known
+    return [sentence for _, sentence in sorted(kept[key] for key in smallest)], read, known
 
 
 def _readings(
@@ -224,7 +224,7 @@ def taggers_of(folder: str | Path) -> list[Path]:
     taggers = next((paths for seed in seeds if (paths := sorted(seed.glob("*/tagger")))), [])
     taggers = taggers or [path for path in [root / "tagger"] if path.is_dir() and (root / "grow.json").exists()]
     if not taggers:
-        if inner := next(iter(sorted(root.glob("*/seed-*/*/tagger"))), None):
+        if inner := min(root.glob("*/seed-*/*/tagger"), default=None):
             raise MissingResourceError(f"{folder} is a sweep: name one of its runs, e.g. {inner.parents[2]}")
         raise MissingResourceError(
             f"{folder} holds no tagger: expected the folder of a finished `nersery grow`, or of a run whose recipe "

@@ -136,20 +136,16 @@ def every_type(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     return [*cover, *islice(others, size - len(cover))]
 
 
-def _types(sentence: Sentence) -> set[str]:
-    return {entity.type for entity in sentence.entities}
-
-
 def _first_of_each_type(shuffled: Sequence[Sentence]) -> list[Sentence]:
     """The first sentence with each type, from the rarest type on, except for types that earlier choices cover."""
-    counts = Counter(type_ for sentence in shuffled for type_ in _types(sentence))
-    first = {type_: sentence for sentence in reversed(shuffled) for type_ in _types(sentence)}
+    counts = Counter(type_ for sentence in shuffled for type_ in types_in([sentence]))
+    first = {type_: sentence for sentence in reversed(shuffled) for type_ in types_in([sentence])}
     cover: list[Sentence] = []
     covered: set[str] = set()
     for type_ in sorted(counts, key=lambda type_: (counts[type_], type_)):
         if type_ not in covered:
             cover.append(first[type_])
-            covered |= _types(first[type_])
+            covered |= types_in([first[type_]])
     return cover
 
 
@@ -158,8 +154,8 @@ def _densest_cover(shuffled: Sequence[Sentence]) -> list[Sentence]:
     missing = types_in(shuffled)
     cover: list[Sentence] = []
     while missing:
-        cover.append(max(shuffled, key=lambda sentence: len(_types(sentence) & missing)))
-        missing -= _types(cover[-1])
+        cover.append(max(shuffled, key=lambda sentence: len(types_in([sentence]) & missing)))
+        missing -= types_in([cover[-1]])
     return cover
 
 
@@ -176,7 +172,7 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
         The paper meets the size approximately. Here it is exact: the sentences that change the shares least are moved,
         then sentences are exchanged while that improves the shares (with up to 2,000 distinct sets of types).
     """
-    type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
+    type_sets = [frozenset(types_in([sentence]) or {NO_ENTITY}) for sentence in shuffled]
     dealt = _iterative_stratification(type_sets, size)
     quota = _balanced_counts(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
     chosen = []

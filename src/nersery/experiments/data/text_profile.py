@@ -76,12 +76,9 @@ def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
     for sentence in islice(sentences, READ):
         words_by_language[sentence.language] += sentence.words
     for language, words in words_by_language.items():
-        script = main_script(words)
-        claims_english = TextProfile(script, language, cased=False).is_english
-        if claims_english and len(words) >= ENOUGH and looks_english(words) is False:
-            return (
-                f"the language of {label} is {language}, but the text looks like another ({script_name(script)} script)"
-            )
+        if primary(language) == "en" and len(words) >= ENOUGH and looks_english(words) is False:
+            script = script_name(main_script(words))
+            return f"the language of {label} is {language}, but the text looks like another ({script} script)"
     return ""
 
 

@@ -21,6 +21,7 @@ from nersery.core.outcome import BatchFunction
 from nersery.core.progress import Progress, print_line
 from nersery.core.random import is_whole
 from nersery.core.system.files import os_message
+from nersery.core.system.job_records import removed_folder_error
 from nersery.core.system.process_settings import cores, wanted_threads
 from nersery.core.warnings import NO_NOTES, is_in_terminal, print_error
 from nersery.experiments.execution.cells import Cell, CellQueue
@@ -80,7 +81,8 @@ class CellRunner:
         with closing(self._in_this_process() if jobs == 1 else self._by_jobs(jobs)) as results:
             for cell, error in results:
                 self._reported.append(cell)
-                self.runs[cell.run].refuse_removed()
+                if not (self.runs[cell.run].folder / "run.json").exists():  # what is written later is not a run
+                    raise removed_folder_error(self.runs[cell.run].folder)
                 yield cell, error
 
     def is_over(self, run: int, seed: int | None = None) -> bool:

@@ -17,8 +17,6 @@ from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe import Recipe
 from nersery.report.model import RunTimeReport
 
-RUN_TIME_FILE = "run_time.json"
-
 
 @dataclass(frozen=True)
 class Clock:
@@ -33,7 +31,7 @@ class Clock:
     @property
     def path(self) -> Path:
         """The record."""
-        return self.folder / RUN_TIME_FILE
+        return self.folder / "run_time.json"
 
     def record(self) -> dict[str, Any]:
         """Estimates by system, and seconds by system and seed; a damaged record counts as none."""
@@ -46,13 +44,7 @@ class Clock:
     def estimates(
         self, recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None, say: Callable[[str], None]
     ) -> dict[str, float]:
-        """The estimated seconds of each system for a seed; the first call estimates and notes them.
-
-        Args:
-            corpora: Corpora by split, as a run reads them.
-            threads: Threads of the process that runs the systems; None takes those of this process.
-            say: See `RunTime`.
-        """
+        """The result of `run_time.estimates`, which also describes the arguments. The first call notes it."""
         record = self.record()
         is_new = not record["estimates"] and not record["systems"]
         if is_new and any(sentence.entities for sentence in corpora["train"]):

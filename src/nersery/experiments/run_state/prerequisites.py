@@ -17,6 +17,7 @@ from nersery.core.warnings import collected_notes
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, conversion, lacks_model
 from nersery.experiments.systems import MethodSettings
+from nersery.models.pretrained.loading import ModelSource
 from nersery.select.base import Selector
 
 
@@ -65,8 +66,6 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = (), raw: Sequen
 
 def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
     """The papers' models that the recipe names and that cannot be loaded, with the methods that use them."""
-    from nersery.models.pretrained.loading import ModelSource
-
     users: dict[str, list[str]] = {}
     for _, _, method in recipe.methods():
         cls = registry.get(method.kind, method.method)

@@ -30,7 +30,6 @@ from nersery import io
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
 from nersery.core.system.files import write_atomic
-from nersery.core.system.job_records import removed_folder_error
 from nersery.experiments.data.folds import fold
 from nersery.experiments.data.sampling import id_list, sample, sample_languages
 from nersery.experiments.recipe import Recipe
@@ -87,11 +86,6 @@ class RunFolder:
         refuse_changed(self.recipe, self.inputs)
         for note in self.notes:
             self.say(f"note: {note}")
-
-    def refuse_removed(self) -> None:
-        """Raise `DiskError` if somebody has removed the folder. Files written into it since then are not a run."""
-        if not (self.folder / "run.json").exists():
-            raise removed_folder_error(self.folder)
 
     def say(self, text: str) -> None:
         """Print a line on standard error, unless the run is quiet."""

@@ -12,6 +12,8 @@ from nersery.core.errors import SettingsError
 from nersery.core.system.job_records import has_record, read_job_record
 from nersery.core.system.process_settings import THREADS
 from nersery.core.version import __version__
+from nersery.models.pretrained.computer import ANY, computer
+from nersery.models.pretrained.loading import PRECISION
 
 version = cache(metadata.version)
 """The version of a library. It is cached because reading it parses the library's whole description."""
@@ -24,8 +26,6 @@ def versions(threads: int | None = None) -> dict[str, str]:
     Args:
         threads: Threads of the process that makes the result; None takes those of this process.
     """
-    from nersery.models.pretrained.computer import computer
-
     packages = {library: version(library) for library in LIBRARIES}
     return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **packages, **computer(threads)}
 
@@ -38,9 +38,6 @@ def check_computer(folder: Path, threads: int | None = None) -> None:
     Raises:
         SettingsError: If they differ; explains how to set those that the run began with.
     """
-    from nersery.models.pretrained.computer import ANY
-    from nersery.models.pretrained.loading import PRECISION
-
     current = versions(threads)
     recorded = began_with(folder) or current
     variables = {"precision": PRECISION, "threads": THREADS}
