@@ -37,28 +37,34 @@ def no_tags(file: TextFile, columns: Sequence[Sequence[str]], *, is_conllu: bool
         is_conllu: Whether tags may also be in MISC.
     """
     values = ", ".join(repr(column[0]) for column in columns)
-    fix = (
-        "name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), "
-        "letter-last for PER-B, or small-letter for b-per; or name the format by --format text or jsonl"
-    )
-    if any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns) or (
-        2 * columns[-1].count("0") >= len(columns[-1])
-    ):
-        fix = f"where the digit 0 means no entity, {_to_letter('0')}"
-    if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
-        fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
-    if sum(" " in column[0] for column in columns) > 1:
-        fix = "for parallel text, save each language in its own file, e.g. cut -f1 pairs.tsv > text.en"
-    if any(" " in column[0] and looks_like_tag(column[0].split()[0]) for column in columns):
-        fix = foreign_formats()["sentences with their tags beside them"].advice
-    if any(holds_several(column[0]) for column in columns):
-        fix = ONE_LEVEL
-    if any(all(map(_BRACKET.fullmatch, column)) and "*" in column for column in columns):
-        fix = foreign_formats()["words and entities in brackets, in columns"].advice
-    fix = (_other_separator(columns[0]) if len(columns) == 1 else "") or fix
     misc = " and no key in MISC, after the last tab, holds tags such as NER=B-PER" * is_conllu
     seen = f"the first line has: {beginning(values, 100)}"
-    return file.error(f"no column looks like tags (O, B-PER, I-PER …){misc}; {seen}", fix)
+    return file.error(f"no column looks like tags (O, B-PER, I-PER …){misc}; {seen}", _fix(columns))
+
+
+def _fix(columns: Sequence[Sequence[str]]) -> str:
+    """The advice for the first form that the columns have, from rare forms to common ones."""
+    firsts = [column[0] for column in columns]
+    if len(columns) == 1 and (fix := _other_separator(columns[0])):
+        return fix
+    if any(all(map(_BRACKET.fullmatch, column)) and "*" in column for column in columns):
+        return foreign_formats()["words and entities in brackets, in columns"].advice
+    if any(map(holds_several, firsts)):
+        return ONE_LEVEL
+    if any(" " in first and looks_like_tag(first.split()[0]) for first in firsts):
+        return foreign_formats()["sentences with their tags beside them"].advice
+    if sum(" " in first for first in firsts) > 1:
+        return "for parallel text, save each language in its own file, e.g. cut -f1 pairs.tsv > text.en"
+    if any("|" in first and looks_like_tag(first.rpartition("|")[2]) for first in firsts):
+        return r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
+    has_zero_beside_tags = any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns)
+    if has_zero_beside_tags or 2 * columns[-1].count("0") >= len(columns[-1]):
+        return f"where the digit 0 means no entity, {_to_letter('0')}"
+    return (
+        "name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), "
+        "letter-last for PER-B, small-letter for b-per, or underscore for B_PER or B–PER; or name the format by "
+        "--format text or jsonl"
+    )
 
 
 def outside_value(columns: Sequence[Sequence[str]]) -> str:
