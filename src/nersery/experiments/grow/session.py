@@ -122,9 +122,10 @@ def grow(
     ):
         raise SettingsError(f'names is {shown(names)}, expected a file for each type, e.g. {{"DRUG": "drugs.txt"}}')
     lists = {type_: str(as_path(path, "names")) for type_, path in files_of.items()}
-    options = io.ReadOptions(language=language)
-    job = GrowJob(files, as_path(output, "output"), raw_file, test_file, model, options, minutes=minutes, quiet=quiet)
-    return replace(job, definitions=definitions or {}, names=lists).execute()
+    folder, options = as_path(output, "output"), io.ReadOptions(language=language)
+    return GrowJob(
+        files, folder, raw_file, test_file, model, options, minutes, quiet, definitions=definitions or {}, names=lists
+    ).execute()
 
 
 def _input(path: Any, name: str) -> str:
