@@ -111,21 +111,12 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
 
 
 def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task | Reject]:
-    """Each sentence ``copies`` times, 1 or more, with the number of the copy; rejects of the reader once."""
-    if not is_whole(copies):
-        raise SettingsError(f"copies is {shown(copies)}, expected a whole number")
-    if copies < 1:
-        raise SettingsError(f"copies is {copies}, expected 1 or more")
-    return _tasks(sentences, range(1, copies + 1))
-
-
-def _tasks(sentences: Iterable[Sentence | Reject], numbers: range) -> Iterator[Task | Reject]:
-    """A generator by itself, so that `tasks` refuses a number at the call rather than when it is iterated."""
+    """Each sentence ``copies`` times, with the number of the copy; rejects of the reader once."""
     for sentence in sentences:
         if isinstance(sentence, Reject):
             yield sentence
         else:
-            for copy in numbers:  # no list, because the user may request any number of copies
+            for copy in range(1, copies + 1):  # no list, because the user may request any number of copies
                 yield sentence, copy
 
 
@@ -244,7 +235,10 @@ class AugmentStage(Stage[Sentence, Task]):
     def __post_init__(self) -> None:
         """Refuse an invalid number of copies before the method learns."""
         super().__post_init__()
-        tasks((), self.copies)
+        if not is_whole(self.copies):
+            raise SettingsError(f"copies is {shown(self.copies)}, expected a whole number")
+        if self.copies < 1:
+            raise SettingsError(f"copies is {self.copies}, expected 1 or more")
         object.__setattr__(self, "copies", int(self.copies))  # the job's journal cannot store numbers of NumPy
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> BatchFunction[Task]:

@@ -151,7 +151,7 @@ def _with_insertions(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: 
 
 
 def _with_shuffles(sentence: Sentence, rate: float, rng: random.Random) -> Sentence | None:
-    every = list(segments(sentence))
+    every = segments(sentence)
     shufflable = [(start, end) for start, end in every if len({*sentence.words[start:end]}) > 1]
     chosen = rng.sample(shufflable, min(_count_to_change(rate, len(every)), len(shufflable)))
     return _until_changed(sentence, lambda: shuffled(sentence, chosen, rng)) if chosen else None

@@ -163,17 +163,12 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         self, sentences: Sequence[Sentence], written: Sequence[tuple[int, Sentence | Reject]]
     ) -> list[Sentence | Reject]:
         """The candidate for each sentence, by its number, about which the tagger is most certain."""
-        candidates = [(number, text) for number, text in written if isinstance(text, Sentence)]
-        predictions = self._tagger.predict([candidate for _, candidate in candidates])
-        ranked: list[tuple[int, Ranked]] = [
-            (number, (UNWRITTEN, text)) for number, text in written if isinstance(text, Reject)
-        ]
-        ranked += [
-            (number, _ranked(candidate, predicted, sentences[number]))
-            for (number, candidate), predicted in zip(candidates, predictions, strict=True)
-        ]
+        predictions = iter(self._tagger.predict([text for _, text in written if isinstance(text, Sentence)]))
         best: list[Ranked] = [(UNWRITTEN, Reject(NO_WORD))] * len(sentences)
-        for number, (rank, outcome) in ranked:
+        for number, text in written:
+            rank, outcome = (
+                (UNWRITTEN, text) if isinstance(text, Reject) else _ranked(text, next(predictions), sentences[number])
+            )
             highest, _ = best[number]
             if rank > highest or (rank == highest and isinstance(outcome, Reject)):
                 best[number] = rank, outcome

@@ -125,8 +125,7 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
         ):
             return None
         joined = "\n".join(words)
-        if not joined.isascii():
-            joined.encode()
+        joined.encode()
     except TypeError:
         position, wrong = next((at, word) for at, word in enumerate(words) if not isinstance(word, str))
         return f"word {position} is {shown(wrong)}, expected a string"

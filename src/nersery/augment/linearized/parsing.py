@@ -76,7 +76,7 @@ def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) 
 
 
 def parsed_child(
-    words: Sequence[str], types: Collection[str], parent: Sentence, known: Collection[tuple[str, ...]] = ()
+    words: Sequence[str], types: Collection[str], parent: Sentence, known: Collection[tuple[str, ...]]
 ) -> Sentence | Reject:
     """The child of a sentence, parsed from words with tag tokens before them. A child without entities is a reject.
 

@@ -53,19 +53,19 @@ class Thesaurus:
         synonyms = () if form in self.stop_words else self.synonyms.get(form, ())
         return tuple(s for s in synonyms if lookup_form(s) not in self.stop_words) if self.stop_words else synonyms
 
-    def draw(self, word: str, rng: random.Random, language: str = "") -> list[str]:
-        """Draw one of a word's synonyms, all equally likely, and return its words; empty if there is none."""
-        synonyms = self.of(word, language)
-        return synonyms[int(rng.random() * len(synonyms))].split(" ") if synonyms else []
-
     def draw_like(self, word: str, rng: random.Random, sentence: Sentence, *, is_inserted: bool = False) -> list[str]:
-        """As `draw`, with the capitals of the word, but without capitals in a sentence that has no capitals.
+        """Draw one of a word's synonyms, all equally likely, and return its words; empty if there is none.
+
+        They have the capitals of the word, but no capitals in a sentence that has none.
 
         Args:
             is_inserted: The synonym is inserted elsewhere, and does not take the capitals of the word.
         """
-        words = self.draw(word, rng, sentence.language)
-        if words and sentence.text.islower():
+        synonyms = self.of(word, sentence.language)
+        if not synonyms:
+            return []
+        words = synonyms[int(rng.random() * len(synonyms))].split(" ")
+        if sentence.text.islower():
             return [lower_case(synonym, sentence.language) for synonym in words]
         return words if is_inserted else _with_case_of(words, word, sentence.language)
 
@@ -74,7 +74,7 @@ def _with_case_of(words: list[str], word: str, language: str) -> list[str]:
     """Words with the capitals of another one, but *United States* for *US*. In Turkish, the capital of *i* is *İ*."""
     if word.isupper() and sum(map(str.isalpha, word)) > 1 and all(synonym == synonym.lower() for synonym in words):
         return [upper_case(synonym, language) for synonym in words]
-    return [capitalized(words[0], language), *words[1:]] if words and word[0].isupper() else words
+    return [capitalized(words[0], language), *words[1:]] if word[0].isupper() else words
 
 
 @dataclass

@@ -7,7 +7,7 @@ A worker writes no output and keeps no state, so it may die at any time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from nersery.core.outcome import Tally
@@ -24,9 +24,9 @@ class Answer:
     """
 
     rows: int
-    output: bytes = b""
-    rejects: bytes = b""
-    tally: Tally = field(default_factory=Tally)
+    output: bytes
+    rejects: bytes
+    tally: Tally
 
 
 class Ready:
