@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 import measuring
-from nersery.annotate.base import BATCH_SIZE, batch_annotation
+from nersery.annotate.base import AnnotateStage, batch_annotation
 from nersery.annotate.qa_prompting import QaPrompting
 from nersery.core.outcome import collect
 from nersery.core.sentence import Sentence
@@ -35,8 +35,8 @@ def prepared(answerer: QuestionAnswerer, sentences: Sequence[Sentence], types: S
     """The inputs of the encoder, batch by batch."""
     inputs = []
     rows = windows_at_once(answerer.device)
-    for start in range(0, len(sentences), BATCH_SIZE):
-        texts = [s.words for s in sentences[start : start + BATCH_SIZE] for _ in types]
+    for start in range(0, len(sentences), AnnotateStage.batch_size):
+        texts = [s.words for s in sentences[start : start + AnnotateStage.batch_size] for _ in types]
         asked = [question(type_, {}) for type_ in types] * (len(texts) // len(types))
         for batch, shape in answerer.pairs.batches(answerer.pairs.windows(asked, texts), rows, LENGTH_MULTIPLE):
             collated = answerer.pairs.collate(batch, **shape)
@@ -52,7 +52,7 @@ def encoder_alone(answerer: QuestionAnswerer, inputs: Sequence[dict[str, Any]]) 
 
 
 def annotator(method: QaPrompting, sentences: Sequence[Sentence]) -> None:
-    collect(run(sentences, batch_annotation(method), batch_size=BATCH_SIZE))
+    collect(run(sentences, batch_annotation(method), batch_size=AnnotateStage.batch_size))
 
 
 def main() -> None:

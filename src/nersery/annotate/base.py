@@ -24,9 +24,6 @@ from nersery.pipeline.stage_job import run_stage
 from nersery.pipeline.stage_options import split_options
 from nersery.taggers.tagger_folder.description import attached_share_for
 
-BATCH_SIZE = 256
-"""Sentences. Smaller than in other jobs: each sentence takes several questions, and a killed job loses a batch."""
-
 
 class Annotator(Method, ABC):
     """Labels sentences that have no labels or unreliable ones.
@@ -166,7 +163,8 @@ class AnnotateStage(Stage[Sentence, Sentence]):
     """
 
     kind: ClassVar[str] = "annotate"
-    batch_size: ClassVar[int] = BATCH_SIZE
+    batch_size: ClassVar[int] = 256
+    """Smaller than in other jobs: each sentence takes several questions, and a killed job loses a batch."""
 
     method: str | type[Annotator] | Annotator
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -131,17 +131,15 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
         return f"word {position} is {shown(wrong)}, expected a string"
     except UnicodeEncodeError as error:
         return f"a word holds the lone surrogate {joined[error.start]!r}, which no file can store"
-    is_clean = joined.count("\n") == len(words) - 1 and not any(odd in f"\n{joined}\n" for odd in _ODD)
-    if is_clean and _CONTROL.search(joined) is None:
-        return None
-    for position, word in enumerate(words):
-        if word == "":
-            return f"word {position} is empty"
-        if any(character in word for character in "\t\n\r") or word != word.strip(" "):
-            return f"word {position} is {shown(word)}: a word has no tab, no line break and no space at its ends"
-    for position, word in enumerate(words):
-        if match := _CONTROL.search(word):
-            return f"word {position} is {shown(word)}: it holds the {CONTROL} U+{ord(match[0]):04X}"
+    if joined.count("\n") != len(words) - 1 or any(odd in f"\n{joined}\n" for odd in _ODD):
+        for position, word in enumerate(words):
+            if word == "":
+                return f"word {position} is empty"
+            if any(character in word for character in "\t\n\r") or word != word.strip(" "):
+                return f"word {position} is {shown(word)}: a word has no tab, no line break and no space at its ends"
+    if match := _CONTROL.search(joined):
+        position = joined.count("\n", 0, match.start())
+        return f"word {position} is {shown(words[position])}: it holds the {CONTROL} U+{ord(match[0]):04X}"
     return None
 
 

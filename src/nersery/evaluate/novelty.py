@@ -158,13 +158,11 @@ def _hash(mention: LabelledMention) -> bytes:
 
 def _mentions_found_by(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[LabelledMention]:
     """The mentions of a batch that the oracle finds. Sentences without undecided mentions are skipped."""
-    valid = set()
+    valid = set[LabelledMention]()
     undecided = [sentence for sentence in batch if not all(map(table.is_settled, _mentions(sentence)))]
     for sentence, guess in zip(undecided, oracle.predict(undecided) if undecided else [], strict=True):
-        predicted = set(guess.labels)
-        for mention, label in zip(_mentions(sentence), sentence.labels, strict=True):
-            if label in predicted:
-                valid.add(mention)
+        confirmed = {*sentence.entities} & {*guess.entities}
+        valid.update((sentence.mention(entity), entity.type) for entity in confirmed)
     return valid
 
 

@@ -139,16 +139,12 @@ class ShardJob:
             raise
         if not manifest.shards:  # readers of the folder expect at least one file
             manifest.append(self._write_shard(0, iter(()), progress))
-        self._refuse_total_failure(manifest)
-        manifest.finish()
-
-    def _refuse_total_failure(self, manifest: _Manifest) -> None:
-        """If every row failed, raise the reason, and let the corrected command start from the first row."""
         tally = manifest.tally
         if _all_failed(tally.written, tally.reasons):
-            manifest.drop_failed()
+            manifest.drop_failed()  # the corrected command starts from the first row
             first = next(iter(tally.reasons))
             raise JobFailedError(f"all {tally.read:,} rows failed, the first for this reason: {first}")
+        manifest.finish()
 
     def _write_shard(self, number: int, answers: Iterator[Answer], progress: Progress | None) -> dict[str, Any]:
         """Write the next shard, and return its entry for the manifest."""

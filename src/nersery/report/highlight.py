@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -74,12 +74,12 @@ def _stretches(sentence: ShownSentence) -> Iterator[tuple[str | None, range]]:
     yield None, range(position, len(sentence.words))
 
 
-def _counterparts(parent: ShownSentence, child: ShownSentence) -> Iterator[tuple[range, range]]:
+def _counterparts(parent: ShownSentence, child: ShownSentence) -> Iterable[tuple[range, range]]:
     """The ranges to compare: by stretch if both have the same entity types in order, else the whole sentences."""
     (types, old), (new_types, new) = zip(*_stretches(parent), strict=True), zip(*_stretches(child), strict=True)
     if types == new_types:
         return zip(old, new, strict=True)
-    return iter([(range(len(parent.words)), range(len(child.words)))])
+    return [(range(len(parent.words)), range(len(child.words)))]
 
 
 def _segment(type_: str | None, words: Sequence[str], positions: range, kept: Set[int] | None) -> Segment:
