@@ -124,9 +124,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         require_labels(gold)
         with seeded(training.seed):
             self._build(gold, warm=warm)
-            table = WordTable(
-                (word for sentence in gold for word in sentence.words), self._known_words, self._user_vectors
-            )
+            table = self._table(gold)
             windows = [example for s in gold for example in examples(table.windows(s.words), s, self._tags)]
             plan = plan_of(self, len(windows), head_learning_rate=None)
             self.history = train_tagger(
@@ -167,6 +165,10 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         self._network, self._crf = network.to(pick_device(self.device)).eval(), network.crf
         self._known_words, self._tags, self._user_vectors = lexicon, tags, user_vectors
 
+    def _table(self, sentences: Sequence[Sentence]) -> WordTable:
+        words = (word for sentence in sentences for word in sentence.words)
+        return WordTable(words, self._known_words, self._user_vectors)
+
     def _loss(self, table: WordTable, batch: Sequence[LabelledWindow]) -> Tensor:
         network, rows = self.network, collate([example.window for example in batch], 0)
         distinct, places = torch.unique(rows.input_ids, return_inverse=True)
@@ -181,9 +183,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         self, sentences: Sequence[Sentence], progress: Progress | None = None, *, dropout_passes: int = 0
     ) -> list[Tensor]:
         network, passes = self.network.eval(), dropout_passes or 1
-        table = WordTable(
-            (word for sentence in sentences for word in sentence.words), self._known_words, self._user_vectors
-        )
+        table = self._table(sentences)
 
         def score(windows: Sequence[Window], shape: PassShape) -> Tensor:
             batch = collate(windows, 0, **shape)

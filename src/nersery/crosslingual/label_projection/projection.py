@@ -265,12 +265,11 @@ def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
     if not alignment:
         return ""
     starts, ends, _ = zip(*alignment, strict=True)
-    if min(starts) >= 0 and min(ends) >= 0 and max(starts) < source and max(ends) < target:
-        return ""
     for positions, length, name in ((starts, source, "source"), (ends, target, "target")):
-        for position, (start, end, _) in zip(positions, alignment, strict=True):
-            if not 0 <= position < length:
-                return f"link {start}-{end}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
+        if min(positions) < 0 or max(positions) >= length:
+            place = next(place for place, position in enumerate(positions) if not 0 <= position < length)
+            link = f"link {starts[place]}-{ends[place]}"
+            return f"{link}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
     return ""
 
 

@@ -50,10 +50,6 @@ class Lines(TextSource):
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
         return self._remark or super()._oddity_of_words(texts)
 
-    def split_by(self, splitting: Splitting, remark: str) -> Lines:
-        """The same text, split in a way that is not named."""
-        return Lines(self.file, replace(self.options, split=splitting), remark=remark)
-
 
 def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False) -> Source:
     """Open one side of parallel text: a corpus in any format, or text with one sentence per line.
@@ -78,7 +74,7 @@ def with_splitting(side: Source, splitting: Splitting, remark: str) -> Source:
     """A side whose text, or all text in its folder, is split in a way that is not named; see `Lines`."""
     if isinstance(side, FolderSource):
         return side.changed(partial(with_splitting, splitting=splitting, remark=remark))
-    return side.split_by(splitting, remark) if isinstance(side, Lines) else side
+    return Lines(side.file, replace(side.options, split=splitting), remark=remark) if isinstance(side, Lines) else side
 
 
 def opened_side(corpus: Sentences, name: str, *, labelled: bool = False) -> Source:

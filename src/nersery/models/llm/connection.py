@@ -93,7 +93,7 @@ class Connection:
             base_url=settings.base_url,
             timeout=settings.timeout,
             max_retries=0,
-            http_client=_limited_client(MAX_RESPONSE_BYTES),
+            http_client=_limited_client(),
         )
         self._variant = VARIANTS[0]
         self.name = f"{len(VARIANTS)} {settings.base_url} {settings.model}"  # variants are numbers in this list
@@ -265,8 +265,8 @@ def is_remote(url: str) -> bool:
         return "." in host and not host.endswith((".internal", ".lan", ".local", ".localhost"))
 
 
-def _limited_client(max_bytes: int) -> Any:
-    """An HTTP client that stops reading a response of more bytes after decompression. httpx has no such limit."""
+def _limited_client() -> Any:
+    """An HTTP client that stops reading after `MAX_RESPONSE_BYTES` of a response. httpx has no such limit."""
     from httpx2 import ReadError, Request, Response
     from openai import DefaultHttpxClient
 
@@ -277,8 +277,8 @@ def _limited_client(max_bytes: int) -> Any:
             try:
                 for chunk in response.iter_bytes():
                     content += chunk
-                    if len(content) > max_bytes:
-                        raise ReadError(f"the response has more than {max_bytes:,} bytes", request=request)
+                    if len(content) > MAX_RESPONSE_BYTES:
+                        raise ReadError(f"the response has more than {MAX_RESPONSE_BYTES:,} bytes", request=request)
             finally:
                 response.close()
             response.headers.pop("content-encoding", None)  # it is decompressed

@@ -80,14 +80,14 @@ class ModelSource:
         """The content hash of a model folder, so that a training does not resume with another model."""
         return {"model": content_hash(self.name)} if "name" in paths_in(ModelSource, {"name": self.name}) else {}
 
-    def config(self, **settings: Any) -> Any:
-        """The model's configuration with some values changed."""
+    def config(self) -> Any:
+        """The model's configuration."""
         with GLOBAL_STATE_LOCK:
             from transformers import AutoConfig
 
+        settings: dict[str, Any] = {}
         if self.name in bundled_heads.TOKEN_CLASSIFICATION:
-            outputs = output_settings(bundled_heads.TAGS)
-            settings = {**outputs, "architectures": ["BertForTokenClassification"], **settings}
+            settings = {**output_settings(bundled_heads.TAGS), "architectures": ["BertForTokenClassification"]}
         return self._load(AutoConfig.from_pretrained, **settings)
 
     @property

@@ -25,7 +25,7 @@ PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placehol
 SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z_]+\]|\|.+\|")
 """What special tokens look like. Tokenizers do not declare all of them."""
 
-INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_PUNCTUATION, JOINED_OR_PUNCTUATION = PLACES = range(6)
+INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_PUNCTUATION, JOINED_OR_PUNCTUATION = range(6)
 """Places of a subword: within a word, at its start, at its start after a border that is a subword of its own, at its
 start in a script without spaces, and two places where a word or punctuation may start."""
 VIRAMA = 9

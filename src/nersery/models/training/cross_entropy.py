@@ -29,9 +29,8 @@ class _MeanCrossEntropy(torch.autograd.Function):
         return total / len(scores)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor, None]:
         (gradient,) = ctx.saved_tensors
-        (scale,) = gradients
         return gradient if scale == 1 else gradient * scale, None
 
 

@@ -90,9 +90,9 @@ class _Scores(torch.autograd.Function):
         return functional.linear(states, table, None if bias is None else bias.to(table.dtype))
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         states, subwords = ctx.saved_tensors
-        gradient = gradients[0].flatten(0, -2)
+        gradient = gradient.flatten(0, -2)
         of_states = (gradient @ ctx.table).view(states.shape).to(ctx.precision)
         of_weight = (gradient[:, subwords].T @ states.flatten(0, -2)).float()
         of_bias = gradient.sum(0, dtype=torch.float32) if ctx.needs_input_grad[2] else None

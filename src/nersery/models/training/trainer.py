@@ -286,8 +286,8 @@ class _Training:
             self.best_weights = {name: tensor.to(self.device, copy=True) for name, tensor in weights.items()}
 
 
-def _mean_loss(losses: Sequence[Tensor], step: int) -> float:
-    mean = float(torch.stack(tuple(losses)).float().mean())
+def _mean_loss(losses: list[Tensor], step: int) -> float:
+    mean = float(torch.stack(losses).float().mean())
     if not math.isfinite(mean):
         raise SettingsError(
             f'the training loss is {mean} at step {step}. Use a lower learning_rate, or precision = "fp32"'

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 
 @contextlib.contextmanager
-def pruned_vocabulary(network: nn.Module, subwords: Iterable[int]) -> Iterator[None]:
+def pruned_vocabulary(network: Any, subwords: Iterable[int]) -> Iterator[None]:
     """Reduce the embedding matrix to rows for these subwords within the context, and restore all rows afterwards.
 
     A row without a gradient would only decay, but the optimizer reads and writes it and its two moments at every step.
@@ -23,9 +23,8 @@ def pruned_vocabulary(network: nn.Module, subwords: Iterable[int]) -> Iterator[N
         network: A network with `torch.nn.Embedding` as input embeddings, as in transformers. Others are unchanged.
         subwords: All subwords that the network will read. Any other subword is an ``IndexError``.
     """
-    embeddings: Any = getattr(network, "get_input_embeddings", lambda: None)
     try:
-        table = embeddings()
+        table = network.get_input_embeddings()
     except NotImplementedError:  # CANINE has several embeddings, by hashes of characters
         table = None
     if not isinstance(table, nn.Embedding) or not _can_prune(network, table):

@@ -24,8 +24,6 @@ MAX_SENTENCES = 128
 """The number of sentences decoded at once, unless `MAX_DECODED` allows fewer."""
 CERTAIN_PROBABILITY = 0.99
 """Words with a label of at least this probability get no soft labels."""
-MIN_PROBABILITY = 1e-3
-"""Soft labels with smaller probabilities are left out."""
 MAX_DECODED = 1 << 20
 """The most numbers in the largest tensor of decoding, including passes and padding, so that neither one long line among
 short ones nor hundreds of types fill the memory."""
@@ -61,7 +59,7 @@ def labelled(
         if soft:
             for number, probabilities, score in zip(numbers, marginals @ tags.label_of_tag, scores, strict=True):
                 uncertain = (score[: len(sentences[number])] < CERTAIN_PROBABILITY).nonzero().flatten().tolist()
-                soft_labels[number] = tags.soft_labels(probabilities, uncertain, MIN_PROBABILITY)
+                soft_labels[number] = tags.soft_labels(probabilities, uncertain)
         for number, path, certainty in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
             length = len(sentences[number])
             entities[number] = tags.entities(path[:length], certainty[:length])

@@ -17,6 +17,8 @@ from nersery.core.tags import OUTSIDE, SCHEMES, encode
 OutputScheme = Literal["IOB2", "BIOES"]
 LETTERS: dict[str, str] = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
 """The meaning of each letter of the common schemes: begin, inside, end, single."""
+MIN_PROBABILITY = 1e-3
+"""Soft labels with smaller probabilities are left out."""
 
 
 @dataclass(frozen=True)
@@ -134,19 +136,18 @@ class TagSet:
         labels = [self._begins.get(type_, 0) + (letter in "IE") for letter, type_ in self.parts]
         return nn.functional.one_hot(torch.tensor(labels), 2 * len(self.types) + 2).float()
 
-    def soft_labels(self, shares: Tensor, words: Iterable[int], min_probability: float) -> tuple[SoftLabel, ...]:
+    def soft_labels(self, shares: Tensor, words: Iterable[int]) -> tuple[SoftLabel, ...]:
         """The soft labels of some words.
 
         Args:
             shares: Probability of each label of `labels`. Shape: (words, labels).
-            min_probability: Smaller probabilities are left out.
         """
         candidates = [
             (word, type_, *shares[word, begins : begins + 2].tolist())
             for word in words
             for type_, begins in self._begins.items()
         ]
-        return tuple(SoftLabel(w, t, round(b, 4), round(i, 4)) for w, t, b, i in candidates if b + i >= min_probability)
+        return tuple(SoftLabel(w, t, round(b, 4), round(i, 4)) for w, t, b, i in candidates if b + i >= MIN_PROBABILITY)
 
     def soft_targets(self, sentence: Sentence) -> Tensor:
         """The probability of each label of `labels` at each word, from its soft labels or else 1 for its hard label.

@@ -55,7 +55,7 @@ def export_onnx(folder: str | Path) -> Path:
         1: torch.export.Dim("subwords", min=2, max=encoder.max_subwords),
     }
     try:
-        with _only_errors("torch.onnx"), warnings.catch_warnings(), written_atomically(path) as unfinished:
+        with _only_errors(), warnings.catch_warnings(), written_atomically(path) as unfinished:
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 _Logits(network.float().cpu()),
@@ -77,9 +77,9 @@ def export_onnx(folder: str | Path) -> Path:
 
 
 @contextlib.contextmanager
-def _only_errors(name: str) -> Iterator[None]:
-    """Let a logger report only errors within this context."""
-    logger = logging.getLogger(name)
+def _only_errors() -> Iterator[None]:
+    """Let PyTorch's exporter report only errors within this context."""
+    logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
