@@ -107,7 +107,6 @@ class Ensemble(Aligner, ModelSettings):
                 issues.append(f'weights names "{name}", which is not a member; {did_you_mean(name, tuple(tables))}')
             elif not 0 < weight < math.inf:
                 issues.append(f"weights.{name} is {weight:g}, expected a number above 0")
-        self._aligners = {}
         for name, table in tables.items():
             try:
                 self._aligners[name] = self._create_member(name, table)

@@ -121,7 +121,6 @@ class Statistical(Aligner):
         super().__post_init__()
         if not self.learn and not self.priors:
             raise SettingsError("learn is false, but priors names no folder: name one, or let it learn from the pairs")
-        self._source, self._target = (Vocabulary(self.ignore_case, self.prefix) for _ in range(2))
 
     @property
     def _prefix_settings(self) -> dict[str, Any]:

@@ -180,7 +180,7 @@ class VectorIndex:
         """The lines that may begin with a word, counted from the first vector."""
         hash_of_form = np.uint32(crc32(form))
         start, end = np.searchsorted(self._hashes, hash_of_form), np.searchsorted(self._hashes, hash_of_form, "right")
-        return [int(place) for place in self._order[start:end]]
+        return self._order[start:end].tolist()
 
 
 def read_first(path: str | Path, limit: int, words: Iterable[str] = ()) -> WordVectors:
