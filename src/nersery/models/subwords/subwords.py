@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nersery.core.errors import SettingsError, beginning
@@ -74,24 +74,26 @@ class SubwordEncoder:
         """The subwords of each word, always at least one."""
         texts = dict.fromkeys(word for word in words if isinstance(word, str))
         new = [word for word in texts if word not in self._cache]
-        if new:
-            if len(self._cache) > CACHED_WORDS:
-                self._cache.clear()
-                new = [*texts]
-            self._cache.update((word, self.token_ids[word]) for word in new if word.startswith(TOKEN_PREFIX))
-            new = [word for word in new if not word.startswith(TOKEN_PREFIX)]
-        if new:
-            led = [self._leading_space + word for word in new]
-            encoded = self.tokenizer(led, add_special_tokens=False, verbose=False)["input_ids"]  # of long words
-            unknown = self.tokenizer.unk_token_id
-            nothing = (unknown if unknown is not None else self.pad,)
-            if unknown is not None:
-                encoded = [[unknown if subword in self._special else subword for subword in ids] for ids in encoded]
-            if not self._borders:
-                pairs = zip(new, encoded, strict=True)
-                encoded = [self._inside(ids) if follows_without_space(word) else ids for word, ids in pairs]
-            self._cache.update((word, tuple(ids) or nothing) for word, ids in zip(new, encoded, strict=True))
+        if new and len(self._cache) > CACHED_WORDS:
+            self._cache.clear()
+            new = [*texts]
+        self._cache.update((word, self.token_ids[word]) for word in new if word.startswith(TOKEN_PREFIX))
+        if plain := [word for word in new if not word.startswith(TOKEN_PREFIX)]:
+            self._cache.update(zip(plain, self._encoded(plain), strict=True))
         return [self._cache[word] if isinstance(word, str) else word for word in words]
+
+    def _encoded(self, words: Sequence[str]) -> Iterator[tuple[int, ...]]:
+        """The subwords of each word, from the tokenizer."""
+        led = [self._leading_space + word for word in words]
+        encoded = self.tokenizer(led, add_special_tokens=False, verbose=False)["input_ids"]  # silent about long words
+        unknown = self.tokenizer.unk_token_id
+        nothing = (unknown if unknown is not None else self.pad,)
+        for word, ids in zip(words, encoded, strict=True):
+            if unknown is not None:
+                ids = [unknown if subword in self._special else subword for subword in ids]
+            if not self._borders and follows_without_space(word):
+                ids = self._inside(ids)
+            yield tuple(ids) or nothing
 
     def _inside(self, ids: Sequence[int]) -> Sequence[int]:
         """The subwords of a word as within a text: without a border, if the vocabulary has such subwords."""
