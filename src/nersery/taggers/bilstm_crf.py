@@ -138,11 +138,10 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         words = {word for sentence in gold for word in sentence.words}
         types = types_in(gold)
         earlier = self._network if warm and types <= {*self._tags.types} else None
-        tags = TagSet.of(types, self.scheme) if earlier is None else self._tags
-        known_words, lexicon = self._known_words, KnownWords.of(words)
+        lexicon, tags, user_vectors = KnownWords.of(words), TagSet.of(types, self.scheme), None
         if earlier is not None:
-            lexicon = known_words.with_those_of(lexicon)
-        self._adopt(lexicon, tags, self._vectors_of(words, None if earlier is None else self._user_vectors))
+            lexicon, tags, user_vectors = self._known_words.with_those_of(lexicon), self._tags, self._user_vectors
+        self._adopt(lexicon, tags, self._vectors_of(words, user_vectors))
         if earlier is not None:
             self.network.take_over(earlier)
 
