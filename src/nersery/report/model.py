@@ -1,7 +1,7 @@
 """The contents of a report: one schema for ``report.json``, ``report.md`` and ``report.html``.
 
 To add a number, declare it here and compute it in `nersery.experiments.results`. If it belongs in the table of results,
-add it to `nersery.report.tables.report_tables.COLUMNS`.
+declare it with a `Column`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
@@ -34,6 +35,12 @@ from nersery.report.parts import (
     TrainingReport,
 )
 from nersery.report.system_names import GOLD, label_of
+from nersery.report.tables.table_columns import COUNTS, Column
+
+NEW_ENTITIES = (
+    "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold. "
+    "A mention with the same words in another order also counts."
+)
 
 
 class MistakeReport(ReportPart):
@@ -120,10 +127,10 @@ class SystemReport(ReportPart):
     per_language: Table[GroupScores] = {}
     per_novelty: Table[GroupScores] = {}
     per_length: Table[GroupScores] = {}
-    train_sentences: list[int] = []
+    train_sentences: Annotated[list[int], Column("Training sentences", COUNTS)] = []
     kept_sentences: list[int] = []
     method_parameters: int | None = None
-    new_entities: list[int] = []
+    new_entities: Annotated[list[int], Column("New entities", COUNTS, remark=NEW_ENTITIES)] = []
     diversity: DiversityReport = DiversityReport()
     errors: MistakeReport = MistakeReport()
     changes: ChangeReport = ChangeReport()
@@ -165,6 +172,15 @@ class SystemReport(ReportPart):
             return self.tested.difference
         other = reference.f1.mean if reference else None
         return None if self.f1.mean is None or other is None else self.f1.mean - other
+
+
+COLUMNS = [
+    replace(column, of=name)
+    for name, field in SystemReport.model_fields.items()
+    for column in field.metadata
+    if isinstance(column, Column)
+]
+"""The fields that are columns in the table of results."""
 
 
 CHOSEN = "chosen"

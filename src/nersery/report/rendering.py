@@ -17,11 +17,11 @@ from nersery.core.system.files import write_atomic
 from nersery.core.system.folders import replaced_folder
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import KINDS
-from nersery.report.model import Report
+from nersery.report.model import COLUMNS, Report
 from nersery.report.number_format import unbroken
 from nersery.report.pictures import charts
 from nersery.report.system_names import BASELINE
-from nersery.report.tables.report_tables import COLUMNS, report_tables
+from nersery.report.tables.report_tables import report_tables
 from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.templating import html_template, markdown_template
 from nersery.report.verdict import verdict

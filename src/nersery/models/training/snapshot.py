@@ -51,5 +51,5 @@ def restore(tensors: Tensors, model: nn.Module, optimizer: torch.optim.Optimizer
             name, _, key = place.removeprefix("moments.").rpartition(".")
             optimizer.state[parameters[name]][key] = tensor.to(parameters[name].device, copy=True)
     torch.set_rng_state(tensors["chance.cpu"])
-    if device.type == "cuda":
+    if device.type == "cuda" and "chance.cuda" in tensors:
         torch.cuda.set_rng_state(tensors["chance.cuda"], device)

@@ -13,13 +13,12 @@ from typing import Any
 from nersery.core.counting import MISSING
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import CORRECT, KINDS
-from nersery.report.model import Report, SplitReport, SystemReport
+from nersery.report.model import COLUMNS, Report, SplitReport, SystemReport
 from nersery.report.number_format import unbroken
 from nersery.report.parts import GridReport, GroupScores
 from nersery.report.system_names import BASELINE, label_of
 from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.tables.table_columns import (
-    COUNTS,
     DURATION,
     GAIN,
     GAP,
@@ -40,15 +39,6 @@ from nersery.report.tables.table_columns import (
 )
 
 KAPPA = "Kappa: Cohen's kappa between the labels of the method and of the people, over the words of accepted sentences."
-NEW_ENTITIES = (
-    "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold. "
-    "A mention with the same words in another order also counts."
-)
-COLUMNS = [
-    Column("Training sentences", COUNTS, "train_sentences"),
-    Column("New entities", COUNTS, "new_entities", NEW_ENTITIES),
-]
-"""The counts of each system in the table of results."""
 GROUPS = {
     "type": (TYPE, "Type", "type"),
     "language": (TEXT, "Language", "language"),
