@@ -42,7 +42,15 @@ class SlicedLexicon:
     slices by source prefix. The cells of a slice are stored together in a file, in the order of batches. Between two
     steps, each slice sums up how much its cells were linked, always in this order, and gives each cell the new count of
     its prefixes. So neither the lexicon nor the cells are ever in memory as a whole, and nothing is looked up out of
-    order. The files store only the target prefixes of the keys, and only prior counts other than `DEFAULT_PRIOR`.
+    order.
+
+    Each file has a part for each slice, one after another; ``_first_…`` tells where the parts begin::
+
+        _key_indices        for each cell, which key of its slice it has
+        _values             for each cell, the count of its key (during a step), then how much it was linked
+        _targets            for each key, its target prefix; `_targets_of` tells how many keys a source prefix has
+        _unusual            the keys whose prior count is not `DEFAULT_PRIOR`, by their place in the slice
+        _unusual_priors     these prior counts
 
     Args:
         batches: The text.
