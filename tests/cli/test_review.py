@@ -142,6 +142,16 @@ def test_an_unfinished_output_is_written_again(monkeypatch: pytest.MonkeyPatch) 
     assert [sentence.id for sentence in io.read("out.jsonl")] == ["o"]
 
 
+def test_an_output_that_another_command_writes_meanwhile_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    decides(monkeypatch, a=Decision("accept", ()))
+    monkeypatch.setattr(ReviewServer, "__exit__", lambda server, *error: io.write(SENTENCES, "out.jsonl"))
+    result = call("label", "review", "in.jsonl", "out.jsonl")
+    assert (result.code, result.out) == (1, "")
+    assert "out.jsonl was changed during the review" in result.err
+    assert len(io.read("out.jsonl")) == 3
+    assert call("label", "review", "in.jsonl", "out.jsonl", "--no-page").out.startswith("out.jsonl: read 3, wrote 1")
+
+
 def test_starting_over_keeps_a_copy_of_the_old_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch)
     assert call("label", "review", "in.jsonl", "out.jsonl").code == 0

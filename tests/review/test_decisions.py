@@ -174,5 +174,17 @@ def test_a_removed_folder_is_written_again(tmp_path: Path, capsys: pytest.Captur
         assert (folder / FILE).read_bytes().startswith(written)
         assert "was removed during the review" in capsys.readouterr().err
         shutil.rmtree(folder)
-        decisions.write_again_if_removed()
+        decisions.write_again_if_changed()
     assert [type(outcome) for outcome in outcomes(folder)] == [Sentence, Reject]
+
+
+def test_a_file_that_is_replaced_during_the_review_loses_no_decision(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("a", WHOLE)
+        (tmp_path / FILE).write_text("an older copy\n")
+        decisions.decide("o", Decision("reject", ()))
+        assert "decisions.jsonl.1.old); its 1 decision" in capsys.readouterr().err
+    assert (tmp_path / f"{FILE}.1.old").read_text() == "an older copy\n"
+    assert [type(outcome) for outcome in outcomes(tmp_path)] == [Sentence, Reject]

@@ -6,7 +6,7 @@ import os
 import shlex
 import threading
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import chain
@@ -30,6 +30,7 @@ from nersery.experiments.data import corpus_notes
 from nersery.experiments.data.text_profile import note_of_tagger
 from nersery.experiments.run_state.made_files import read_record
 from nersery.io.input_files.same_file import refuse_same_file
+from nersery.io.jsonl import rejects_of
 from nersery.io.temporary_tables.sentence_table import SentenceTable
 from nersery.pipeline.stage_job import corpus_job, output_format
 from nersery.taggers.tagger_folder.description import attached_share_for
@@ -190,6 +191,7 @@ def review(
     folder = review_folder(target)
     if force or not (folder / FILE).exists():
         options.refuse_existing_outputs(target, force=force)
+    before = _contents(target)
     corpus = options.open_corpus(source)
     originals = None if beside is None else io.open_corpus(beside, options.reading_of_labelled())
     writer = io.writer(format)
@@ -211,8 +213,8 @@ def review(
             _serve(server, folder / "open.html" if browser else None)
         loader.finish()
         options.report_repairs(corpus)
-        decisions.write_again_if_removed()
-        tally = _write(target, corpus, decisions, writer, quiet=quiet)
+        decisions.write_again_if_changed()
+        tally = _write(target, before, corpus, decisions, writer, quiet=quiet)
     if json:
         methods = {name: asdict(accepted) for name, accepted in decisions.by_method().items()}
         shown = {**tally.as_dict(), "decisions": decisions.counts, "methods": methods}
@@ -220,6 +222,11 @@ def review(
     else:
         print(printable(f"{target}: {tally}"))
         _print_progress(decisions, loader.order or range(len(decisions.corpus)))
+
+
+def _contents(target: Path) -> dict[Path, str]:
+    """The hashes of an output and its rejects, if they exist."""
+    return {path: content_hash(path) for path in (target, rejects_of(target)) if path.exists()}
 
 
 def _server(review: Review, port: int) -> ReviewServer:
@@ -264,8 +271,23 @@ def _write_redirect(redirect: Path, address: str) -> None:
         )
 
 
-def _write(target: Path, corpus: io.Source, decisions: Decisions, writer: io.Writer, *, quiet: bool) -> Tally:
-    """Write the accepted sentences, and all others as rejects."""
+def _write(
+    target: Path, before: Mapping[Path, str], corpus: io.Source, decisions: Decisions, writer: io.Writer, *, quiet: bool
+) -> Tally:
+    """Write the accepted sentences, and all others as rejects.
+
+    Args:
+        before: The `_contents` of the output when the review began.
+
+    Raises:
+        NerseryError: If another command has written there since.
+    """
+    for path, content in _contents(target).items():
+        if before.get(path) != content:
+            raise NerseryError(
+                f"{path} was changed during the review, so it is not overwritten. Move it to keep it, and repeat the "
+                "command: the decisions are saved"
+            )
     fingerprint = {"review": corpus.fingerprint(), "decisions": content_hash(decisions.file)}
     job = corpus_job(target, fingerprint, writer, rows=corpus)
     items: Iterator[Sentence | Reject] = chain(decisions.corpus, corpus.rejects)  # rejects were left out by a repair

@@ -84,6 +84,7 @@ class Decisions:
         self._by_id: dict[str, Decision] = {}
         self._versions = Counter[str]()
         self._unchecked: dict[str, tuple[int, str]] = {}
+        self._size = 0  # of the file as this process has read or written it
 
     @classmethod
     @contextlib.contextmanager
@@ -106,6 +107,7 @@ class Decisions:
             decisions.file.touch()
             if not start_over:
                 decisions._read()
+            decisions._size = decisions.file.stat().st_size
             try:
                 yield decisions
             except NerseryError:
@@ -125,6 +127,7 @@ class Decisions:
         aside = next(path for path in names if not path.exists())
         self.file.rename(aside)
         self.file.touch()
+        self._size = 0
         return aside
 
     def __getitem__(self, id: str) -> Decision:
@@ -187,18 +190,23 @@ class Decisions:
         if decision.verdict == "accept":
             self._encode(_with_note(sentence, decision.note))
         decision = replace(decision, labels=sentence.labels)
-        self.write_again_if_removed()
+        self.write_again_if_changed()
         self._append(_line(original, decision))
         self._record(id, decision)
         self.corpus.set_types(id, {type_ for _, _, type_ in decision.labels})
 
-    def write_again_if_removed(self) -> None:
-        """Write all decisions again if somebody has removed their file since it was opened."""
-        if self.file.exists():
+    def write_again_if_changed(self) -> None:
+        """Write all decisions again if somebody has removed or changed their file since it was opened."""
+        if self.file.exists() and self.file.stat().st_size == self._size:
             return
         self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.touch()
+        aside, self._size = self.put_aside(), -1  # so that they are written by the next call if the disk is full now
         self._append(b"".join(_line(self._sentence(id), decision) for id, decision in self._by_id.items()))
-        warn(f"{self.file} was removed during the review; its {plural(len(self._by_id), 'decision')} are written again")
+        event = (
+            f"changed during the review (the changed file is kept in {aside})" if aside else "removed during the review"
+        )
+        warn(f"{self.file} was {event}; its {plural(len(self._by_id), 'decision')} are written again")
 
     def _append(self, line: bytes) -> None:
         """Append a line completely or not at all."""
@@ -208,6 +216,7 @@ class Decisions:
                 while line:  # an unbuffered write may stop half way; only the next one fails, with the cause
                     line = line[stream.write(line) :]
                 os.fsync(stream.fileno())
+                self._size = stream.tell()
             except OSError:
                 stream.truncate(size)
                 raise
