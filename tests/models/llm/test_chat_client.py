@@ -23,6 +23,7 @@ from nersery.annotate.llm_labels import LlmLabels
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Result
 from nersery.io.reading import opened
+from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.connection import Connection, ServerError
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.llm.prompt import Completion, Prompt
@@ -366,8 +367,17 @@ def test_global_random_state_is_unchanged(server: Running, tmp_path: Path) -> No
 def test_a_damaged_cache_is_named(server: Running, tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "answers.sqlite").write_text("no database" * 1000)
-    with pytest.raises(NerseryError, match=r"answers\.sqlite, cannot be used"):
+    with pytest.raises(
+        NerseryError, match=r"answers\.sqlite, cannot be used: file is not a database\. Delete the file"
+    ):
         labelled(["PER.1"], server.url, tmp_path)
+
+
+def test_a_full_disk_is_no_reason_to_delete_paid_answers(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path)
+    cache._database.execute("PRAGMA max_page_count = 4")
+    with pytest.raises(NerseryError, match=r"disk is full\. Its answers are kept: allow access to it, free some space"):
+        cache.add("key", Completion("long" * 10_000, "stop", 1, 1))
 
 
 def test_a_killed_job_repeats_no_answered_request(tmp_path: Path) -> None:

@@ -79,8 +79,14 @@ class AnswerCache:
         with self._lock:
             try:
                 yield
-            except (sqlite3.Error, OSError) as error:
-                raise DiskError(
-                    f"the cache of answers, {self.path}, cannot be used: {error}. Name another folder by the setting "
-                    "cache, or delete the file"
-                ) from None
+            except (sqlite3.OperationalError, OSError) as error:  # the file is good, and its answers were paid for
+                cause = error.strerror if isinstance(error, OSError) else error
+                raise self._unusable(f"{cause}. Its answers are kept: allow access to it, free some space") from None
+            except sqlite3.Error as error:
+                raise self._unusable(f"{error}. Delete the file") from None
+
+    def _unusable(self, cause_and_advice: str) -> DiskError:
+        return DiskError(
+            f"the cache of answers, {self.path}, cannot be used: {cause_and_advice}, or name another folder by the "
+            "setting cache"
+        )

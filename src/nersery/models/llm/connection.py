@@ -228,7 +228,7 @@ class Connection:
             return ServerError(f"{kind} to {self._settings.base_url}: {self._shown(str(cause or error))}", kind)
         if not isinstance(error, APIStatusError):
             return ServerError(self._shown(str(error)), "the response is no chat completion", 200)
-        status, message = error.status_code, self._shown(_message(error)).rstrip(".")
+        status, message = error.status_code, self._shown(_message(error))
         if status in (401, 403):
             raise MissingResourceError(self._key_issue(status, message)) from None
         if status == 402 or error.code == "insufficient_quota":
@@ -244,7 +244,7 @@ class Connection:
         return f"{place} requires a key (status {status}): {message}. Set the environment variable {variable}"
 
     def _shown(self, text: str) -> str:
-        text = printable(self._without_key(" ".join(text.split())))
+        text = printable(self._without_key(" ".join(text.split()))).rstrip(".")
         return text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[:MAX_MESSAGE_LENGTH]}…"
 
     def _without_key(self, text: str) -> str:
