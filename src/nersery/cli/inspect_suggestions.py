@@ -13,6 +13,7 @@ from nersery.cli.app import inspect_group
 from nersery.core.errors import SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.text.spacing import joined_words
 from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
 from nersery.evaluate.novelty import Novelty, load_oracle
@@ -177,7 +178,7 @@ def _mentions(comparison: SuggestionTable, numbers: Sequence[int]) -> Table:
         blank = comparison.blanks[number]
         words = blank.sentence.mention(blank.entity)
         verdict: list[Any] = [" ", _verdict(comparison, blank, words)] if comparison.verdicts else []
-        shown = [tables.text(" ".join(words), "bold"), "\n", tables.text(blank.entity.type, "cyan"), *verdict]
+        shown = [tables.text(joined_words(words), "bold"), "\n", tables.text(blank.entity.type, "cyan"), *verdict]
         guesses = [_guesses(comparison, blank, column[number]) for column in comparison.columns.values()]
         rows.add_row(tables.concatenated(shown), *guesses)
     return rows
@@ -192,7 +193,7 @@ def _guesses(comparison: SuggestionTable, blank: Blank, suggestions: Sequence[Su
         chance = suggestion.probability
         share = f"{100 * chance:.1f} %" if chance >= 0.0005 else "< 0.1 %"
         verdict = [_verdict(comparison, blank, suggestion.words)] if comparison.verdicts else []
-        rows.add_row(tables.text(" ".join(suggestion.words)), tables.text(share, "dim"), *verdict)
+        rows.add_row(tables.text(joined_words(suggestion.words)), tables.text(share, "dim"), *verdict)
     return rows
 
 

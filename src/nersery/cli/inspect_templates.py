@@ -16,6 +16,7 @@ from nersery.core.counting import plural
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.system.files import write_output
+from nersery.core.text.spacing import joined_words
 from nersery.core.warnings import note, remark
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _marked(template: Template) -> Text:
     for position in sorted({*gaps, *entities, *template.keywords}):
         if position in entities:
             entity = entities[position]
-            words = tables.text(" ".join(template.sentence.mention(entity)), "bold")
+            words = tables.text(joined_words(template.sentence.mention(entity)), "bold")
             parts += ["[", words, " ", tables.text(entity.type, "cyan"), "]"]
         elif position in gaps:
             parts.append((MASK, "dim"))

@@ -11,6 +11,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from nersery.core.text.spacing import joined_words
+
 if TYPE_CHECKING:
     from nersery.core.entity import Entity
 
@@ -34,7 +36,7 @@ def _parts(words: Sequence[str], entities: Iterable[Entity]) -> Iterator[str]:
     """The entities, and the words between them."""
     entity_at = {position: entity for entity in entities for position in entity.positions}
     for start, positions in groupby(range(len(words)), lambda at: entity_at[at].start if at in entity_at else -1):
-        text = escape(" ".join(words[position] for position in positions))
+        text = escape(joined_words([words[position] for position in positions]))
         type_ = entity_at[start].type if start >= 0 else ""
         yield _MARK.format(hue=_hue(type_), words=text, type=escape(type_)) if type_ else text
 

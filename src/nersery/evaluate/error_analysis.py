@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.text.spacing import joined_words
 from nersery.evaluate.scores import paired
 
 T = TypeVar("T")
@@ -182,13 +183,15 @@ def mistake_text(words: Sequence[str], gold: Entity | None, predicted: Entity | 
 
     >>> mistake_text(["New", "York"], Entity(0, 2, "LOC"), Entity(1, 2, "PER"))
     '“New York” LOC, predicted “York” PER'
+    >>> mistake_text(["北", "京"], None, Entity(0, 2, "LOC"))
+    'nothing, predicted “北京” LOC'
     """
     return f"{entity_text(words, gold)}, predicted {entity_text(words, predicted)}"
 
 
 def entity_text(words: Sequence[str], entity: Entity | None) -> str:
     """The words and the type of an entity as text for readers."""
-    return f"“{' '.join(words[entity.start : entity.end])}” {entity.type}" if entity else "nothing"
+    return f"“{joined_words(words[entity.start : entity.end])}” {entity.type}" if entity else "nothing"
 
 
 def spread(items: Sequence[T], count: int) -> list[T]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import groupby
 
-from nersery.core.text.spacing import are_written_together
+from nersery.core.text.spacing import are_written_together, joined_words
 from nersery.report.parts import ShownSentence
 
 
@@ -88,8 +88,6 @@ def _segment(type_: str | None, words: Sequence[str], positions: range, kept: Se
 
 
 def _run(words: Sequence[str], positions: Sequence[int], changed: bool) -> TextRun:
-    gaps = [
-        "" if position and are_written_together(words[position - 1], words[position]) else " " for position in positions
-    ]
-    text = "".join(gap + words[position] for gap, position in zip(["", *gaps[1:]], positions, strict=True))
-    return TextRun(text, changed, gaps[0])
+    start, end = positions[0], positions[-1] + 1
+    touches = start > 0 and are_written_together(words[start - 1], words[start])
+    return TextRun(joined_words(words[start:end]), changed, "" if touches else " ")

@@ -52,6 +52,17 @@ def are_written_together(word: str, following: str) -> bool:
     return bool(FULL_WIDTH.search(pair)) or (all(map(lacks_spaces, pair)) and not HANGUL.search(word + following))
 
 
+def joined_words(words: Sequence[str]) -> str:
+    """The words as a text for readers: with spaces between them, but not between those that `are_written_together`.
+
+    >>> joined_words(["New", "York"]), joined_words(["北", "京", "大学"])
+    ('New York', '北京大学')
+    """
+    return words[0] + "".join(
+        following if are_written_together(word, following) else f" {following}" for word, following in pairwise(words)
+    )
+
+
 def is_space_usual(word: str, following: str) -> bool:
     """Whether a space is usual between two words.
 

@@ -16,6 +16,7 @@ from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
 from nersery.core.system.files import remove_folder, write_atomic
 from nersery.core.system.folders import replaced_folder
+from nersery.core.text.spacing import joined_words
 from nersery.core.wording import worded
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
@@ -235,9 +236,9 @@ def _valuable(trials: Trials, folder: Path) -> list[ScoredSentence]:
     return [
         ScoredSentence(
             id=" ".join(sentence.comments).removeprefix(RAW_ID) or sentence.id,
-            text=sentence.text,
+            text=joined_words(sentence.words),
             expected_errors=f"{sentence.scores[SCORE]:.2f}",
-            entities=", ".join(f"{' '.join(sentence.mention(e))} ({e.type})" for e in sentence.entities),
+            entities=", ".join(f"{joined_words(sentence.mention(e))} ({e.type})" for e in sentence.entities),
         )
         for sentence in proposed.corpus
     ]

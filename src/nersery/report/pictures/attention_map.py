@@ -10,6 +10,7 @@ from markupsafe import Markup
 from nersery.augment.templates.template import Attention, merge_entities
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence
+from nersery.core.text.spacing import joined_words
 from nersery.report.pictures.charts import shortened
 from nersery.report.pictures.matrix import Label, MatrixRange, cell, matrix
 
@@ -42,7 +43,7 @@ def attention_map(sentence: Sentence, attention: Attention, keywords: Collection
     types = {entity.start: entity.type for entity in sentence.entities}
     labels = []
     for start, end in units:
-        words = printable(" ".join(sentence.words[start:end]))
+        words = printable(joined_words(sentence.words[start:end]))
         kind = "entity" if start in types else "keyword" if start in keywords else "word"
         type_ = printable(f" {types[start]}") if start in types else ""
         labels.append(Label(shortened(words, MAX_LABEL_LENGTH) + type_, kind, words + type_))
