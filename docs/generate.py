@@ -82,8 +82,8 @@ def page(title: str, introduction: str, parts: Iterable[str]) -> str:
 def methods_page() -> str:
     """The page on all methods of nersery itself, then on the other names that recipes and commands accept."""
     introduction = (
-        "`nersery list METHOD` prints its section. A setting without a default shows its type: `text`, "
-        "`integer`. *Departures* say where a method differs from its paper."
+        "`nersery list METHOD` prints its section. A setting without a default shows its type, such as `text`; "
+        "*None:* introduces what happens without it. *Departures* say where a method differs from its paper."
     )
     parts = [_contents()]
     shared = _shared_settings()

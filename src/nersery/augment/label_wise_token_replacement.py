@@ -27,7 +27,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 
 @dataclass
 class LabelWiseTokenReplacement(Augmenter):
-    """Replaces words with training words with the same tag.
+    """Replaces words with other training words that have the same tag.
 
     Words are drawn in proportion to their frequency with the IOB2 tag in the language.
 

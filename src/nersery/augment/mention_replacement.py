@@ -43,7 +43,7 @@ def _fits_next(sentence: Sentence, index: int) -> bool:
 class MentionReplacement(Augmenter):
     """Replaces mentions with others of their type and language from training sentences.
 
-    The new mention always differs, perhaps in length. The only mention of a type stays.
+    The new mention always differs; it may be longer or shorter. A type's only mention stays.
 
     Args:
         rate: Probability of replacing a mention.

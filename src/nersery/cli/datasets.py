@@ -56,7 +56,7 @@ def convert(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Convert between formats. Sentences, labels and characters do not change."""
+    """Convert between formats. Only options change sentences, labels or characters."""
     format = output_format(target, to, can_be_named=True)
     for option, value in (("--scheme", scheme), ("--separator", separator)):
         if value is not None and format != "conll":

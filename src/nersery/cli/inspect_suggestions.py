@@ -217,7 +217,7 @@ def novelty(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Count generated entities that are not in gold, and how many are valid."""
+    """Count generated entities that are not in gold, and how many a tagger confirms."""
     generated, known = (options.open_corpus(name) for name in (source, gold))
     result = count_novel(generated, known)
     options.report_repairs(generated, known)

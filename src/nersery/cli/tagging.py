@@ -169,7 +169,10 @@ def evaluate(
     gold: Annotated[str, Argument(help="The correct labels.", metavar="GOLD")],
     predicted: Annotated[str, Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
     against: Annotated[str | None, options.file("Another tagger's labels, to test the difference.")] = None,
-    missing: Annotated[Missing, Option(help="How to treat gold sentences that the other file lacks.")] = "refuse",
+    missing: Annotated[
+        Missing,
+        Option(help="Gold sentences that the other file lacks: refuse (an error), leave-out, or count as missed."),
+    ] = "refuse",
     errors: Annotated[bool, Option("--errors", help="Show errors by kind, with examples.")] = False,
     samples: Annotated[int, Option(min=100, max=MAX_SAMPLES, help="Bootstrap resamplings.")] = 10_000,
     seed: options.Seed = 0,
