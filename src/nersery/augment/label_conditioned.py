@@ -35,7 +35,7 @@ class LabelConditioned(ConditionedPredictions, Augmenter):
         - The paper takes definitions from spaCy; ours also cover MultiCoNER and MaSciP.
         - The paper does not report epochs, learning rate or number of replaced words. We use three, its tagger's, and
           one.
-        - Only words with a letter or digit, no addresses, are replaced, by one whole word of the vocabulary unless
+        - Words with a letter or digit, except URLs and @names, are replaced by one whole word of the vocabulary unless
           `by_subword`.
         - All segment ids are 0, including those of the definition.
         - The paper uses BERT base, cased, five times as large as the bundled model.

@@ -42,8 +42,8 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
         - The paper masks and samples subwords, which joins halves of different words. Here a new word is a whole word
           of the vocabulary, of the same script and case, no number or function word, unless `by_subword`.
         - The code cuts the first character of every word and never uses the best prediction. We do neither.
-        - At least one word of each sentence is replaced, unlike in the paper. Function words, addresses and
-          words without letters or digits stay and do not count for the rate.
+        - At least one word of each sentence is replaced, unlike in the paper. Function words, URLs, @names
+          and words without letters or digits stay and do not count for the rate.
         - The paper makes three rounds: `copies = 3`.
         - With several languages, one marker precedes each entity. Mentions inserted by `code_mixing` keep their own
           language.
