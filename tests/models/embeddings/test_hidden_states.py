@@ -163,18 +163,6 @@ def test_refuses_a_missing_layer(tiny_model: str, layer: int) -> None:
         opened(tiny_model, layer)
 
 
-def test_a_saved_model_keeps_its_weights_and_layer(tmp_path: Path, tiny_masked_lm: str) -> None:
-    encoder = opened(tiny_masked_lm, 1, masked_lm=True)
-    with torch.no_grad():
-        encoder.network.bert.encoder.layer[0].output.dense.weight.mul_(2)
-    encoder.save(tmp_path / "saved")
-    for masked_lm in (False, True):
-        again = opened(tmp_path / "saved", masked_lm=masked_lm)
-        assert again.layer == 1
-        assert torch.equal(of_text(again, TEXTS, 0), of_text(encoder, TEXTS, 0))
-    assert opened(tmp_path / "saved", 2).layer == 2
-
-
 def test_can_read_texts_whose_words_fit(tiny_model: str) -> None:
     encoder = opened(tiny_model)
     assert encoder.can_read(["Ada"] * 500)

@@ -55,8 +55,7 @@ class Embeddings(Aligner, ModelSettings):
 
     Args:
         model: ``bundled-multilingual``, or any multilingual encoder by Hugging Face name or folder.
-        layer: Layer whose states are compared, from 1. None: a fine-tuned model's own, else two thirds of the way up (8
-            of 12).
+        layer: Layer whose states are compared, from 1. None: two thirds of the way up (8 of 12).
         extraction: ``softmax`` and ``entmax`` link what is probable in both directions; ``argmax`` links mutual nearest
             neighbours, ``itermax`` does so twice, ``match`` links one to one with the largest sum. None: ``argmax`` for
             multilingual E5, otherwise ``softmax``.

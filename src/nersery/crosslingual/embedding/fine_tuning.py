@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from nersery.core.alignments import Pair
-from nersery.core.batched import batched
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.random import item_rng
 from nersery.core.registry import check_values
@@ -27,10 +26,9 @@ from nersery.models.embeddings.hidden_states import LayerEncoder
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import masked_loss, tokenizer_with_mask
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
-from nersery.models.pretrained.loading import autocast
 from nersery.models.subwords.windows import Window
 from nersery.models.tokens import Token
-from nersery.models.training.trainer import History, TrainingPlan, seeded, train
+from nersery.models.training.trainer import TrainingPlan, seeded, train
 from nersery.models.training.training_state import RECORD
 
 
@@ -86,20 +84,13 @@ class FineTuning:
         return self.tlm > 0 or self.mlm > 0
 
 
-def fine_tune(
-    encoder: LayerEncoder,
-    pairs: Pairs,
-    settings: FineTuning,
-    training: Training = NO_TRAINING,
-    dev: Sequence[Pair] = (),
-) -> History:
-    """Train an encoder on sentences and their translations. `LayerEncoder.save` then saves it.
+def fine_tune(encoder: LayerEncoder, pairs: Pairs, settings: FineTuning, training: Training = NO_TRAINING) -> None:
+    """Train an encoder on sentences and their translations.
 
     Args:
         encoder: Opened as a masked language model if the settings need one.
         pairs: Held in memory during the training. The result of a finished training is loaded without reading them.
         training: Only seed, progress and folder are used; see `nersery.models.training.trainer.train`.
-        dev: Pairs to choose the best epoch by, with the same loss and with fixed masks; empty keeps the last epoch.
 
     Raises:
         DataError: If there is no pair to learn from.
@@ -113,7 +104,6 @@ def fine_tune(
         "files": encoder.source.files,
         "layer": encoder.layer,
         "pairs": pairs_digest(pairs),
-        "dev": pairs_digest(dev),
     }
     examples = _finished_examples(training.folder, fingerprint) or learner.readable(list(pairs))
     if not examples:
@@ -128,16 +118,14 @@ def fine_tune(
         optimizer="adamw",
         schedule="linear",
     )
-    dev_pairs = [learner.masked_pair(pair, index, 0, "dev") for index, pair in enumerate(learner.readable(dev))]
     with seeded(training.seed):
-        return train(
+        train(
             encoder.network,
             examples,
             learner.loss,
             plan,
             seed=training.seed,
             draw=learner.masked_pair,
-            evaluate=(lambda: -learner.mean_loss(dev_pairs)) if dev_pairs else None,
             progress=training.progress,
             folder=training.folder,
             fingerprint=fingerprint,
@@ -196,9 +184,9 @@ class _Learner:
             )
         return [pair for pair in short if pair.source and pair.target]
 
-    def masked_pair(self, pair: Pair, index: int, epoch: int, split: str = "train") -> _MaskedPair:
-        """A pair with masks that depend on the seed, the split, the number of the pair, and the epoch."""
-        rng, settings = item_rng(self._seed, split, index, epoch), self._settings
+    def masked_pair(self, pair: Pair, index: int, epoch: int) -> _MaskedPair:
+        """A pair with masks that depend on the seed, the number of the pair, and the epoch."""
+        rng, settings = item_rng(self._seed, "train", index, epoch), self._settings
         source, target = pair.source, pair.target
         separator: Token = self._subwords.suffix[:1]
         together = ((*source, separator, *target), (*target, separator, *source)) if settings.tlm else ()
@@ -243,15 +231,6 @@ class _Learner:
             mask = real[:count, :, None] & real[count:, None, :]
             scores = states[:count] @ states[count:].transpose(1, 2)
             return *both_directions(scores, mask), mask
-
-    @torch.no_grad()
-    def mean_loss(self, pairs: Sequence[_MaskedPair]) -> float:
-        """The mean loss over all pairs, in batches as large as in training."""
-        total = 0.0
-        with autocast(self._encoder.device, self._encoder.precision):
-            for part in batched(pairs, self._settings.batch_size):
-                total += float(self.loss(part)) * len(part)
-        return total / len(pairs)
 
 
 def self_training(forward: Tensor, backward: Tensor, sizes: tuple[Tensor, Tensor], threshold: float) -> Tensor:

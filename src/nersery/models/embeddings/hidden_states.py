@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,11 +13,10 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.settings.typed_settings import Precision
-from nersery.core.system.files import os_errors
 from nersery.models.likelihoods.likelihood import Text
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import window_passes
-from nersery.models.pretrained.loading import ModelSource, autocast, pick_device, position_count, quiet_transformers
+from nersery.models.pretrained.loading import ModelSource, autocast, pick_device, position_count
 from nersery.models.pretrained.model_folder import reads_plain_text
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
@@ -29,8 +27,6 @@ SUBWORDS_ON_CPU, SUBWORDS_ON_GPU = 512, 16384
 """Subwords per forward pass, padding included; see `by_length`."""
 _Rows = tuple[int, list[int]]
 """Where the states of a window belong: its first row in `HiddenStates`, and the window's position for each row."""
-RECORDED_LAYER = "alignment_layer"
-"""The key in a saved configuration that records the layer that the model was trained at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +49,7 @@ class LayerEncoder:
 
     Args:
         source: ``bundled`` or any Hugging Face encoder. Of an encoder-decoder the encoder is used.
-        layer: From 1. None takes the layer that a saved model was trained at, or else the one two thirds of the way up,
-            e.g. 8 of 12.
+        layer: From 1. None takes the one two thirds of the way up, e.g. 8 of 12.
         masked_lm: Load the masked language model head too.
 
     Attributes:
@@ -197,22 +192,11 @@ class LayerEncoder:
             )
         return ended is not None and torch.equal(whole, ended)
 
-    def save(self, folder: Path) -> None:
-        """Write the whole model as a Hugging Face folder, with the layer in its configuration."""
-        setattr(self.network.config, RECORDED_LAYER, self.layer)
-        folder.mkdir(parents=True, exist_ok=True)
-        with os_errors(folder), quiet_transformers():
-            self.network.save_pretrained(folder)
-            self.subwords.tokenizer.save_pretrained(folder)
-        mode = (folder / "config.json").stat().st_mode & 0o777
-        for weights in folder.glob("*.safetensors"):  # safetensors writes files with mode 0600
-            weights.chmod(mode)
-
 
 def _layer(config: Any, layer: int | None, name: str) -> int:
     count = int(config.num_hidden_layers)
     if layer is None:
-        layer = getattr(config, RECORDED_LAYER, None) or -(-2 * count // 3)
+        layer = -(-2 * count // 3)
     if not 1 <= layer <= count:
         raise SettingsError(
             f'layer is {layer}, but "{name}" has {count} layers. Name one from 1 to {count}, or leave it out for '
