@@ -13,6 +13,7 @@ from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.templates.template import Template
 from nersery.augment.templates.template_writer import TemplateWriter
+from nersery.core.edits import Edit
 from nersery.core.entity import Span
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
@@ -176,7 +177,7 @@ def _empty_draft(template: Template, lengths: GapLengths, rng: random.Random) ->
     first = next((word for word in sentence.words if script_of(word) == script), "")
     first = first.title() if first.isupper() and not is_in_capitals else first
     in_script = [word for word in words if script_of(word) == script]
-    edits = []
+    edits, gaps, shift = list[Edit](), list[int](), 0
     for start, end in template.gaps():
         former = [word for word in words[start:end] if script_of(word) == script] or in_script
         # The endings of Korean words stay. In words beyond those of the gap, they would occur again and again.
@@ -184,10 +185,7 @@ def _empty_draft(template: Template, lengths: GapLengths, rng: random.Random) ->
         hidden = [*islice(chain(former, cycle(others)), lengths.draw(template, (start, end), rng))]
         if start == 0 and first:
             hidden[0] = first
-        edits.append((start, end, tuple(hidden)))
-    gaps: list[int] = []
-    shift = 0  # earlier gaps have become longer or shorter
-    for start, end, hidden_words in edits:
-        gaps += range(start + shift, start + shift + len(hidden_words))
-        shift += len(hidden_words) - (end - start)
+        edits.append((start, end, hidden))
+        gaps += range(start + shift, start + shift + len(hidden))
+        shift += len(hidden) - (end - start)  # the gaps behind move
     return _Draft(sentence.replace_spans(edits), gaps)

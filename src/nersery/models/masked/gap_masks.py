@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from nersery.core.text import korean
 from nersery.core.text.scripts import script_of
 from nersery.core.text.spacing import lacks_spaces
@@ -25,6 +27,18 @@ from nersery.models.subwords.subwords import SubwordEncoder
 LATIN = "LATIN"
 
 
+class GapTemplate(NamedTuple):
+    """What replaces the word of a gap.
+
+    Args:
+        subwords: Its subwords; those to fill in are masks.
+        constraints: For each mask, which subwords may stand there.
+    """
+
+    subwords: tuple[int, ...]
+    constraints: list[SubwordConstraint]
+
+
 class GapMasks:
     """Puts masks in place of words.
 
@@ -35,9 +49,7 @@ class GapMasks:
     def __init__(self, encoder: SubwordEncoder, vocabulary: SubwordVocabulary, mask: int) -> None:
         self._encoder, self._vocabulary, self._mask = encoder, vocabulary, mask
 
-    def template(
-        self, word: str, style: tuple[str, bool], drawing: Drawing, *, is_name: bool = False
-    ) -> tuple[tuple[int, ...], list[SubwordConstraint]]:
+    def template(self, word: str, style: tuple[str, bool], drawing: Drawing, *, is_name: bool = False) -> GapTemplate:
         """The masks that replace a word, and for each of them which subwords may stand there.
 
         A subword that only marks the border of the word stays if the vocabulary has no whole words of the script with a
@@ -57,9 +69,8 @@ class GapMasks:
         single, case = is_character(word), False if style[1] else None
         ending = () if drawing.by_subword else self.ending(word)
         if ending:
-            return (self._mask, *ending), [
-                SubwordConstraint(OPENING, (script,), single=False, capital=case, only=STEMS)
-            ]
+            stem = SubwordConstraint(OPENING, (script,), single=False, capital=case, only=STEMS)
+            return GapTemplate((self._mask, *ending), [stem])
         # The tokenizer reads spaces and zero-width characters as borders, and the subwords beside them as words.
         if not (drawing.by_subword and word.isprintable() and " " not in word):
             has_whole_words = script in vocabulary.opening_scripts and not lacks_spaces(word)
@@ -76,7 +87,7 @@ class GapMasks:
         only = "" if drawing.by_subword else FOREIGN if is_foreign else name
         constraints = [SubwordConstraint(places[0], letters, single, first_case, only)]
         constraints += [SubwordConstraint(place, scripts, single, case) for place in places[1:]]
-        return (*border, *[self._mask] * len(places)), constraints
+        return GapTemplate((*border, *[self._mask] * len(places)), constraints)
 
     def ending(self, word: str) -> tuple[int, ...]:
         """The subwords of a Korean word that are particles or a verb ending; see `nersery.core.text.korean.endings`."""

@@ -266,7 +266,7 @@ class MaskedLM:
     ) -> list[dict[Place, tuple[list[int], list[float]]]]:
         """The best subwords and their probabilities for each place of each input, in order."""
         gap_masks = self.gap_masks
-        gaps = [
+        templates = [
             {
                 gap: gap_masks.template(str(each.words[gap]), each.style, drawing, is_name=gap in each.names)
                 for gap in each.gaps
@@ -274,20 +274,21 @@ class MaskedLM:
             for each in masked_inputs
         ]
         rows = [
-            (number, row, gaps[number])
+            (number, row)
             for number, masked_input in enumerate(masked_inputs)
-            for row in self.masking.with_masks(masked_input, [template for template, _ in gaps[number].values()])
+            for row in self.masking.with_masks(masked_input, [gap.subwords for gap in templates[number].values()])
         ]
         options: list[dict[Place, tuple[list[int], list[float]]]] = [{} for _ in masked_inputs]
         with autocast(self.network.device, self.precision):
-            for numbers, logits in self._passes([row for _, row, _ in rows]):
+            for numbers, logits in self._passes([row for _, row in rows]):
                 part = [rows[n] for n in numbers]
-                allowed = [self._allowed_at(at[gap][1][number]) for _, row, at in part for gap, number in row.places]
+                masks = [templates[number][gap].constraints[mask] for number, row in part for gap, mask in row.places]
+                allowed = [*map(self._allowed_at, masks)]
                 best = (logits.float() + torch.stack(allowed)).softmax(-1)
                 top = best.topk(min(drawing.top_k, best.shape[-1]))
                 refuse_nan(top.values, self.source)
                 values = iter(zip(top.indices.tolist(), top.values.tolist(), strict=True))
-                for number, row, _ in part:
+                for number, row in part:
                     options[number].update((place, _possible(*next(values))) for place in row.places)
         return [dict(sorted(by_place.items())) for by_place in options]
 
