@@ -147,12 +147,11 @@ def test_old_words_under_new_labels_are_rejected() -> None:
 
 
 def test_old_words_under_new_labels_are_rejected_in_other_places_too() -> None:
-    class Filler:
-        def fill(self, drafts: Sequence[tuple[Sentence, Sequence[int]]], rngs: Any) -> list[Sentence]:
-            return [target.replace_span(0, 1, ("they", "just")) for target, _ in drafts]
+    def fill_spans(drafts: Sequence[tuple[Sentence, Sequence[int]]], rngs: Any) -> list[Sentence]:
+        return [target.replace_span(0, 1, ("they", "just")) for target, _ in drafts]
 
     method = fitted(flip_rate=1.0)
-    method._span_filler = Filler()
+    method._fill_spans = fill_spans
     rejected = method.generate(PARENT, random.Random(0))
     assert isinstance(rejected, Reject)
     assert rejected.reason == NOT_NEW

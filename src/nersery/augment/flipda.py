@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import NO_WORD, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
 from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
-from nersery.augment.components.span_filling import SpanFiller, check_span_model
+from nersery.augment.components.span_filling import check_span_model, fill_spans
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import fill, with_words
@@ -79,7 +80,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     in_turn: bool = True
     max_subwords: Count = 100
     batch_size: Count = 30
-    _span_filler: SpanFiller | None = hidden(default=None)
+    _fill_spans: Callable[..., list[Sentence | Reject]] | None = hidden(default=None)
     _tagger: Any = hidden(default=None)
     _types: tuple[str, ...] = hidden(default=())
 
@@ -106,7 +107,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
 
             sampling = Sampling(self.top_k, candidates=1, max_subwords=self.max_subwords)
             model = Seq2Seq(self.source, self.device, self.precision)
-            self._span_filler = SpanFiller(model, sampling, self.descriptions)
+            self._fill_spans = partial(fill_spans, model, sampling, self.descriptions)
             return
         lm = self.opened(sentences, training)
         self._add_tokens(lm, [*sentences, *training.dev])
@@ -115,13 +116,13 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The candidate for each sentence that the tagger judges best."""
-        if self._lm is None and self._span_filler is None:
+        if self._lm is None and self._fill_spans is None:
             raise unfitted(self, "generate")
         due = [number for number, sentence in enumerate(sentences) if replaceable_positions(sentence.words)]
         targets = {number: self._with_flipped_types(sentences[number], rngs[number]) for number in due}
         numbers = [number for number in due for _ in range(self.candidates)]
         drafts = [(targets[n], self._positions_to_rewrite(sentences[n], targets[n], rngs[n])) for n in numbers]
-        write = self._fill_masked if self._span_filler is None else self._span_filler.fill
+        write = self._fill_spans or self._fill_masked
         return self._best(sentences, [*zip(numbers, write(drafts, [rngs[n] for n in numbers]), strict=True)])
 
     def _fill_masked(

@@ -28,7 +28,7 @@ from nersery.io.jsonl import rejects_of
 from nersery.models.pretrained.sizes import parameters_of_method
 from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, SystemReport
 from nersery.report.parts import GridReport, Measure, SelfTrainingReport, TeacherReport, TrainingReport
-from nersery.report.system_names import BASELINE, GOLD
+from nersery.report.system_names import GOLD
 
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
@@ -100,11 +100,8 @@ def _empty_notes(recipe: Recipe, systems: Sequence[SystemReport]) -> list[str]:
     notes = []
     for settings, system in list(zip(recipe.systems, systems, strict=True))[1:]:
         seeds = [str(seed) for seed, kept in zip(recipe.seeds, system.kept_sentences, strict=True) if not kept]
-        if seeds and settings.gold_copies and settings.makes_sentences:
-            base = settings.base or BASELINE
-            notes.append(
-                f"{system.name}: no sentence was kept, so it trains on those of {base} (seed {', '.join(seeds)})"
-            )
+        if seeds and settings.note_if_empty:
+            notes.append(f"{system.name}: {settings.note_if_empty} (seed {', '.join(seeds)})")
         if untrained := [str(training.seed) for training in system.training if training.untrained]:
             notes.append(f"{system.name}: {NOTHING_LEARNT} (seed {', '.join(untrained)})")
     return notes

@@ -116,8 +116,8 @@ class SystemRun:
         system = self.system
         of_base, own_sentences = self.base_and_own()
         kept, own_count = last_of_each_id(of_base, own_sentences), len(own_sentences)
-        if not own_count and system.makes_sentences and system.gold_copies:
-            self._note(f"no sentence was kept, so it trains on those of {system.base or 'gold only'}")
+        if not own_count and system.note_if_empty:
+            self._note(system.note_if_empty)
         train = system.training_sentences(self.gold, kept)
         io.write([*(self.gold if system.gold_copies else ()), *kept], self.path("train.jsonl"))
         if any(sentence.entities for sentence in train):

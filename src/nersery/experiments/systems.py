@@ -143,6 +143,12 @@ class System:
         return self.method is not None or bool(self.merge)
 
     @property
+    def note_if_empty(self) -> str:
+        """The note for a training for which it has made no sentence; empty if none is due."""
+        is_due = self.makes_sentences and self.gold_copies
+        return f"no sentence was kept, so it trains on those of {self.base or BASELINE}" if is_due else ""
+
+    @property
     def labels_raw_text(self) -> bool:
         """Whether its method starts from raw text."""
         return self.method is not None and self.method.kind == LABELS_RAW_TEXT

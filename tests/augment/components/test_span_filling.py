@@ -9,7 +9,7 @@ from nersery import Entity, Sentence
 from nersery.augment.components.span_filling import (
     NOT_FILLED,
     TOO_LONG,
-    SpanFiller,
+    fill_spans,
     gap_words,
     hidden_spans,
     model_input,
@@ -47,7 +47,7 @@ class Writer:
 
 def fill(writer: Writer, sentence: Sentence, hidden: list[int], **descriptions: str) -> Sentence | Reject:
     model: Any = writer
-    return SpanFiller(model, Sampling(), descriptions).fill([(sentence, hidden)], [random.Random(0)])[0]
+    return fill_spans(model, Sampling(), descriptions, [(sentence, hidden)], [random.Random(0)])[0]
 
 
 def test_the_model_reads_gaps_and_descriptions_of_types() -> None:
@@ -135,7 +135,8 @@ def test_special_tokens_are_not_words() -> None:
 def test_long_sentences_are_rejected_without_moving_others() -> None:
     writer: Any = Writer("_ Grace", longest=8)
     short = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),))
-    made = SpanFiller(writer, Sampling(), {}).fill([(PARENT, [2]), (short, [0])], [random.Random(0), random.Random(1)])
+    rngs = [random.Random(0), random.Random(1)]
+    made = fill_spans(writer, Sampling(), {}, [(PARENT, [2]), (short, [0])], rngs)
     assert isinstance(made[0], Reject)
     assert made[0].reason == TOO_LONG
     assert isinstance(made[1], Sentence)

@@ -46,34 +46,29 @@ def check_span_model(settings: Any) -> None:
     pick_device(settings.device)
 
 
-class SpanFiller:
-    """Fills gaps of sentences. The new words do not depend on the other sentences of a batch.
+def fill_spans(
+    model: Seq2Seq,
+    sampling: Sampling,
+    descriptions: Mapping[str, str],
+    drafts: Sequence[tuple[Sentence, Collection[int]]],
+    rngs: Sequence[random.Random],
+) -> list[Sentence | Reject]:
+    """Each sentence with new words in place of the hidden ones, or why there are none; independent of the others.
 
     Args:
         model: A model with sentinels.
         sampling: Each text is sampled once; see `Sampling`.
         descriptions: The user's own descriptions of types.
+        drafts: Sentences with the intended types of their entities, and the positions of their hidden words.
+        rngs: One for each draft.
     """
-
-    def __init__(self, model: Seq2Seq, sampling: Sampling, descriptions: Mapping[str, str]) -> None:
-        self._model, self._sampling, self._descriptions = model, sampling, descriptions
-
-    def fill(
-        self, drafts: Sequence[tuple[Sentence, Collection[int]]], rngs: Sequence[random.Random]
-    ) -> list[Sentence | Reject]:
-        """Each sentence with new words in place of the hidden ones, or why there are none.
-
-        Args:
-            drafts: Sentences with the intended types of their entities, and the positions of their hidden words.
-            rngs: One for each draft.
-        """
-        sentences, gaps = [sentence for sentence, _ in drafts], [hidden_spans(*draft) for draft in drafts]
-        sources = [
-            TextPair(model_input(sentence, hidden, self._descriptions), (), sentence.language)
-            for sentence, hidden in zip(sentences, gaps, strict=True)
-        ]
-        texts = self._model.generate(sources, rngs, self._sampling)
-        return [_with_gaps_filled(*each) for each in zip(sentences, gaps, texts, strict=True)]
+    sentences, gaps = [sentence for sentence, _ in drafts], [hidden_spans(*draft) for draft in drafts]
+    sources = [
+        TextPair(model_input(sentence, hidden, descriptions), (), sentence.language)
+        for sentence, hidden in zip(sentences, gaps, strict=True)
+    ]
+    texts = model.generate(sources, rngs, sampling)
+    return [_with_gaps_filled(*each) for each in zip(sentences, gaps, texts, strict=True)]
 
 
 def _with_gaps_filled(sentence: Sentence, gaps: Sequence[Span], text: Generated | None) -> Sentence | Reject:
