@@ -204,10 +204,21 @@ def test_forty_systems_fit_the_screen(visit, width):
     one = report["systems"][2]
     report["systems"] += [one | {"name": f"method {number}"} for number in range(36)]
     page = visit(report, width)
-    assert page.locator("#results svg.f1 .name").count() == 40
-    assert page.locator("#results figure svg.f1").first.locator(".name").count() == 12
+    assert page.locator("#results svg.f1 .wide").count() == 40
+    assert page.locator("#results figure svg.f1").first.locator(".name:visible").count() == 12
     assert fits(page)
     assert page.get_by_text("and 29 more").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(WIDE, "mention_replacement + agreement + certainty"), (NARROW, "mention_replacement + agreeme…")],
+)
+def test_a_long_name_is_cut_only_on_a_narrow_screen(visit, width: int, shown: str) -> None:
+    report = build()
+    report["systems"][1]["name"] = "mention_replacement + agreement + certainty"
+    name = visit(report, width).locator("#results svg.f1 .name:visible").nth(1)
+    assert (name.text_content() or "").startswith(shown)
 
 
 def test_collapsed_sections_are_printed(visit):

@@ -206,6 +206,13 @@ def test_explains_a_missing_best_system_and_missing_test_scores(grown: GrowResul
     assert "not seen" not in str(grown)
 
 
+def test_scores_on_held_out_sentences_do_not_stand_above_those_on_test(grown: GrowResult) -> None:
+    chosen = replace(grown, best="self-training", compared=3)
+    assert chosen.description == "self-training, chosen from 4 systems on held-out sentences; scored on test"
+    for shown in (replace(chosen, test=None), replace(chosen, best=GOLD)):
+        assert shown.description == shown.verdict
+
+
 def test_refuses_a_folder_with_another_job_or_other_files(grown: GrowResult) -> None:
     with pytest.raises(SettingsError, match="other settings"):
         grow(minutes=10, raw=None)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.core.counting import in_minutes
+from nersery.core.counting import in_minutes, plural
 from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
 from nersery.core.system.files import remove_folder, write_atomic
@@ -84,7 +84,7 @@ class GrowResult:
 
     @property
     def verdict(self) -> str:
-        """The first of these lines, which is also in the report."""
+        """The first of these lines."""
         gold, best = (100 * value for value in self.dev_f1)
         if not best:
             more = "allow more --minutes, with another --out"
@@ -108,6 +108,14 @@ class GrowResult:
             f"gold only {gold:.1f} ({self.dev}); "
             f"expected gain on others, from this and the usual gain of such systems: {100 * self.expected:+.1f}"
         )
+
+    @property
+    def description(self) -> str:
+        """What the report begins with. If scores on test follow, it has none itself: they would be taken for them."""
+        if self.test is None or self.best == GOLD:
+            return self.verdict
+        systems = plural(self.compared + 1, "system")
+        return f"{label_of(self.best)}, chosen from {systems} on held-out sentences; scored on test"
 
     def _test(self) -> str:
         if self.test_f1 is None:
@@ -212,7 +220,7 @@ def _report(trials: Trials, folder: Path, best: SystemTrial, seed: int | None, r
     systems = [recipe.baseline, *(one for one in recipe.chain(recipe.system(best.name)) if not one.is_baseline)]
     shown = trials.run.restricted_to(seeds, systems)
     report = build_report(shown, run_fingerprint(trials.run.recipe)["inputs"])
-    report.name, report.description = "grow", result.verdict
+    report.name, report.description = "grow", result.description
     report.command, report.run_time = "", {}  # the search measures what it tried
     report.files = _files(report.files)
     if seed is None:

@@ -30,7 +30,8 @@ MAX_ROWS = 12
 """The most systems in the first chart; the others are in a collapsed section below it."""
 MIN_SPAN = 10.0
 """The smallest span of the F1 axis in percent points, so that a small difference looks small."""
-NAME_LENGTH = 30
+NAME_LENGTH, WIDE_NAME_LENGTH = 30, 80
+"""Characters of a name on a narrow screen, such as a phone's, and on a wide one."""
 PANEL_WIDTH, PANEL_HEIGHT = 240, 150
 LEFT, RIGHT, TOP, BOTTOM = 30, 8, 8, 20
 """Margins of a panel of learning curves, in pixels."""
@@ -106,7 +107,10 @@ def f1_chart(
         name: Must be distinct for each chart of a page.
     """
     systems = [system for system in systems if system.f1.mean is not None]
-    rows = [(system, ROW * index, shortened(system.label)) for index, system in enumerate(systems)]
+    rows = [
+        (system, ROW * index, shortened(system.label, WIDE_NAME_LENGTH), shortened(system.label))
+        for index, system in enumerate(systems)
+    ]
     bottom = ROW * len(systems) + 6
     scale = scale or f1_scale(systems)
     return drawn(

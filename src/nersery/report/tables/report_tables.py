@@ -76,7 +76,7 @@ def _if_any(text: str) -> Callable[[Any], Any]:
 def _next(report: Report) -> Iterator[ReportTable]:
     columns = [
         Column("Sentence", PROSE, "text"), Column("Predicted entities", PROSE, _if_any("entities")),
-        Column("Expected errors", TEXT, "expected_errors"), Column("Id", TEXT, "id"),
+        Column("Expected errors", TEXT, "expected_errors"), Column("Id", NAME, "id"),
     ]  # fmt: skip
     caption = "Raw sentences with the most expected errors; those similar to others rank lower"
     yield ReportTable.of("next", caption, columns, report.next_sentences)
