@@ -233,6 +233,21 @@ def test_the_schedule_leaves_time_for_the_encoder_named_by_the_user(monkeypatch:
     assert [draft.schedules(budget)[0][0] for budget in budgets] == [300, 200]
 
 
+def test_a_short_budget_leaves_time_for_a_bundled_tagger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training takes a second per step, and methods take too long to write their sentences."""
+    gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
+    monkeypatch.setattr(RunTime, "training", lambda self, _: float(self.recipe.tagger.settings["steps"]))
+    monkeypatch.setattr(RunTime, "making", lambda _, system: 10_000.0 if system.makes_sentences else 0.0)
+    monkeypatch.setattr(RunTime, "scoring", lambda *_: 0.0)
+    data = GrowData(gold, gold, gold, ENGLISH, ())
+    draft = plan._PlanDraft(data, ["bundled"], "", are_names=True, has_english=True, speeds={})
+    needed = plan.CAUTION * 2 * 300  # gold only, and from the bundled tagger
+    search, last = draft.schedules(Budget(needed / plan.START_FINAL_SHARE + 60))
+    assert (search.steps, last) == (200, (300, 16))
+    alone = replace(draft, are_names=False).schedules(Budget(needed / plan.START_FINAL_SHARE + 60))
+    assert alone == ((200, 8), (600, 16)), "gold only has no rival"
+
+
 def test_the_last_training_is_longer_than_those_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     data, _ = timed(monkeypatch, {})
     for minutes in (20, 60, 200):

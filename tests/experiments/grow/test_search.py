@@ -36,6 +36,7 @@ def searched(
     f1: dict[str, float] | None = None,
     named: str = "",
     names: tuple[str, ...] = (),
+    are_names: bool = False,
     takes: float = 60,
     messages: list[str] | None = None,
     last: Schedule | None = None,
@@ -49,13 +50,15 @@ def searched(
     Args:
         expected: Gains; None: computed from F1.
         names: Names of the systems to try; empty: all.
+        are_names: Whether taggers start from a bundled one.
         takes: Seconds that it really takes.
         final_takes: Estimated seconds of the training on all sentences.
         messages: Collects the messages.
         answers: F1 of questions without a tagger.
     """
     models = ["bundled", *filter(None, [named]), "bundled-multilingual"]
-    entries = systems_for(ENGLISH, ["PER"], models, gold=100, raw=100, stage_steps=50, other=models[-1])
+    facts: dict[str, Any] = {"gold": 100, "raw": 100, "stage_steps": 50, "are_names": are_names}
+    entries = systems_for(ENGLISH, ["PER"], models, other=models[-1], **facts)
     if names:
         entries = [one for one in entries if one["name"] in names]
     table = {
@@ -84,7 +87,7 @@ def searched(
     )
     monkeypatch.setattr(Search, "_fold_cost", lambda *_: 60.0)
     monkeypatch.setattr(
-        Search, "_final_cost", lambda self, system, schedule=None: final_takes(schedule or self.final_schedule)
+        Search, "_final_cost", lambda self, _, schedule=None, **kind: final_takes(schedule or self.final_schedule)
     )
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
@@ -170,6 +173,15 @@ def test_gold_only_is_not_the_only_system_on_another_fold(
 ) -> None:
     search = searched(monkeypatch, minutes, f1={"gold": 0.6, "questions": 0.7}, names=("questions",))
     assert set(search.tried["gold"].folds) == set(search.tried["questions"].folds) == folds
+
+
+def test_if_nothing_else_fits_a_bundled_tagger_is_trained_even_if_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def final_takes(schedule: Schedule | None) -> float:
+        return 60 if schedule == (300, 8) else 600
+
+    search = searched(monkeypatch, 4, are_names=True, last=Schedule(300, 16), final_takes=final_takes)
+    assert [tried.name for tried in search.scored] == ["gold", "gold, bundled-ner"]
+    assert search.final_schedule == (300, 8)
 
 
 def ten_minutes_or_two(schedule: Schedule | None) -> float:

@@ -28,15 +28,16 @@ from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.recipe_file.overrides import as_toml
 from nersery.models.bundled_models.bundled import ENGLISH, MULTILINGUAL
 from nersery.models.pretrained.loading import ModelSource
+from nersery.report.system_names import GOLD
 
 SEARCH_SHARE = 0.4
 """Maximum share of the time that is left after the timing, for gold only and the most promising system on a fold."""
 FINAL_SHARE = 0.4
 """The same for the training on all sentences. The rest is for other systems and folds."""
-GOLD_SEARCH_SHARE = 0.2
-"""Like `SEARCH_SHARE`, if the time allows no system but gold only."""
-GOLD_FINAL_SHARE = 0.6
-"""Like `FINAL_SHARE`, if the time allows no system but gold only."""
+START_SEARCH_SHARE, START_FINAL_SHARE = 0.35, 0.45
+"""Like these, if the time allows no method, but gold only from a bundled tagger."""
+GOLD_SEARCH_SHARE, GOLD_FINAL_SHARE = 0.2, 0.6
+"""Like these, if the time allows no system but gold only."""
 LABELLING_SHARE = 0.15
 """Maximum share of the time that is left, for labelling the raw text once."""
 ASKING_SHARE = 0.5
@@ -295,34 +296,49 @@ class _PlanDraft:
         gold, raw = self.data.gold.sentences, self.data.raw.sentences
         return RunTime(recipe, gold, raw, speeds=self.speeds, timed=self.timed, say=self.say)
 
-    def seconds(self, schedule: Schedule, *, is_final: bool, gold_only: bool = False) -> float:
-        """The estimated seconds with a schedule, of the search or of the training on all sentences."""
+    def seconds(self, schedule: Schedule, *, is_final: bool, best: str = "") -> float:
+        """The estimated seconds with a schedule, of the search or of the training on all sentences.
+
+        Args:
+            best: The name of the system that may be tried beside gold only; empty for the most promising one.
+        """
         times = self.times_with(schedule)
         gold, *others = times.recipe.systems
         with_named = [system for system in others if system.tagger_settings.get("model", self.models[0]) == self.named]
-        best = next(system for system in with_named or others if system.makes_sentences)
-        if is_final:
-            is_needed = not gold_only and (self.data.test or best.asks_for_tagger)
-            trained = [gold if gold_only else best, *([gold] if is_needed else [])]
-        else:
-            trained = [gold] if gold_only else [gold, *(s for s in with_named if not s.makes_sentences), best]
+        promising = next(system for system in with_named or others if system.makes_sentences)
+        chosen = times.recipe.system(best) if best else promising
+        trained = [gold] if chosen is gold else [gold, chosen]
+        if is_final and not (self.data.test or chosen.asks_for_tagger):
+            trained = [chosen]
+        elif not is_final and chosen is promising:
+            trained += [system for system in with_named if not system.makes_sentences]
         scored = len(self.data.test) if is_final else len(self.data.gold) // _folds(self.data)
-        making = 0.0 if is_final or gold_only else times.making(best)
+        making = 0.0 if is_final else times.making(chosen)
         return CAUTION * (making + sum(times.training(system) + times.scoring(system, scored) for system in trained))
 
     def schedules(self, budget: Budget) -> tuple[Schedule, Schedule]:
         """The longest schedules that the time allows, of the search and of the training on all sentences."""
-        shares = (False, SEARCH_SHARE, FINAL_SHARE), (True, GOLD_SEARCH_SHARE, GOLD_FINAL_SHARE)
-        for gold_only, search, final in shares:
-            longest = self._first(SCHEDULES, final * budget.left, is_final=True, gold_only=gold_only)
+        shares = [("", SEARCH_SHARE, FINAL_SHARE), (GOLD, GOLD_SEARCH_SHARE, GOLD_FINAL_SHARE)]
+        if self.are_names and (start := self._from_tagger):
+            shares.insert(1, (start, START_SEARCH_SHARE, START_FINAL_SHARE))
+        for best, search, final in shares:
+            longest = self._first(SCHEDULES, final * budget.left, is_final=True, best=best)
             shorter = SCHEDULES[SCHEDULES.index(longest) :] if longest else ()
-            search_schedule = self._first(shorter, search * budget.left, is_final=False, gold_only=gold_only)
-            if search_schedule and longest and (gold_only or search_schedule[0] >= MIN_STEPS):
+            search_schedule = self._first(shorter, search * budget.left, is_final=False, best=best)
+            if search_schedule and longest and (best == GOLD or search_schedule[0] >= MIN_STEPS):
                 return search_schedule, longest
         return SCHEDULES[-1], SCHEDULES[-1]
 
-    def _first(self, schedules: Sequence[Schedule], seconds: float, **kind: bool) -> Schedule | None:
-        return next((schedule for schedule in schedules if self.seconds(schedule, **kind) <= seconds), None)
+    @property
+    def _from_tagger(self) -> str:
+        """The name of the system that trains a bundled tagger with the first encoder on gold only; empty for none."""
+        start = {"model": STARTS.get(self.models[0])}
+        entries = self.table(SCHEDULES[0])["systems"]
+        return next((entry["name"] for entry in entries if entry.get("tagger_settings") == start), "")
+
+    def _first(self, schedules: Sequence[Schedule], seconds: float, *, is_final: bool, best: str) -> Schedule | None:
+        fitting = (one for one in schedules if self.seconds(one, is_final=is_final, best=best) <= seconds)
+        return next(fitting, None)
 
     def note(self, search: Schedule, final: Schedule, budget: Budget) -> list[str]:
         """A note on what short schedules mean; empty if the schedule of the search is the longest."""

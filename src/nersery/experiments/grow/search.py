@@ -12,6 +12,7 @@ from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError,
 from nersery.core.progress import time_limit
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
+from nersery.experiments.grow.candidates import STARTS
 from nersery.experiments.grow.schedules import ENOUGH, MIN_FOR_SECOND_FOLD, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.grow.trials import SystemTrial, Trials
 from nersery.experiments.grow.zero_shot import HOPELESS, sentences_to_ask, zero_shot_f1
@@ -139,8 +140,10 @@ class Search(Trials):
 
     def _seconds_of_surer_gains(self, encoder: System, planned: Schedule | None) -> float:
         """Estimated seconds of the work that gains more than methods on gold alone and other encoders: a second fold,
-        or the planned training on all sentences.
+        or the planned training on all sentences. Nothing does while gold only is alone.
         """
+        if len(self.scored) == 1:
+            return 0.0
         return max(self._seconds_of_second_fold(), self._final_cost(encoder, planned))
 
     def _seconds_of_second_fold(self) -> float:
@@ -195,16 +198,16 @@ class Search(Trials):
         """Estimated seconds to make, train and score a system and its bases on a fold, without what is done already."""
         return self._cost(self.run_time, system, fold)
 
-    def _final_cost(self, system: System, schedule: Schedule | None = None) -> float:
+    def _final_cost(self, system: System, schedule: Schedule | None = None, *, compared: bool = True) -> float:
         """The same on all sentences, by the planned schedule or another one, after the system was tried on a fold.
 
-        Gold only is included if its tagger is needed: for labels, or for comparison on a test file.
+        Gold only is included if its tagger is needed: for labels, or for a comparison on a test file.
         """
         recipe, times = self.run.recipe, self.run_time
         if schedule := schedule or self.final_schedule:
             times = replace(times, recipe=with_schedule(times.recipe, schedule))
         asks = any(part.asks_for_tagger and not part.base for part in recipe.chain(system))
-        is_needed = system is not recipe.baseline and (asks or self.run.corpora["test"])
+        is_needed = system is not recipe.baseline and (asks or (compared and self.run.corpora["test"]))
         trained = [*([recipe.baseline] if is_needed else []), system]
         return sum(self._cost(times, part, self.fold_count) for part in trained)
 
@@ -249,7 +252,7 @@ class Search(Trials):
         if fold in tried.folds:
             return True
         is_needed = system.name == GOLD and fold == 0
-        if fold == 0 and (system.labels_raw_text or self.encoder(system) in self.better):
+        if fold == 0:
             self._make_room(system, needed_later)
         estimate, reserve = self._fold_cost(system, fold), self._reserve(system, needed_later)
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
@@ -312,7 +315,14 @@ class Search(Trials):
     def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
         planned = self.final_schedule
-        shortest = ENOUGH if self.encoder(system) in self.better else MIN_FOR_SECOND_FOLD
+        if self.encoder(system) in self.better:
+            shortest = ENOUGH
+        elif system.labels_raw_text:
+            shortest = MIN_FOR_SECOND_FOLD
+        elif self._is_last_resort(system, needed_later):
+            shortest = Schedule.of(self.run.recipe)
+        else:
+            return
         while not self._fits(system, 0, needed_later):
             if not self._shorten_final(shortest):
                 self.final_schedule = planned
@@ -344,8 +354,17 @@ class Search(Trials):
     def _reserve(self, system: System, needed_later: float) -> float:
         """Seconds that are kept for what comes after a system on a fold."""
         best = self.best()
-        final_seconds = self._final_cost(self.run.recipe.system(best.name)) if best else 0.0
-        return self.budget.expected(self.budget.closing + max(final_seconds, self._final_cost(system), needed_later))
+        of_best = self._final_cost(self.run.recipe.system(best.name)) if best else 0.0
+        of_system = self._final_cost(system, compared=not self._is_last_resort(system, needed_later))
+        return self.budget.expected(self.budget.closing + max(of_best, of_system, needed_later))
+
+    def _is_last_resort(self, system: System, needed_later: float) -> bool:
+        """Whether gold only has no rival yet, and a system trains a bundled tagger on gold only. This gains so much
+        that it is tried even if the training on all sentences must be shorter, without a comparison on test.
+        """
+        is_without_rival = len(self.scored) == 1 and not needed_later
+        model = system.tagger_settings.get("model")
+        return is_without_rival and model in STARTS.values() and not system.makes_sentences
 
 
 def _free_text(seconds: float, *, is_later: bool) -> str:

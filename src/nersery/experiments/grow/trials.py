@@ -82,9 +82,14 @@ class Trials:
     def _counts(self, name: str, folds: Sequence[int]) -> Any:
         return counts_on_test(self.run.restricted_to(folds), self.run.recipe.system(name))
 
+    @property
+    def scored(self) -> list[SystemTrial]:
+        """The systems that were scored on a fold."""
+        return [tried for tried in self.tried.values() if tried.folds]
+
     def best(self) -> SystemTrial | None:
         """The system with the largest expected gain; gold only, which is tried first, if no gain is above 0."""
-        return max((tried for tried in self.tried.values() if tried.folds), key=self.gain, default=None)
+        return max(self.scored, key=self.gain, default=None)
 
     def gain(self, tried: SystemTrial, first: int | None = None) -> float:
         """The gain in F1 over gold only that can be expected of a system; 0 for gold only.
