@@ -39,6 +39,16 @@ class TestLock:
             file.write_text("the next one's")
         assert file.read_text() == "the next one's"
 
+    def test_a_lock_that_cannot_be_removed_does_not_hide_the_cause(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        def refuse(*_: object, **__: object) -> None:
+            raise PermissionError(errno.EACCES, "Permission denied", "lock")
+
+        monkeypatch.setattr(Path, "unlink", refuse)
+        with pytest.raises(PermissionError, match="output"), locked(tmp_path):
+            raise PermissionError(errno.EACCES, "Permission denied", "output")
+
     @pytest.mark.parametrize("kind", ["link", "file", "folder", "pipe"])
     def test_refuses_and_keeps_what_is_not_a_lock(self, tmp_path: Path, kind: str):
         file, precious = tmp_path / "lock", tmp_path / "precious"

@@ -69,7 +69,8 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
                 yield
             finally:
                 if is_at(stream, file):  # otherwise, this would remove the lock of the next job
-                    file.unlink()
+                    with contextlib.suppress(OSError):  # in a folder that cannot be written now; it would hide why
+                        file.unlink()
                 if wait:
                     with contextlib.suppress(OSError):  # the folder is not empty
                         folder.rmdir()
