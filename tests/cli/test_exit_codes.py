@@ -227,6 +227,7 @@ class TestExitCodes:
             ImportError("libtorch_cpu.so: failed to map segment from shared object"),
             RuntimeError("unable to mmap 9 bytes from file <model.safetensors>: Cannot allocate memory (12)"),
             RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes. Error code 12"),
+            RuntimeError("could not create a primitive"),  # of oneDNN
             torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nSee the documentation"),
         ],
     )

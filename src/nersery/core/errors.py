@@ -191,7 +191,12 @@ def is_lack_of_memory(error: BaseException) -> bool:
     """Whether an error of Python, the system, PyTorch or safetensors says that there is not enough memory."""
     if isinstance(error, RuntimeError):
         return (
-            re.search(r"out of memory|(?:can't|cannot) allocate memory|not enough memory", str(error), re.I) is not None
+            re.search(
+                r"out of memory|(?:can't|cannot) allocate memory|not enough memory|could not create a primitive",
+                str(error),
+                re.I,
+            )
+            is not None
         )
     if isinstance(error, ImportError | OSError) and "failed to map segment" in str(error):  # of a library
         return "Operation not permitted" not in str(error)  # as from a disk that allows no programs
