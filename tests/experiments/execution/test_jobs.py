@@ -162,7 +162,9 @@ class TestJobs:
 
         with monkeypatch.context() as patch:
             patch.setattr(SystemRun, "train_and_score", removes)
-            with pytest.raises(DiskError, match=r"run was removed while it was used\. Delete what is left of it"):
+            with pytest.raises(
+                DiskError, match=r"run was removed or moved while it was used\. Delete what is left of it"
+            ):
                 Run(load("recipe.toml"), Path("run"), quiet=True, jobs=number).execute()
         shutil.rmtree("run", ignore_errors=True)
         Run(load("recipe.toml"), Path("run"), quiet=True, jobs=number).execute()

@@ -143,7 +143,7 @@ def test_a_removed_folder_is_an_error_and_is_not_recreated(
         shutil.rmtree("gone")
 
     monkeypatch.setattr(Run, "run_system", removes)
-    with pytest.raises(DiskError, match=r"^gone was removed while it was used"):
+    with pytest.raises(DiskError, match=r"^gone was removed or moved while .* name its new place"):
         grow(minutes=10, output="gone")
     assert not Path("gone").exists()
 

@@ -64,7 +64,7 @@ def test_a_damaged_record_is_ignored(tmp_path: Path, content: str):
 
 
 def test_a_folder_removed_meanwhile_is_a_disk_error(tmp_path: Path):
-    with pytest.raises(DiskError, match="run was removed while"), Clock(tmp_path / "run").running("a", 0):
+    with pytest.raises(DiskError, match="run was removed or moved while"), Clock(tmp_path / "run").running("a", 0):
         shutil.rmtree(tmp_path / "run")
 
 

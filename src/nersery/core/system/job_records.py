@@ -50,7 +50,10 @@ def already_exists_error(path: Path) -> SettingsError:
 
 def removed_folder_error(folder: Path) -> DiskError:
     """The error for a folder that was removed while a job used it; the job may have recreated a part of it."""
-    return DiskError(f"{folder} was removed while it was used. Delete what is left of it, and repeat the command")
+    return DiskError(
+        f"{folder} was removed or moved while it was used. Delete what is left of it, and repeat the command; if you "
+        "moved the folder, name its new place (--out)"
+    )
 
 
 def copy_of(record: Path) -> Path:
