@@ -324,6 +324,24 @@ def test_a_plan_from_a_busy_machine_is_redone(folder: Path, monkeypatch: pytest.
     assert load_tagger(result.folder / "tagger").types == ("LOC", "PER")
 
 
+def test_a_second_plan_does_not_depend_on_files_that_were_removed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy(monkeypatch)
+    make_plan, made = session.make_plan, []
+
+    def removes(*arguments: Any) -> plan.Plan:
+        made.append(make_plan(*arguments))
+        Path("raw.conll").unlink(missing_ok=True)
+        return made[-1]
+
+    monkeypatch.setattr(session, "make_plan", removes)
+    monkeypatch.setattr(Search, "execute", stop_at(1))
+    with pytest.raises(KilledError):
+        grow(minutes=10)
+    assert len(made) == 2
+
+
 def test_a_kill_before_the_second_plan_loses_only_that_plan(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     busy(monkeypatch)
     make_plan, made = session.make_plan, []

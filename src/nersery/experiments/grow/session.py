@@ -19,7 +19,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -202,7 +202,7 @@ class GrowJob:
 
     def plan(self) -> Plan:
         """Make the plan, with estimates, and write nothing."""
-        return make_plan(self._data(), self.model, Budget(60 * self.minutes), self._say)
+        return make_plan(self._data, self.model, Budget(60 * self.minutes), self._say)
 
     def execute(self) -> GrowResult:
         """Run the job, or resume it.
@@ -228,6 +228,7 @@ class GrowJob:
                     self._begin_again(budget)
                 return result
 
+    @cached_property  # a second plan must not read files that were edited or removed since the fingerprint
     def _data(self) -> GrowData:
         return read_data(self.train, self.raw, self.test, self.options, MAX_RAW_SENTENCES, self.definitions, self.names)
 
@@ -257,7 +258,7 @@ class GrowJob:
     def _begin(self, budget: Budget) -> None:
         self._save(budget)
         remove_folder(self.folder / "run")  # of a plan that was given up
-        plan = make_plan(self._data(), self.model, budget, self._say, self._speeds, partial(self._save, budget))
+        plan = make_plan(self._data, self.model, budget, self._say, self._speeds, partial(self._save, budget))
         saved = save_data(plan.data, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table_in_folder))
         notes = [*plan.data.notes, *plan.notes]
