@@ -6,6 +6,7 @@ import itertools
 import random
 from collections import Counter
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from nersery.models.masked.gap_masks import GapMasks
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
 from nersery.models.passes import WINDOWS
-from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, INSIDE, JOINED, OPENING
+from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, INSIDE, JOINED, OPENING, SubwordVocabulary
 from nersery.models.tokens import TOKEN_PREFIX
 from tests.models.masked_texts import KINDS, MARKS, TEXTS, masked_inputs_of_all_sorts, opened, plan, rngs
 
@@ -103,6 +104,14 @@ class TestFilling:
         (mixed, latin) = model.guesses([MaskedInput(words, (0, 3))], 10_000)[0]
         assert {script_of(word) for word, _ in mixed} - {""} == {"DEVANAGARI"}
         assert {script_of(word) for word, _ in latin} - {""} == {"LATIN"}
+
+    def test_new_words_have_the_unicode_form_of_the_text(self, model: MaskedLM) -> None:
+        """Otherwise, one word would have two forms in an augmented corpus, and models would read them as two words."""
+        forms = [normalize(form, "Adé") for form in ("NFC", "NFD")]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SubwordVocabulary, "word", lambda *_: "é")
+            filled = [model.fill([MaskedInput((word, "won"), (1,))], rngs(1), Drawing())[0][0] for word in forms]
+        assert filled == [word[2:] for word in forms]
 
     def test_attached_punctuation_is_kept(self, model: MaskedLM) -> None:
         words = ("(Ada", "won,", "Mr.", "Hopper)", "it.")

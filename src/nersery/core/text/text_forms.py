@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from unicodedata import category, name, normalize
+from unicodedata import category, is_normalized, name, normalize
 
 from nersery.core.text.languages import primary
 
@@ -39,6 +39,17 @@ def composed(text: str) -> str:
     True
     """
     return text if text.isascii() else normalize("NFC", text)
+
+
+def in_form_of(word: str, text: str) -> str:
+    """A word in NFD if a text is: if its letters with marks are several characters, although Unicode has one.
+
+    >>> [len(in_form_of("é", text)) for text in ("Café", "Café", "Oslo")]
+    [2, 1, 1]
+    """
+    if text.isascii() or is_normalized("NFC", text) or not is_normalized("NFD", text):
+        return word
+    return normalize("NFD", word)
 
 
 def respelled(text: str) -> str:

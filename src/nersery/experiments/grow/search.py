@@ -359,12 +359,11 @@ class Search(Trials):
         return self.budget.expected(self.budget.closing + max(of_best, of_system, needed_later))
 
     def _is_last_resort(self, system: System, needed_later: float) -> bool:
-        """Whether gold only has no rival yet, and a system trains a bundled tagger on gold only. This gains so much
-        that it is tried even if the training on all sentences must be shorter, without a comparison on test.
+        """Whether only gold only was scored, and a system trains a bundled tagger on gold only. This gains so much that
+        it is tried even if the training on all sentences must be shorter, without a comparison on test.
         """
-        is_without_rival = len(self.scored) == 1 and not needed_later
-        model = system.tagger_settings.get("model")
-        return is_without_rival and model in STARTS.values() and not system.makes_sentences
+        is_alone = len(self.scored) == 1 and not needed_later
+        return is_alone and not system.makes_sentences and system.tagger_settings.get("model") in STARTS.values()
 
 
 def _free_text(seconds: float, *, is_later: bool) -> str:

@@ -10,7 +10,7 @@ from unicodedata import category
 
 from nersery.core.text.inflection import APOSTROPHES, inflected, inflection
 from nersery.core.text.scripts import script_of
-from nersery.core.text.text_forms import capitalized, upper_case
+from nersery.core.text.text_forms import capitalized, in_form_of, upper_case
 from nersery.io.word_splitting.scripts_without_spaces import has_letter_or_digit
 from nersery.io.word_splitting.tokenization import outer_punctuation
 from nersery.models.tokens import TOKEN_PREFIX, Token
@@ -55,6 +55,10 @@ class MaskedInput:
         texts = self._texts
         spoken = [word for place, word in texts.items() if place not in self.names and sum(map(str.isalpha, word)) > 1]
         return " ".join(texts.values()).isupper() and sum(map(str.isupper, spoken)) >= MIN_CAPITALS
+
+    def in_form_of_text(self, word: str) -> str:
+        """A word in the Unicode form of the text; see `nersery.core.text.text_forms.in_form_of`."""
+        return in_form_of(word, " ".join(self._texts.values()))
 
     @property
     def _texts(self) -> dict[int, str]:

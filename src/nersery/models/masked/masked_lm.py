@@ -305,6 +305,7 @@ class MaskedLM:
         word, old = self.vocabulary.word(subwords), str(masked_input.words[gap])
         if not drawing.by_subword and (ending := self.gap_masks.ending(old)):
             word = korean.with_endings(word, [self.vocabulary.texts[subword] for subword in ending])
+        word = masked_input.in_form_of_text(word)
         if self.folds_case:
             return in_case_of(word, old, masked_input.language)
         return upper_case(word, masked_input.language) if old.isupper() and masked_input.is_in_capitals else word
