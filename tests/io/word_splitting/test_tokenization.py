@@ -61,6 +61,8 @@ def test_splitting_is_idempotent_without_a_language(line: str):
         ),
         ("A Dra. Costa e a Profa. Lima.", "A Dra. Costa e a Profa. Lima ."),
         ("the U.S. and J. Smith etc.", "the U.S. and J. Smith etc."),
+        ("the U.S.-led, J.-P. Sartre, Dr.-Ing. Dipl.-Ing.", "the U.S.-led , J.-P. Sartre , Dr.-Ing. Dipl.-Ing."),
+        ("He left.-Then", "He left . - Then"),
         ("They went home. Then", "They went home . Then"),
         ("Plan B.", "Plan B ."),
         ("1,000 or 10:30, 5%", "1,000 or 10:30 , 5 %"),

@@ -43,7 +43,7 @@ RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
 """Symbols of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
 ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
-    vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr dhr mevr św св δρ
+    dipl vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr dhr mevr św св δρ
     str mio mrd sra srta dra profa exmo exma ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing
     डॉ प्रो सं ई पू डा मि श्री ডাঃ ਡਾ ਮਿ ਸ਼੍ਰੀ ડૉ ડો મિ શ્રી திரு డా శ్రీ ಡಾ ಮಿ ಶ್ರೀ ഡോ ശ്രീ""".split()  # noqa: SIM905
 )
@@ -296,7 +296,7 @@ def _continues_word(chunk: str, place: int, token: str, language: str) -> bool:
     if character == chunk[place - 1] and _is_punctuation(token[0]):
         return True  # an ellipsis or a dash of several characters
     if _is_punctuation(before):
-        return False
+        return character in HYPHENS and before in STOPS and not _is_punctuation(token[0])
     # not up to the end, because runs of punctuation may be long
     after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]
     begin = place - len(token)
@@ -306,6 +306,8 @@ def _continues_word(chunk: str, place: int, token: str, language: str) -> bool:
     if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
         is_quoted = is_quoted or chunk[begin - 1 : begin] in (*QUOTATION_MARKS, "„")
         return _is_in_hebrew_word(token, character, chunk[place + 1 : place + 3], is_quoted=is_quoted)
+    if character in STOPS and chunk[place + 1 : place + 2] in [*HYPHENS] and chunk[place + 2 : place + 3].isalpha():
+        return _is_abbreviation(token, chunk[place + 2], language)
     if not after or _is_punctuation(after):
         return False
     if character == ":" and language in ENDING and after.isalpha() and not after.isupper():
@@ -344,7 +346,7 @@ def _base(chunk: str, place: int) -> str:
 
 def _is_abbreviation(word: str, following: str, language: str) -> bool:
     """Whether a full stop after a word belongs to it."""
-    lower = word.lower()
+    lower = word.lower().rpartition(".-")[2]
     if (lower in ABBREVIATIONS and lower not in COMMON_WORDS.get(language, ())) or _is_initials(word):
         return True
     if not following or _is_punctuation(word[0]):
@@ -361,8 +363,8 @@ def _is_abbreviation(word: str, following: str, language: str) -> bool:
 
 
 def _is_initials(word: str) -> bool:
-    """Whether a word consists of letters and stops, like *U.S*, *z.B* and *जे.पी* before their last full stop."""
-    parts = ["".join(itertools.filterfalse(is_mark, part)) for part in re.split(f"[{STOPS}]", word)]
+    """Whether a word consists of letters and stops, like *U.S*, *J.-P* and *जे.पी* before their last full stop."""
+    parts = ["".join(itertools.filterfalse(is_mark, part)) for part in re.split(f"[{STOPS}][{HYPHENS}]?", word)]
     return len(parts) > 1 and all(part.isalpha() and len(part) <= MAX_INITIAL_LENGTH for part in parts)
 
 
