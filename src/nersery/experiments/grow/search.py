@@ -198,7 +198,7 @@ class Search(Trials):
         """Estimated seconds to make, train and score a system and its bases on a fold, without what is done already."""
         return self._cost(self.run_time, system, fold)
 
-    def _final_cost(self, system: System, schedule: Schedule | None = None, *, compared: bool = True) -> float:
+    def _final_cost(self, system: System, schedule: Schedule | None = None) -> float:
         """The same on all sentences, by the planned schedule or another one, after the system was tried on a fold.
 
         Gold only is included if its tagger is needed: for labels, or for a comparison on a test file.
@@ -207,7 +207,7 @@ class Search(Trials):
         if schedule := schedule or self.final_schedule:
             times = replace(times, recipe=with_schedule(times.recipe, schedule))
         asks = any(part.asks_for_tagger and not part.base for part in recipe.chain(system))
-        is_needed = system is not recipe.baseline and (asks or (compared and self.run.corpora["test"]))
+        is_needed = system is not recipe.baseline and (asks or self.run.corpora["test"])
         trained = [*([recipe.baseline] if is_needed else []), system]
         return sum(self._cost(times, part, self.fold_count) for part in trained)
 
@@ -252,7 +252,7 @@ class Search(Trials):
         if fold in tried.folds:
             return True
         is_needed = system.name == GOLD and fold == 0
-        if fold == 0:
+        if fold == 0 and (system.labels_raw_text or self.encoder(system) in self.better):
             self._make_room(system, needed_later)
         estimate, reserve = self._fold_cost(system, fold), self._reserve(system, needed_later)
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
@@ -315,14 +315,7 @@ class Search(Trials):
     def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
         planned = self.final_schedule
-        if self.encoder(system) in self.better:
-            shortest = ENOUGH
-        elif system.labels_raw_text:
-            shortest = MIN_FOR_SECOND_FOLD
-        elif self._is_last_resort(system, needed_later):
-            shortest = Schedule.of(self.run.recipe)
-        else:
-            return
+        shortest = ENOUGH if self.encoder(system) in self.better else MIN_FOR_SECOND_FOLD
         while not self._fits(system, 0, needed_later):
             if not self._shorten_final(shortest):
                 self.final_schedule = planned
@@ -353,14 +346,15 @@ class Search(Trials):
 
     def _reserve(self, system: System, needed_later: float) -> float:
         """Seconds that are kept for what comes after a system on a fold."""
+        if self._is_last_resort(system, needed_later):
+            return self.budget.expected(self.budget.closing)
         best = self.best()
-        of_best = self._final_cost(self.run.recipe.system(best.name)) if best else 0.0
-        of_system = self._final_cost(system, compared=not self._is_last_resort(system, needed_later))
-        return self.budget.expected(self.budget.closing + max(of_best, of_system, needed_later))
+        final_seconds = self._final_cost(self.run.recipe.system(best.name)) if best else 0.0
+        return self.budget.expected(self.budget.closing + max(final_seconds, self._final_cost(system), needed_later))
 
     def _is_last_resort(self, system: System, needed_later: float) -> bool:
         """Whether only gold only was scored, and a system trains a bundled tagger on gold only. This gains so much that
-        it is tried even if the training on all sentences must be shorter, without a comparison on test.
+        the tagger of a fold is usually better than that of gold only on all sentences.
         """
         is_alone = len(self.scored) == 1 and not needed_later
         return is_alone and not system.makes_sentences and system.tagger_settings.get("model") in STARTS.values()
