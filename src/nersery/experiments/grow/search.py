@@ -353,11 +353,13 @@ class Search(Trials):
         return self.budget.expected(self.budget.closing + max(final_seconds, self._final_cost(system), needed_later))
 
     def _is_last_resort(self, system: System, needed_later: float) -> bool:
-        """Whether only gold only was scored, and a system trains a bundled tagger on gold only. This gains so much that
-        the tagger of a fold is usually better than that of gold only on all sentences.
+        """Whether only gold only was scored, and a system trains a bundled tagger with the same encoder on gold only.
+        This gains so much that the tagger of a fold is usually better than that of gold only on all sentences.
         """
-        is_alone = len(self.scored) == 1 and not needed_later
-        return is_alone and not system.makes_sentences and system.tagger_settings.get("model") in STARTS.values()
+        if len(self.scored) != 1 or needed_later or system.makes_sentences:
+            return False
+        start = STARTS.get(self.encoder(self.run.recipe.baseline), "")
+        return start != "" and system.tagger_settings.get("model") == start
 
 
 def _free_text(seconds: float, *, is_later: bool) -> str:
