@@ -241,6 +241,15 @@ class TestExitCodes:
         assert result.err.startswith("error: not enough memory (")
         assert result.err.endswith("with a smaller batch size or model, and another output\n")
 
+    def test_limit_of_threads_is_reported(self, monkeypatch: pytest.MonkeyPatch):
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(FileJob, "run", fail)
+        result = call("dataset", "convert", "train.conll", "x.jsonl", "-q")
+        assert (result.code, result.out) == (1, "")
+        assert result.err.startswith("error: no more threads can be started. Allow more (ulimit -u)")
+
     @pytest.mark.parametrize("loaded", [load_tagger, lambda folder: nersery.train("train.conll", model=str(folder))])
     def test_lack_of_memory_is_not_called_damage(
         self, loaded: Callable[[Path], object], tiny_model: Path, monkeypatch: pytest.MonkeyPatch

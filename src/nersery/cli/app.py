@@ -43,6 +43,8 @@ MORE_MEMORY = (
     "Free some and repeat the command: a long job resumes. Or start again with a smaller batch size or model, and "
     "another output"
 )
+NO_MORE_THREADS = "can't start new thread"
+"""What Python says at a limit of processes and threads."""
 NOT_RESUMABLE = ("inspect", "evaluate", "list", "copy", "label next", "dataset sample", "dataset publish")
 """The beginnings of commands that lose their work if they are stopped."""
 _FILE_NAME = re.compile(r"\.[A-Za-z]\w*$|/")
@@ -243,6 +245,8 @@ def _errors_as_messages() -> Iterator[None]:
         if is_lack_of_memory(error):
             reason, *_ = str(error).splitlines() or ["no more is free"]
             _fail(f"not enough memory ({beginning(reason, 200)}). {MORE_MEMORY}", 1)
+        if isinstance(error, RuntimeError) and NO_MORE_THREADS in str(error):
+            _fail("no more threads can be started. Allow more (ulimit -u) or end other programs, and repeat it", 1)
         if isinstance(error, OSError):
             _fail(os_message(error), DISK_EXIT_CODE)
         if isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding() != "utf-8":
