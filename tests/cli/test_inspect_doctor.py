@@ -17,6 +17,8 @@ def test_lists_versions_models_machine_and_extras(monkeypatch: pytest.MonkeyPatc
     found = json.loads(call("inspect", "doctor", "--json").out)
     assert found["versions"]["nersery"] == __version__
     assert found["machine"]["cores"] >= 1
+    assert found["machine"]["precision"] in ("bf16", "fp32")
+    assert found["machine"]["instructions"]
     assert found["models"]["bundled-ner"] == "installed"
     assert found["extras"]["ray"].endswith('not installed, pip install "nersery[ray]"')
     assert found["extras"]["mlflow"].endswith("not installed, pip install mlflow")

@@ -87,7 +87,13 @@ def _versions() -> dict[str, str]:
 def _accelerator() -> dict[str, Any]:
     import torch
 
-    from nersery.models.pretrained.loading import pick_device
+    from nersery.models.pretrained.loading import pick_device, resolve_precision
 
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
-    return {"gpu": gpu, "device": str(pick_device("auto")), "threads": torch.get_num_threads()}
+    device = pick_device("auto")
+    return {
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
+        "device": str(device),
+        "precision": resolve_precision("auto", device),
+        "threads": torch.get_num_threads(),
+    }
