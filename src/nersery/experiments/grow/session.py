@@ -15,7 +15,6 @@ The folder::
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -25,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError, checked_text, shown
-from nersery.core.progress import print_line, time_limit
+from nersery.core.errors import SettingsError, checked_text, shown
+from nersery.core.progress import print_line
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
 from nersery.core.settings.ranges import Range
@@ -57,10 +56,11 @@ from nersery.experiments.data.text_profile import profile
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
+from nersery.experiments.grow.final_training import FinalTraining
 from nersery.experiments.grow.grow_data import GrowData, read_data, refuse_damaged, save_data
 from nersery.experiments.grow.grow_result import GrowResult, remove_other_taggers, save_result
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
-from nersery.experiments.grow.schedules import Schedule, with_last, with_schedule
+from nersery.experiments.grow.schedules import Schedule, with_last
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.trials import SystemTrial
 from nersery.experiments.recipe import Recipe, load
@@ -68,7 +68,7 @@ from nersery.experiments.runner import Run
 from nersery.io.input_files.text_file import TextFile
 from nersery.models.pretrained.torch_state import torch_defaults
 from nersery.pipeline.stage_options import text_paths
-from nersery.report.system_names import GOLD, label_of
+from nersery.report.system_names import GOLD
 
 SPENT_FILE = "spent.txt"
 MAX_RAW_SENTENCES = 20_000
@@ -306,17 +306,18 @@ class GrowJob:
             planned, searched = Schedule(*record["last"]), Schedule.of(recipe)
             known = {"better": better, "raw_suits": record.get("raw_suits", True), "is_short": searched.is_short}
             search = Search(run, run_time, budget, self._say, save, self.model, planned, tried=tried, **known)
+            final = FinalTraining(search, record, planned, self._say)
             search.restore()
             notes: list[str] = list(record["notes"])
             try:
                 if self._was_slow(search):
                     return None
                 search.execute()
-                seed = self._finish(search)
+                seed = final.execute()
             except KeyboardInterrupt:
                 if best := search.best():
                     self._say("interrupted: saving the best tagger so far")
-                    seed = self._adopt_finished_training(search, best.name)
+                    seed = final.adopt(best.name)
                     save_result(search, self.folder, seed, [*notes, "interrupted: not all systems were tried"])
                 raise
             finally:
@@ -335,57 +336,6 @@ class GrowJob:
         search.attempt(search.run.recipe.baseline, 0)
         gold = search.tried[GOLD]
         return bool(gold.folds) and gold.seconds <= MUCH_FASTER * gold.estimate
-
-    def _adopt_finished_training(self, search: Search, best: str) -> int | None:
-        """The seed of the training on all sentences if the best system has finished it. Sets its schedule."""
-        final = self._record.get("final", {})
-        seed, system = search.fold_count, search.run.recipe.system(best)
-        if final.get("system") != best or not search.run.path(seed, system, "tagger").exists():
-            return None
-        search.run.recipe = with_schedule(search.run.recipe, Schedule(*final["schedule"]))
-        return seed
-
-    def _finish(self, search: Search) -> int | None:
-        """Train the best system on all sentences. Returns the seed of this training; None if the time was too short."""
-        best, planned, budget = search.best(), Schedule(*self._record["last"]), search.budget
-        if best is None:
-            advice = f" and name another folder (--out): this one keeps its short trainings, of {planned}"
-            raise NerseryError(
-                f"{self.minutes:g} minutes were too short to train one tagger. Allow more time (--minutes)"
-                + (advice if planned.is_poor else "; the same command then resumes")
-            )
-        search_recipe, seed = search.run.recipe, search.fold_count
-        schedule = self._final_schedule(search, best.name)
-        search.save()
-        recipe = search.run.recipe = with_schedule(search_recipe, schedule)
-        system = recipe.system(best.name)
-        is_short = math.prod(schedule) < math.prod(planned)
-        why = f", instead of {planned}: the search left no more time" if is_short else ""
-        self._say(f"all sentences · {label_of(best.name)}: {schedule}{why}")
-        baselines = [recipe.baseline] if search.run.corpora["test"] else []
-        try:
-            with time_limit(budget.left - budget.expected(budget.closing) / 2):
-                for name in dict.fromkeys(one.name for one in [*recipe.chain(system), *baselines]):
-                    search.run.run_system(seed, recipe.system(name))
-        except KeyboardInterrupt:
-            search.run.recipe = search_recipe  # the result is then the tagger of a fold
-            raise
-        except OutOfTimeError:
-            if not search.run.path(seed, system, "tagger").exists():
-                search.run.recipe = search_recipe
-                return None
-        return seed
-
-    def _final_schedule(self, search: Search, best: str) -> Schedule:
-        """The schedule on all sentences: the one that an earlier call began, unless another system is best now."""
-        record = self._record
-        begun = record.get("final", {})
-        if begun.get("system") != best:
-            schedule = search.longest_schedule(search.run.recipe.system(best))
-            if begun and begun["schedule"] != [*schedule]:  # what was trained by it cannot be compared
-                remove_folder(search.run.folder / f"seed-{search.fold_count}")
-            record["final"] = {"system": best, "schedule": [*schedule]}
-        return Schedule(*record["final"]["schedule"])
 
     def _recipe(self) -> Recipe:
         """The recipe of the search, with one more seed that trains on all sentences and is scored on test."""
