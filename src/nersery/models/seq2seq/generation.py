@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from transformers.cache_utils import EncoderDecoderCache
-from transformers.modeling_outputs import BaseModelOutput
+from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError
@@ -26,6 +26,8 @@ from nersery.models.pretrained.loading import ModelSource, eager_attention
 from nersery.models.seq2seq.hypotheses import CompetingCandidates, Hypothesis, IndependentCandidates
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 
+CACHE = "cache" if "cache" in Seq2SeqLMOutput.__dataclass_fields__ else "past_key_values"
+"""The cache of the decoder in calls and outputs of a network. Before transformers 5.24, it had the second name."""
 SOURCES = 16
 """Sources in one pass through the encoder."""
 ROWS, ROWS_ON_GPU, MIN_ROWS = 64, 256, 4
@@ -204,13 +206,13 @@ class Sampler:
                 decoder_input_ids=torch.tensor([request.decoder_prefix for request in filled], device=mask.device),
                 use_cache=True,
             )
-            if not isinstance(output.past_key_values, EncoderDecoderCache):
+            cache = getattr(output, CACHE)
+            if not isinstance(cache, EncoderDecoderCache):
                 raise MissingResourceError(
                     f'the model "{self._source.name}" keeps no cache as BART and T5 do, which generation needs. Name '
                     "another encoder-decoder"
                 )
-            layers = _layers(output.past_key_values)
-            tensors = [*self._choices(output.logits), output.encoder_last_hidden_state, mask, *layers]
+            tensors = [*self._choices(output.logits), output.encoder_last_hidden_state, mask, *_layers(cache)]
             parts.append([tensor[: len(part)] for tensor in tensors])
         return [torch.cat(column) for column in zip(*parts, strict=True)]
 
@@ -219,8 +221,8 @@ class Sampler:
             encoder_outputs=BaseModelOutput(last_hidden_state=part.states),
             attention_mask=part.mask,
             decoder_input_ids=torch.tensor(last, device=part.mask.device)[:, None],
-            past_key_values=part.cache,
             use_cache=True,
+            **{CACHE: part.cache},
         )
         return self._choices(output.logits)
 
