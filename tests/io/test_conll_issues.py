@@ -181,6 +181,7 @@ def test_stops_reading_after_too_many_issues(path: Path) -> None:
         ("word\n", {}, "no column looks like tags"),
         ("Ada B-PER\nran 0\nto 0\nher 0\n. 0\n", {}, "digit 0 .* write the letter O"),
         ("Ada PER\nran 0\nto 0\nher 0\n. 0\n", {}, "digit 0 .* write the letter O"),
+        ("Ada 1\nran 0\n", {}, "numbers stand for tags, .* awk"),
         ("a O\n", {"tag_column": 3}, "no tag column 3: its lines have 2 columns"),
         ("a O\n", {"word_column": 5}, "no word column 5"),
     ],
@@ -190,17 +191,31 @@ def test_refuses_a_file_without_columns_to_read(path: Path, text: str, options: 
         opened(path, text, **options)
 
 
+def _run(path: Path, fix: str) -> None:
+    """Run the command of a fix on a file."""
+    command = re.search(r"awk .* old > new", fix)
+    assert command is not None
+    path.rename(path.with_name("old"))
+    subprocess.run(command[0], shell=True, cwd=path.parent, check=True)
+    path.with_name("new").rename(path)
+
+
+@pytest.mark.parametrize(("separator", "end"), [("\t", "\n"), (" ", "\r\n")])
+def test_fix_turns_numbers_into_tags(path: Path, separator: str, end: str) -> None:
+    text = "Ada 1\nLovelace 2\nran 0\n\nBob 1\nsat 0\n".replace(" ", separator).replace("\n", end)
+    with pytest.raises(DataError, match="numbers stand for tags") as caught:
+        opened(path, text)
+    _run(path, caught.value.fix)
+    assert [s.labels for s in read(path)] == [((0, 2, "PER"),), ((0, 1, "PER"),)]
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_fix_makes_comments_of_lines_that_name_sentences(path: Path, end: str) -> None:
     """As in the tweets with images, each of which begins with a line such as ``IMGID:7``."""
     text = "IMGID:7\nAda\tB-PER\nwrote\tO\n\nIMGID:8\nRome\tB-LOC\n".replace("\n", end)
     with pytest.raises(DataError, match=r":1 .*number of columns is 1") as caught:
         list(opened(path, text))
-    command = re.search(r"awk .* old > new", caught.value.fix)
-    assert command is not None
-    path.rename(path.with_name("old"))
-    subprocess.run(command[0], shell=True, cwd=path.parent, check=True)
-    path.with_name("new").rename(path)
+    _run(path, caught.value.fix)
     assert [(s.words, s.comments) for s in read(path)] == [
         (("Ada", "wrote"), ("# IMGID:7",)),
         (("Rome",), ("# IMGID:8",)),

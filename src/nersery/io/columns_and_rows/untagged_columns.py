@@ -13,6 +13,9 @@ from nersery.io.input_files.foreign import foreign_formats
 from nersery.io.input_files.text_file import TextFile
 
 _BEFORE_TAG = re.compile(r"([,;|]|[^\S\t ])(?:O|[BI]-[^\s,;|]+)$")
+NUMBERS_TO_TAGS = (
+    """awk -v OFS='\\t' 'BEGIN {split("O B-PER I-PER", tags)} NF > 1 {$NF = tags[$NF + 1]} {print}' old > new"""
+)
 _BRACKET = re.compile(r"\*\)?|\([^\s()*]+(?:\*|\))")
 
 
@@ -57,6 +60,8 @@ def _fix(columns: Sequence[Sequence[str]]) -> str:
         return "for parallel text, save each language in its own file, e.g. cut -f1 pairs.tsv > text.en"
     if any("|" in first and looks_like_tag(first.rpartition("|")[2]) for first in firsts):
         return r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
+    if len(columns) > 1 and len({*columns[-1]}) > 1 and all(map(str.isdecimal, columns[-1])):
+        return f"where the numbers stand for tags, write these, in the order of the numbers: {NUMBERS_TO_TAGS}"
     has_zero_beside_tags = any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns)
     if has_zero_beside_tags or 2 * columns[-1].count("0") >= len(columns[-1]):
         return f"where the digit 0 means no entity, {_to_letter('0')}"
