@@ -16,6 +16,9 @@ def test_shows_each_message_once_if_there_are_many_issues() -> None:
     assert text.splitlines() == ["81 issues:", "a.json:1: no label; also in 79 other places", "a.json:99: no text"]
     others = [Issue(f"odd {number}", "a.json", number) for number in range(SHOWN_ISSUES + 3)]
     assert str(DataError(others)).endswith("… and 3 more issues")
+    few = str(DataError([*others[:SHOWN_ISSUES], others[0]]))
+    assert few.splitlines()[1].endswith("; also in 1 other place")
+    assert str(DataError(others[:-2])).endswith("… and 1 more issue")
 
 
 def test_all_of_few_issues_are_shown() -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from nersery.core.counting import plural
 from nersery.core.wording import set_of_recipe, worded
 
 SHOWN_ISSUES = 20
@@ -128,11 +129,11 @@ def _shortened(issues: Iterable[Issue]) -> list[str]:
         alike.setdefault((issue.file, issue.message), []).append(issue)
     groups = list(alike.values())
     lines = [
-        f"{group[0]}" + (f"; also in {len(group) - 1:,} other places" if len(group) > 1 else "")
+        f"{group[0]}" + (f"; also in {plural(len(group) - 1, 'other place')}" if len(group) > 1 else "")
         for group in groups[:SHOWN_ISSUES]
     ]
     left = sum(map(len, groups[SHOWN_ISSUES:]))
-    return [*lines, f"… and {left:,} more issues"] if left else lines
+    return [*lines, f"… and {plural(left, 'more issue')}"] if left else lines
 
 
 class ChangedInputError(DataError):
