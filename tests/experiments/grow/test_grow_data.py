@@ -304,6 +304,15 @@ def test_refuses_too_few_different_sentences(tmp_path: Path) -> None:
         read_data([str(tmp_path / "train.conll")], None, None, io.ReadOptions(), 30)
 
 
+def test_refuses_a_tag_as_a_type_to_ask_for(tmp_path: Path) -> None:
+    train, raw = str(tmp_path / "train.conll"), tmp_path / "raw.txt"
+    io.write([one.with_types({"PER": "O"}) for one in sentences(9)], train)
+    raw.write_text("She wrote\n")
+    assert "O" in read_data([train], None, None, io.ReadOptions(), 30).gold.types
+    with pytest.raises(SettingsError, match='train has the type "O", which is the tag of words outside entities'):
+        read_data([train], raw, None, io.ReadOptions(), 30)
+
+
 def test_raw_text_has_its_own_format(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", f"wrote{n}"), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "train.conll")
     (tmp_path / "raw.en").write_text("".join(f"She wrote {n}\n" for n in range(5)))

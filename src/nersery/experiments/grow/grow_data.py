@@ -14,7 +14,7 @@ from nersery.core.errors import DataError, DiskError, Issue, SettingsError, did_
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.system.files import content_hash, write_atomic
-from nersery.core.text.definitions import check_texts
+from nersery.core.text.definitions import check_texts, check_types
 from nersery.core.text.text_forms import unspaced
 from nersery.core.text.word_lists import read_names
 from nersery.experiments.data import corpus_notes
@@ -100,6 +100,7 @@ def read_data(
     if names and not raw:
         notes.append("there is no raw text to look for names in: lists of names are not used")
     if raw:
+        check_types(gold.types, "train")  # questions ask for each
         unlabelled, raw_notes = _raw(raw, options, gold, test_corpus, most_raw)
         notes += raw_notes
         # Corpora that share words have the same language, even if one of them mixes it with more English.
