@@ -10,17 +10,9 @@ from hypothesis import strategies as st
 
 from nersery.core.errors import SettingsError
 from nersery.core.text.languages import TWO_LETTERS
+from nersery.io.word_splitting.abbreviations import BEFORE_NAMES, COMMON_WORDS, ORDINALS
 from nersery.io.word_splitting.scripts_without_spaces import is_character, stands_alone
-from nersery.io.word_splitting.tokenization import (
-    BEFORE_NAMES,
-    COMMON_WORDS,
-    CONTRACTING,
-    ELIDING,
-    ENDING,
-    ORDINALS,
-    splitter,
-    suggested_splitting,
-)
+from nersery.io.word_splitting.tokenization import CONTRACTING, ELIDING, ENDING, splitter, suggested_splitting
 from tests.io.strategies import AWKWARD
 
 LINES = st.one_of(
@@ -163,6 +155,15 @@ def test_codes_of_three_letters_split_as_those_of_two():
         ("af", "'n Dorp, 'nee'", "'n Dorp , ' nee '"),
         ("haw", "Noho ‘o Lili‘uokalani ma ‘Pu‘u’", "Noho ‘o Lili‘uokalani ma ‘ Pu‘u ’"),
         ("en", "‘o 's-Gravenhage", "‘ o ' s-Gravenhage"),
+        (
+            "ha",
+            "'Yan sanda da 'ya'yan 'yar uwa, 'yanzu' ko ‘ruwa’.",
+            "'Yan sanda da 'ya'yan 'yar uwa , ' yanzu ' ko ‘ ruwa ’ .",
+        ),
+        ("it", "Un po', a Ca' Foscari; 'po' o 'il fiume Po'.", "Un po' , a Ca' Foscari ; ' po ' o ' il fiume Po ' ."),
+        ("mt", "Il-Gvern ta’ Malta, sa' Sliema: 'le'.", "Il-Gvern ta’ Malta , sa' Sliema : ' le ' ."),
+        ("uz", "Tog', bog‘ va 'tog' ham.", "Tog' , bog‘ va ' tog ' ham ."),
+        ("en", "'yan po' tog' 'go'", "' yan po ' tog ' ' go '"),
         ("de-AT", "Der 3. Mann 2019.", "Der 3. Mann 2019 ."),
     ],
 )
@@ -177,6 +178,7 @@ def test_splits_by_the_rules_of_each_language(language: str, line: str, words: s
         ("ที่นี่ 3.5 บาท", "ที่ นี่ 3.5 บ า ท"),
         ("𠮷野", "𠮷 野"),
         ("น้ำตก ນ້ຳ", "น้ำ ต ก ນ້ຳ"),
+        ("น\u0e4d้าท\u0e4dา น้\u0e4dา ນ\u0ecd້າຄ\u0ecdາ", "น\u0e4d้า ท\u0e4dา น้\u0e4dา ນ\u0ecd້າ ຄ\u0ecdາ"),
         ("ﾄﾖﾀ車ﾊﾞｽ", "ﾄ ﾖ ﾀ 車 ﾊﾞ ｽ"),
         ("မန္တလေး។ខ្មែរ", "မန္တ လေး ។ ខ្មែ រ"),
         ("ရန်ကုန်မြို့၌ဦးသန့်။", "ရန် ကုန် မြို့ ၌ ဦး သန့် ။"),

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from unicodedata import category
 
 from nersery.core.entity import Span
+from nersery.io.word_splitting.abbreviations import ABBREVIATIONS
 from nersery.io.word_splitting.scripts_without_spaces import OF_FOREIGN_NAMES
-from nersery.io.word_splitting.tokenization import ABBREVIATIONS
 
 COMMAS = ",،、"
 _KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")

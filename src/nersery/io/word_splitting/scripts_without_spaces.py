@@ -21,8 +21,12 @@ SYLLABLE_ENDS = "\u0f0b\u0f0c"
 """The point after each syllable of Tibetan, and its variant at which no line breaks."""
 LETTERLIKE_SIGNS = "ๆฯໆຯៗ"
 """Signs of Thai, Lao and Khmer that repeat or shorten the word before them; Unicode calls them letters."""
-IN_SYLLABLE = re.compile("[\u0f40-\u0fbc][\u0f40-\u0f6c]|[\u1000-\u103f\u1050-\u109f].\u1037?[\u1039\u103a]")
-"""A Tibetan letter and the one after it; a Burmese character and a letter that ends its syllable, the *န်* of *ရန်*."""
+IN_SYLLABLE = re.compile(
+    "[\u0f40-\u0fbc][\u0f40-\u0f6c]|[\u1000-\u103f\u1050-\u109f].\u1037?[\u1039\u103a]"
+    "|[\u0e4d\u0ecd][\u0e32\u0eb2]|(?<=[\u0e4d\u0ecd])[\u0e48-\u0e4b\u0ec8-\u0ecb][\u0e32\u0eb2]"
+)
+"""A Tibetan letter and the one after it; a Burmese character and a letter that ends its syllable, the *န်* of *ရန်*;
+both parts of *ำ* in Thai and Lao if they are typed apart, maybe with the tone between them."""
 _BURMESE_ENDS = "၊။"
 _ENDS_OF_PHRASES = re.compile(f"[。、，！？；：{_BURMESE_ENDS}]")
 """Punctuation that is a separate word in text that is split into words."""
@@ -84,7 +88,7 @@ def is_character(word: str) -> bool:
 
 
 def continues_word(text: str, place: int) -> bool:
-    """Whether a character belongs to the one before it, or in Tibetan and Burmese to its syllable.
+    """Whether a character belongs to the one before it, to its vowel or, in Tibetan and Burmese, to its syllable.
 
     >>> [continues_word(text, 1) for text in ("北京", "บา", "น้", "བད", "་ད", "ရန်", "မန")]
     [False, False, True, True, False, True, False]

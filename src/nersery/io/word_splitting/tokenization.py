@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Literal, get_args
-from unicodedata import category, normalize
+from unicodedata import category
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.core.text.inflection import APOSTROPHES
 from nersery.core.text.languages import primary
 from nersery.core.text.spacing import HANGUL, NO_SPACES
+from nersery.io.word_splitting.abbreviations import HYPHENS, STOPS, is_abbreviation
 from nersery.io.word_splitting.scripts_without_spaces import (
     MAX_MEAN_LENGTH,
     continues_word,
@@ -37,43 +38,22 @@ CONTRACTING = ("", "en", "de")
 """Languages, including an unknown one, that join a short word by an apostrophe: *she's*, *geht's*."""
 ENDING = ("fi", "sv", "hi", "mr", "ne")
 """Languages with a colon within words: before an ending, *EU:n*, or in place of a visarga, *स्वत:ला*."""
-ORDINALS = frozenset("bs cs da de et eu fi fo hr hu is lb lv nb nn no pl sk sl sr tr".split())  # noqa: SIM905
-"""Languages that write an ordinal number with a full stop: *3. Oktober*."""
 RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
 """Symbols of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
-ABBREVIATIONS = frozenset(
-    """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
-    dipl vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr dhr mevr św св δρ
-    str mio mrd sra srta dra profa exmo exma ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing
-    डॉ प्रो सं ई पू डा मि श्री ডাঃ ਡਾ ਮਿ ਸ਼੍ਰੀ ડૉ ડો મિ શ્રી திரு డా శ్రీ ಡಾ ಮಿ ಶ್ರೀ ഡോ ശ്രീ""".split()  # noqa: SIM905
-)
-"""Words to which a full stop belongs, in lower case."""
-COMMON_WORDS: Mapping[str, Collection[str]] = {
-    "cs": ("co",), "da": ("sen", "sig"), "fi": ("sen",), "fr": ("col", "vol"), "it": ("col", "mio"),
-    "nb": ("av", "sen"), "nl": ("vs",), "nn": ("av", "sen"), "no": ("av", "sen"), "pl": ("co", "sen"),
-    "sk": ("co", "sen"), "sv": ("av", "hon", "sen", "sig"), "tr": ("sen",), "vi": ("ca",),
-}  # fmt: skip
-"""Abbreviations that are words of a language, such as *hon*, she, in Swedish, and *VS*, the USA, in Dutch."""
 _BEFORE_VOWEL = re.compile("[aeiouāēīōū]", re.IGNORECASE)
 CLIPPED = {
     "af": re.compile(r"n(?!\w)"),
+    "ha": re.compile(r"y(?:an?|ar|anci\w*)(?!\w)", re.IGNORECASE),
     "nl": re.compile(rf"[dkmnrst](?![\w{APOSTROPHES}])"),
     **dict.fromkeys(("haw", "sm", "to", "ty"), _BEFORE_VOWEL),
 }
 """What follows an apostrophe that begins a word, *'s-Gravenhage*, or stands for a glottal stop, *‘o*."""
-BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
-"""Words to which a full stop belongs if a number follows: *no. 5*, but *he said no.*"""
-BEFORE_NAMES = {
-    "cs": frozenset(("pí", "sv")), "fr": frozenset(("me", "mm")), "id": frozenset(("ny", "tn")),
-    "pl": frozenset(("ds", "im")), **dict.fromkeys(("hr", "sk", "sl"), frozenset(("sv",))),
-    "sw": frozenset(("bi", "bw", "dk", "mhe")), "vi": frozenset(("bs", "gs", "pgs", "ths", "tp", "ts", "tt")),
-}  # fmt: skip
-"""Words to which a full stop belongs if anything follows, by language."""
-MAX_INITIAL_LENGTH = 3
-"""The maximum number of letters of an initial, such as *Ges* in *Ges.m.b.H.*"""
-STOPS = ".․"
-"""The full stop, and the dot after abbreviations in Armenian."""
-HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{ARMENIAN HYPHEN}\N{HEBREW PUNCTUATION MAQAF}"
+CUT_SHORT = {
+    "it": re.compile("be|[Cc]a|mo|po"),
+    "mt": re.compile("[mst]a|[jnt]ista|jisma|qata|sema|seta", re.IGNORECASE),
+    "uz": re.compile(r"\w*[aeiou]g", re.IGNORECASE),
+}
+"""What comes before an apostrophe that ends a word: *un po'*, *ta' Malta*, or the letter *g'* of Uzbek, *tog'*."""
 WITHIN_WORDS = "॰׳״_՛՜՞\N{GREEK KORONIS}"
 """Punctuation that a word may also end with, such as those that Armenian puts on a vowel: *Ո՞վ*."""
 BEFORE_ELISION = "βγδζθκλμπστφχ"
@@ -273,7 +253,7 @@ def _split_chunk(chunk: str, following: str, language: str) -> Iterator[str]:
     while stop > 0 and _is_punctuation(tokens[stop][0]) and not _is_stop(tokens[stop]):
         stop -= 1
     following = "" if stop < len(tokens) - 1 else following
-    if stop > 0 and _is_stop(tokens[stop]) and _is_abbreviation(tokens[stop - 1], following, language):
+    if stop > 0 and _is_stop(tokens[stop]) and is_abbreviation(tokens[stop - 1], following, language):
         tokens[stop - 1 : stop + 1] = ["".join(tokens[stop - 1 : stop + 1])]
     for token in tokens:
         yield from _without_clitic(token, language)
@@ -301,13 +281,17 @@ def _continues_word(chunk: str, place: int, token: str, language: str) -> bool:
     after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]
     begin = place - len(token)
     is_quoted = chunk[begin - 1 : begin] in (*APOSTROPHES, "‚")
-    if character in WITHIN_WORDS or (character in APOSTROPHES and before in BEFORE_ELISION and not is_quoted):
+    if character in WITHIN_WORDS:
         return True
+    if character in APOSTROPHES and not is_quoted:
+        is_cut_short = language in CUT_SHORT and CUT_SHORT[language].fullmatch(token)
+        if before in BEFORE_ELISION or is_cut_short:
+            return True
     if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
         is_quoted = is_quoted or chunk[begin - 1 : begin] in (*QUOTATION_MARKS, "„")
         return _is_in_hebrew_word(token, character, chunk[place + 1 : place + 3], is_quoted=is_quoted)
     if character in STOPS and chunk[place + 1 : place + 2] in [*HYPHENS] and chunk[place + 2 : place + 3].isalpha():
-        return _is_abbreviation(token, chunk[place + 2], language)
+        return is_abbreviation(token, chunk[place + 2], language)
     if not after or _is_punctuation(after):
         return False
     if character == ":" and language in ENDING and after.isalpha() and not after.isupper():
@@ -342,35 +326,6 @@ def _base(chunk: str, place: int) -> str:
     while place > 0 and is_mark(chunk[place]):
         place -= 1
     return chunk[place]
-
-
-def _is_abbreviation(word: str, following: str, language: str) -> bool:
-    """Whether a full stop after a word belongs to it."""
-    lower = word.lower().rpartition(".-")[2]
-    if (lower in ABBREVIATIONS and lower not in COMMON_WORDS.get(language, ())) or _is_initials(word):
-        return True
-    if not following or _is_punctuation(word[0]):
-        return False
-    if lower in BEFORE_NUMBERS and following[0].isdecimal():
-        return True
-    if lower in BEFORE_NAMES.get(language, ()):
-        return True
-    if word.isdecimal():
-        return language in ORDINALS and (len(word) <= 2 or _is_small(following[0]))
-    # A letter with a vowel sign may be a word, such as *है*.
-    letter = normalize("NFC", word)
-    return (len(letter) == 1 and letter.isalpha()) or _is_small(following[0])
-
-
-def _is_initials(word: str) -> bool:
-    """Whether a word consists of letters and stops, like *U.S*, *J.-P* and *जे.पी* before their last full stop."""
-    parts = ["".join(itertools.filterfalse(is_mark, part)) for part in re.split(f"[{STOPS}][{HYPHENS}]?", word)]
-    return len(parts) > 1 and all(part.isalpha() and len(part) <= MAX_INITIAL_LENGTH for part in parts)
-
-
-def _is_small(letter: str) -> bool:
-    """Whether a letter is small, although a name would begin with its capital. Georgian names have no capitals."""
-    return letter.islower() and letter != letter.title()
 
 
 def _without_clitic(word: str, language: str) -> list[str]:
