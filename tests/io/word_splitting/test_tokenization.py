@@ -55,6 +55,8 @@ def test_splitting_is_idempotent_without_a_language(line: str):
         ("the U.S. and J. Smith etc.", "the U.S. and J. Smith etc."),
         ("the U.S.-led, J.-P. Sartre, Dr.-Ing. Dipl.-Ing.", "the U.S.-led , J.-P. Sartre , Dr.-Ing. Dipl.-Ing."),
         ("He left.-Then", "He left . - Then"),
+        ("Delete a.dll. Run run.sh. See ibm.com.", "Delete a.dll . Run run.sh . See ibm.com ."),
+        ("u.a. d.h. f.eks. p.ej. m.fl. B.Sc.", "u.a. d.h. f.eks. p.ej. m.fl. B.Sc."),
         ("They went home. Then", "They went home . Then"),
         ("Plan B.", "Plan B ."),
         ("1,000 or 10:30, 5%", "1,000 or 10:30 , 5 %"),

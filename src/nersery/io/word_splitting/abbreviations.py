@@ -34,6 +34,11 @@ BEFORE_NAMES = {
 """Words to which a full stop belongs if anything follows, by language."""
 MAX_INITIAL_LENGTH = 3
 """The maximum number of letters of an initial, such as *Ges* in *Ges.m.b.H.*"""
+OF_ADDRESSES = frozenset(
+    """ai app be ch com de edu eu fr gov io jp net nl org ru uk us
+    cfg csv dll doc exe gif htm ini jpg js log md pdf php png py rb rs sh sql svg txt xls xml zip""".split()  # noqa: SIM905
+)
+"""The last part of addresses and names of files, which are no initials: *ibm.com*, *run.sh*."""
 STOPS = ".․"
 """The full stop, and the dot after abbreviations in Armenian."""
 HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{ARMENIAN HYPHEN}\N{HEBREW PUNCTUATION MAQAF}"
@@ -65,7 +70,8 @@ def is_abbreviation(word: str, following: str, language: str) -> bool:
 def _is_initials(word: str) -> bool:
     """Whether a word consists of letters and stops, like *U.S*, *J.-P* and *जे.पी* before their last full stop."""
     parts = ["".join(itertools.filterfalse(is_mark, part)) for part in re.split(f"[{STOPS}][{HYPHENS}]?", word)]
-    return len(parts) > 1 and all(part.isalpha() and len(part) <= MAX_INITIAL_LENGTH for part in parts)
+    are_initials = all(part.isalpha() and len(part) <= MAX_INITIAL_LENGTH for part in parts)
+    return len(parts) > 1 and are_initials and parts[-1] not in OF_ADDRESSES
 
 
 def _is_small(letter: str) -> bool:
