@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
@@ -209,6 +210,20 @@ class TestResume:
         assert (tally.read, tally.written) == (50, 30)
         assert files(folder) == undisturbed
         assert not job(folder).unfinished_folder.exists()
+
+    def test_a_lock_that_cannot_be_removed_is_no_failure(
+        self, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    ):
+        unlink = Path.unlink
+
+        def fail(path: Path, **options: bool) -> None:
+            if path.name == "lock":
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+            unlink(path, **options)
+
+        monkeypatch.setattr(Path, "unlink", fail)
+        assert job(tmp_path).run(ITEMS, step).read == 50
+        assert files(tmp_path) == undisturbed
 
     @pytest.mark.parametrize("left", [(), ("lock",), ("journal.json.tmp",)])
     def test_target_is_safe_after_a_kill_while_the_part_folder_is_removed(self, left: Sequence[str], tmp_path: Path):

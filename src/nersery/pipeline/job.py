@@ -42,8 +42,10 @@ OUTPUT = "output"
 REJECTS = "rejects"
 PACKED = "packed"
 """The output after `FileJob.pack`."""
-PARTS = (OUTPUT, REJECTS, JOURNAL, *initial_files(JOURNAL))
-"""The files of a job in its folder."""
+_LOCK, _UNWRITTEN = initial_files(JOURNAL)
+PARTS = (OUTPUT, REJECTS, _UNWRITTEN, JOURNAL)
+"""The files of a job in its folder besides the lock, in the order in which they are removed: as long as there is a
+journal, the same call ends as it would have without a kill."""
 
 
 def run(
@@ -266,7 +268,8 @@ class FileJob:
     def _clear(self) -> None:
         for name in PARTS:
             (self.unfinished_folder / name).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # somebody else's files in it stay
+        with contextlib.suppress(OSError):  # nothing is lost if they stay, as somebody else's files in the folder do
+            (self.unfinished_folder / _LOCK).unlink(missing_ok=True)
             self.unfinished_folder.rmdir()
 
 

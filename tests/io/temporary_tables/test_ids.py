@@ -41,6 +41,11 @@ def test_a_table_is_closed_without_a_warning(recwarn: pytest.WarningsRecorder) -
     assert not recwarn.list, "Python 3.13 and later warn about open connections"
 
 
+def test_a_table_that_was_not_opened_is_closed_without_an_error() -> None:
+    kind = type(temporary_table("words (word text)"))
+    kind.__new__(kind).__del__()  # as after Ctrl-C while it opens
+
+
 @pytest.fixture
 def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A temporary folder in which no file takes more than a few pages."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -86,7 +87,8 @@ def temporary_table(columns: str) -> sqlite3.Connection:
 
     class ClosedTable(sqlite3.Connection):
         def __del__(self) -> None:
-            self.close()  # else Python 3.13 and later warn, which is an error in tests of users
+            with contextlib.suppress(sqlite3.ProgrammingError):  # Ctrl-C came before it was open
+                self.close()  # else Python 3.13 and later warn, which is an error in tests of users
 
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False, factory=ClosedTable)
     connection.execute("pragma journal_mode = off")
