@@ -55,14 +55,16 @@ class TestPseudoLM:
             assert one.log == pytest.approx(sum(logs), rel=1e-4)
         assert max(one.subwords / len(text) for text, one in zip(TEXTS, found, strict=True)) > 2
 
-    def test_progress_is_shown_within_a_long_text(self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_progress_is_shown_within_texts_that_are_much_work(
+        self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         inner: list[Progress] = []
         progress = Progress("perplexity", quiet=True)
         monkeypatch.setattr(progress, "within", lambda *of: inner.append(Progress(*of, quiet=True)) or inner[-1])
         model = PseudoLM(ModelSource(tiny_masked_lm), device="cpu", precision="fp32", progress=progress)
         before = model.likelihoods([*TEXTS, *LONG])
         assert not inner
-        monkeypatch.setattr(pseudo_likelihood, "LONG", 100)
+        monkeypatch.setattr(pseudo_likelihood, "MUCH_WORK", sum(one.subwords**2 for one in before))
         monkeypatch.setattr(pseudo_likelihood, "SHOWN_INPUTS", 7)
         assert model.likelihoods([*TEXTS, *LONG]) == before
         assert inner[0].label == "subwords"

@@ -18,8 +18,9 @@ from nersery.models.tokens import Token
 
 MASKED_INPUTS = 4096
 """Inputs prepared at once. A sentence has one input per subword."""
-LONG, SHOWN_INPUTS = 1000, 256
-"""The fewest subwords of a text whose progress is shown, and the inputs between two updates of it."""
+MUCH_WORK, SHOWN_INPUTS = 250_000, 256
+"""The fewest subwords in all inputs together for which progress is shown, and the inputs between two updates of it.
+16 texts of 125 subwords have as many, or one text of 500."""
 
 
 class PseudoLM:
@@ -32,7 +33,7 @@ class PseudoLM:
     Args:
         source: ``bundled``, or any masked language model by name or folder.
         device, precision: See `nersery.models.pretrained.model_settings.ModelSettings`.
-        progress: Shows the progress within texts of at least `LONG` subwords, which take minutes.
+        progress: Shows the progress within texts that are `MUCH_WORK`.
 
     Raises:
         MissingResourceError: If there is no such model, or it is not a masked one.
@@ -61,7 +62,7 @@ class PseudoLM:
         likelihoods = [Likelihood()] * len(texts)
         split = [[(subword,) for word in self._lm.encoder.subwords(text) for subword in word] for text in texts]
         progress = None
-        if self.progress is not None and max(map(len, split), default=0) >= LONG:
+        if self.progress is not None and sum(len(text) ** 2 for text in split) >= MUCH_WORK:
             progress = self.progress.within("subwords", sum(map(len, split)))
         for part in batched(self._gaps(split), SHOWN_INPUTS if progress else MASKED_INPUTS):
             logs = [log for (log,) in self._lm.log_probabilities([masked_input for _, masked_input in part])]
